@@ -1,0 +1,42 @@
+"""regard: the attention lineage, trained, measured, seen from inside and served.
+
+Names are imported when they are first asked for, so that `import regard` (and `regard --help`) does not wait for torch.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Attended": "regard.attention.attend",
+    "Attention": "regard.attention.general",
+    "Batch": "regard.batch",
+    "Config": "regard.config",
+    "DecodingConfig": "regard.config",
+    "Generator": "regard.models.interface",
+    "Hypothesis": "regard.decoding.search",
+    "MultiHeadAttention": "regard.attention.multi_head",
+    "Padded": "regard.batch",
+    "Pictures": "regard.batch",
+    "RegardError": "regard.errors",
+    "attend": "regard.attention.attend",
+    "build": "regard.models.catalogue",
+    "generate": "regard.decoding.loop",
+    "record_attention": "regard.attention.recording",
+    "rescore": "regard.decoding.rescoring",
+    "source_of": "regard.batch",
+    "stream": "regard.decoding.loop",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"regard has no {name!r}; its public names are {', '.join(__all__)}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

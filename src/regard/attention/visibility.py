@@ -1,0 +1,30 @@
+"""Who may look at whom, computed from positions: True means that the query may look at the key.
+
+Each rule broadcasts to (B, H, Q, K), and rules combine with `&`. `None` stands for "everyone sees everything".
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def real_keys(is_real: Bool[Tensor, "B K"]) -> Bool[Tensor, "B 1 1 K"]:
+    """Every query sees the keys that are tokens, and no padding."""
+    return is_real[:, None, None, :]
+
+
+def causal(query_positions: Int[Tensor, " Q"], key_positions: Int[Tensor, " K"]) -> Bool[Tensor, "1 1 Q K"]:
+    """A query sees its own position and those before it."""
+    return (key_positions <= query_positions[:, None])[None, None]
+
+
+def window(query: Int[Tensor, " Q"], key: Int[Tensor, " K"], *, radius: int) -> Bool[Tensor, "1 1 Q K"]:
+    """A query at its position sees the keys at positions at most `radius` away, on either side."""
+    return ((key - query[:, None]).abs() <= radius)[None, None]
+
+
+def causal_newest(query_positions: Int[Tensor, " Q"], keys: int) -> Bool[Tensor, "1 1 Q K"] | None:
+    """The causal rule for the newest positions of a sequence that is now `keys` long: a single newest one sees all."""
+    if len(query_positions) == 1:
+        return None
+    return causal(query_positions, torch.arange(keys, device=query_positions.device))

@@ -1,0 +1,80 @@
+"""The one thing a model is fed: padded rows of tokens, or pictures, and the target shifted by one place.
+
+Padding and the shift live here alone: BEGIN goes before what the decoder reads, END after what it must say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.symbols import BEGIN, END, PADDING
+
+Rows = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Rows of token ids, padded to the longest; `is_real` is True for tokens and False for padding."""
+
+    tokens: Int[Tensor, "B T"]
+    is_real: Bool[Tensor, "B T"]
+    lengths: tuple[int, ...]  # of each row; kept off the device, so that asking costs nothing there
+
+    @classmethod
+    def from_rows(cls, rows: Rows, *, device: torch.device | str = "cpu") -> "Padded":
+        """Rows of ids as they are."""
+        lengths = tuple(len(row) for row in rows)
+        longest = max(lengths)
+        tokens = torch.tensor([[*row, *[PADDING] * (longest - len(row))] for row in rows], dtype=torch.long)
+        is_real = torch.arange(longest) < torch.tensor(lengths)[:, None]
+        return cls(tokens.to(device), is_real.to(device), lengths)
+
+    @property
+    def has_padding(self) -> bool:
+        return min(self.lengths) < self.tokens.shape[1]
+
+    @property
+    def device(self) -> torch.device:
+        return self.tokens.device
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures of one size."""
+
+    pixels: Float[Tensor, "B C Y X"]
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """No words at all: what is said of a picture has a length of its own."""
+        return (0,) * len(self.pixels)
+
+    @property
+    def device(self) -> torch.device:
+        return self.pixels.device
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A source, what the decoder reads (BEGIN first), and what it must say (END last)."""
+
+    source: Padded | Pictures
+    inputs: Padded
+    outputs: Padded
+
+    @classmethod
+    def of(cls, source: Rows | Pictures, target: Rows, *, device: torch.device | str = "cpu") -> "Batch":
+        """Pairs of source and target rows, without BEGIN or END: they are put here."""
+        return cls(
+            source if isinstance(source, Pictures) else source_of(source, device=device),
+            Padded.from_rows([[BEGIN, *row] for row in target], device=device),
+            Padded.from_rows([[*row, END] for row in target], device=device),
+        )
+
+
+def source_of(rows: Rows, *, device: torch.device | str = "cpu") -> Padded:
+    """Source rows as an encoder reads them: END closes each, so that even an empty one has something to look at."""
+    return Padded.from_rows([[*row, END] for row in rows], device=device)

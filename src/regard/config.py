@@ -1,0 +1,354 @@
+"""Every option on one page: frozen structs, read from and written to TOML; an unknown key is an error.
+
+A run has one `Config`: its sections are `model`, `tokens`, `data`, `training` and `decoding`. Nothing here imports
+torch, so that the command line can check a recipe in an instant.
+"""
+
+import difflib
+import math
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+import tomli_w
+from msgspec import Meta
+
+from regard.errors import RegardError
+
+Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Natural = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Share = Annotated[float, Meta(ge=0, lt=1)]  # of dropout, smoothing, decay
+Amount = Annotated[float, Meta(ge=0, le=1e9)]
+Rate = Annotated[float, Meta(gt=0, le=1e9)]
+Cell = Literal["rnn", "gru", "lstm"]
+ScoreName = Literal["dot", "scaled_dot", "general", "additive"]
+PositionsName = Literal["sinusoidal", "learned", "rotary", "none"]
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every section is made from: immutable, by keyword only, no unknown keys."""
+
+
+# --- model: one struct for each step of the lineage ------------------------------------------------------------------
+
+
+class RecurrentStack(Options, frozen=True, kw_only=True):
+    """Recurrent layers, one on top of the other."""
+
+    layers: Positive = 1
+    width: Positive = 256
+
+
+class RecurrentConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="rnn"):
+    """The sequence-to-sequence RNN: all that the decoder learns of the source is one vector."""
+
+    cell: Cell = "lstm"
+    embedding: Positive = 256
+    encoder: RecurrentStack = RecurrentStack()
+    decoder: RecurrentStack = RecurrentStack()
+    dropout: Share = 0.2
+
+
+class AttendingConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="rnn-attention"):
+    """The RNN that attends: a bidirectional encoder, and a decoder that looks back at every step."""
+
+    cell: Cell = "lstm"
+    embedding: Positive = 256
+    encoder: RecurrentStack = RecurrentStack()  # each direction has half of its width
+    decoder: RecurrentStack = RecurrentStack()
+    score: ScoreName = "additive"
+    wiring: Literal["previous", "current"] = "previous"  # which state asks: s_{t-1} (notes 002, 004) or s_t (note 000)
+    input_feeding: bool = False  # with "current": what was joined before the last output is part of the next input
+    dropout: Share = 0.2
+
+    def __post_init__(self) -> None:
+        if self.encoder.width % 2:
+            raise ValueError(f"encoder.width is {self.encoder.width}; it must be even: each direction has half of it")
+        if self.score in ("dot", "scaled_dot") and self.encoder.width != self.decoder.width:
+            raise ValueError(
+                f"encoder.width is {self.encoder.width} and decoder.width {self.decoder.width}; "
+                f'score = "{self.score}" needs them equal: make them so, or take "general" or "additive"'
+            )
+        if self.input_feeding and self.wiring == "previous":
+            raise ValueError('input_feeding is part of wiring = "current"; with "previous" the context is fed already')
+
+
+class Stack(Options, frozen=True, kw_only=True):
+    """A stack of Transformer layers; the defaults are those of the published base model."""
+
+    layers: Positive = 6
+    width: Positive = 512
+    heads: Positive = 8
+    inner: Positive = 2048  # width inside the feed-forward network
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(
+                f"width is {self.width} and heads {self.heads}; the width must divide evenly among the heads"
+            )
+
+
+class TransformerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="transformer"):
+    """The Transformer, encoder and decoder."""
+
+    encoder: Stack = Stack()
+    decoder: Stack = Stack()
+    mixer: Literal["attention", "ssru"] = "attention"  # how a decoder layer looks at its own past
+    norm: Literal["post", "pre"] = "post"
+    activation: Literal["relu", "gelu", "silu"] = "relu"
+    positions: PositionsName = "sinusoidal"
+    layout: Literal["interleaved", "halves"] = "interleaved"  # of the sines and cosines
+    maximum_length: Positive = 1024  # learned positions only
+    share_embeddings: bool = False  # one table for source and target: needs one vocabulary
+    tie_output: bool = True  # the output layer is the target's embedding table
+    dropout: Share = 0.1
+    attention_dropout: Share = 0.0
+
+    def __post_init__(self) -> None:
+        if self.share_embeddings and self.encoder.width != self.decoder.width:
+            raise ValueError(
+                f"encoder.width is {self.encoder.width} and decoder.width {self.decoder.width}; "
+                "share_embeddings needs them equal"
+            )
+        if self.mixer == "ssru" and self.positions == "rotary":
+            raise ValueError('positions = "rotary" turns queries and keys, which mixer = "ssru" does not have')
+
+
+class DecoderOnlyConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="decoder-only"):
+    """A language model: the decoder alone, with nothing to look at but its own past."""
+
+    stack: Stack = Stack()
+    norm: Literal["post", "pre"] = "pre"
+    activation: Literal["relu", "gelu", "silu"] = "gelu"
+    positions: PositionsName = "learned"
+    maximum_length: Positive = 1024
+    dropout: Share = 0.1
+
+
+class EncoderOnlyConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="encoder-only"):
+    """A reader: the encoder alone, with a head that names masked tokens or one that names a class."""
+
+    stack: Stack = Stack()
+    norm: Literal["post", "pre"] = "post"
+    activation: Literal["relu", "gelu", "silu"] = "gelu"
+    positions: PositionsName = "learned"
+    maximum_length: Positive = 512
+    classes: Natural = 0  # 0: the masked-token head
+    dropout: Share = 0.1
+
+
+class ConvolutionalConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="convolutional"):
+    """A classifier of pictures: convolutions, with a self-attention layer over the grid or without."""
+
+    channels: Positive = 1  # of the picture
+    width: Positive = 32  # of the first block; each later block doubles it and halves the grid
+    blocks: Positive = 2
+    classes: Positive = 10
+    heads: Natural = 4  # of the self-attention layer after the last block; 0: no such layer
+    dropout: Share = 0.1
+
+    def __post_init__(self) -> None:
+        grid_width = self.width * 2 ** (self.blocks - 1)
+        if self.heads and grid_width % self.heads:
+            raise ValueError(f"the grid has {grid_width} channels and heads is {self.heads}; they must divide evenly")
+
+
+ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged union at run time)
+    RecurrentConfig,
+    AttendingConfig,
+    TransformerConfig,
+    DecoderOnlyConfig,
+    EncoderOnlyConfig,
+    ConvolutionalConfig,
+]
+
+
+# --- the other sections ----------------------------------------------------------------------------------------------
+
+
+class TokensConfig(Options, frozen=True, kw_only=True):
+    """How text becomes ids."""
+
+    kind: Literal["unigram", "bpe", "char", "word"] = "unigram"
+    size: Annotated[int, Meta(ge=16, le=1_000_000)] = 8000  # pieces, the reserved ones included; an upper bound
+    shared: bool = True  # one vocabulary for both sides
+    sampling: Share = 0.0  # share of training sentences cut anew at random (subword regularisation); 0: never
+
+
+class DataConfig(Options, frozen=True, kw_only=True):
+    """Where the sentence pairs are. Give `train` and `valid` as one file of pairs, or as a source and a target file."""
+
+    train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
+    valid: list[str] = []
+    languages: list[str] = []  # [source, target], as codes: ["en", "ko"]
+    maximum_length: Positive = 256  # longer training sentences (in tokens) are dropped, and counted
+    maximum_ratio: Rate = 9.0  # so are pairs whose lengths differ by more than this factor
+    deduplicate: bool = False
+
+
+class TrainingConfig(Options, frozen=True, kw_only=True):
+    """How a model is trained."""
+
+    seed: Natural = 0
+    steps: Positive = 10_000
+    batch_tokens: Positive = 4096  # padded tokens of the longer side in one batch
+    accumulate: Positive = 1  # batches to one step
+    learning_rate: Rate = 1e-3  # the highest one, where the warm-up ends
+    schedule: Literal["inverse-square-root", "cosine", "constant"] = "inverse-square-root"
+    warmup: Natural = 1000  # steps
+    betas: tuple[Share, Share] = (0.9, 0.98)
+    weight_decay: Amount = 0.0
+    label_smoothing: Share = 0.1
+    clip: Amount = 1.0  # largest norm of the gradient; 0: no bound
+    average: Natural = 0  # the bundle holds the mean of this many last checkpoints; 0 or 1: the best one alone
+    moving_average: Share = 0.0  # decay of an exponential moving average of the weights; 0: none
+    validate_every: Positive = 500  # steps
+    checkpoint_every: Positive = 500
+    keep: Positive = 3  # checkpoints, besides the best
+    metric: Literal["loss", "bleu", "chrf"] = "bleu"
+    patience: Natural = 0  # validations without a better score before stopping; 0: never stop early
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    compile: bool = False
+    device: str = "auto"
+    threads: Natural = 0  # 0: as many as the machine has cores
+    probes: list[str] = []  # source sentences whose attention is saved as it forms; none: a few of the validation set
+
+
+class DecodingConfig(Options, frozen=True, kw_only=True):
+    """How text is chosen."""
+
+    beam: Annotated[int, Meta(ge=1, le=1024)] = 5  # 1: greedy
+    nbest: Annotated[int, Meta(ge=1, le=1024)] = 1
+    length_penalty: Annotated[float, Meta(ge=0, le=10)] = 1.0  # a score is divided by length to this power
+    coverage: Amount = 0.0  # strength of the penalty for source words that nothing attended to; 0: none
+    sample: bool = False  # draw tokens at random instead of searching
+    temperature: Rate = 1.0
+    top_k: Natural = 0  # draw among this many likeliest tokens; 0: all
+    top_p: Annotated[float, Meta(gt=0, le=1)] = 1.0  # draw among the likeliest tokens that hold this much probability
+    length_ratio: Amount = 2.0  # an output has at most length_ratio * source + length_extra tokens
+    length_extra: Positive = 20
+
+    def __post_init__(self) -> None:
+        if self.nbest > self.beam:
+            raise ValueError(f"nbest is {self.nbest} and beam {self.beam}; a beam cannot hold more than itself")
+
+
+class Config(Options, frozen=True, kw_only=True):
+    """Everything that makes a run."""
+
+    model: ModelConfig = TransformerConfig()
+    tokens: TokensConfig = TokensConfig()
+    data: DataConfig = DataConfig()
+    training: TrainingConfig = TrainingConfig()
+    decoding: DecodingConfig = DecodingConfig()
+
+
+# --- TOML in and out -------------------------------------------------------------------------------------------------
+
+
+def from_toml(text: str, *, settings: tuple[str, ...] = (), origin: str = "the recipe") -> Config:
+    """The config a TOML text describes, `section.key=value` settings laid over it."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RegardError(f"{origin} is not TOML: {error}. Mend the line, then try again.") from None
+    for setting in settings:
+        _lay_over(table, setting)
+    return from_table(table, origin=origin)
+
+
+def from_table(table: dict[str, Any], *, origin: str = "the recipe") -> Config:
+    """The config a plain table describes; one error lists every problem found."""
+    problems = list(_problems(table, Config, ""))
+    if problems:
+        raise RegardError(f"{origin} has {len(problems)} problem(s):\n" + "\n".join(f"  {line}" for line in problems))
+    return msgspec.convert(table, Config)
+
+
+def load(path: Path, *, settings: tuple[str, ...] = ()) -> Config:
+    """The config in a TOML file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RegardError(f"{path} is not UTF-8: {error}. Save it as UTF-8.") from None
+    except OSError as error:
+        raise RegardError(f"{path} cannot be read: {error.strerror}. Give the path of a TOML recipe.") from None
+    return from_toml(text, settings=settings, origin=str(path))
+
+
+def to_toml(config: Config) -> str:
+    """The whole config, defaults included, as TOML that `from_toml` reads back as an equal config."""
+    return tomli_w.dumps(msgspec.to_builtins(config))
+
+
+def _lay_over(table: dict[str, Any], setting: str) -> None:
+    path, equals, value = setting.partition("=")
+    if not equals or not path.strip():
+        raise RegardError(f"--set {setting!r} has no value. Write section.key=value, as in training.steps=2000.")
+    *parents, last = path.strip().split(".")
+    for key in parents:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise RegardError(f"--set {setting!r}: {key} is a value, not a section.")
+    try:
+        table[last] = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        table[last] = value  # a bare word is a string, so that nobody has to quote for the shell and for TOML
+
+
+# --- every problem at once -------------------------------------------------------------------------------------------
+
+
+def _problems(value: Any, expected: Any, path: str) -> Iterator[str]:
+    """Every way in which a plain value is not what is expected, each with the path of its key."""
+    struct = _struct_for(value, expected)
+    if isinstance(struct, str):
+        yield f"{path}: {struct}"
+    elif struct is None:
+        yield from _problem(value, expected, path)
+    elif not isinstance(value, dict):
+        yield f"{path or 'the whole'}: expected a section, got {value!r}"
+    else:
+        found = list(_problems_inside(value, struct, path))
+        # A struct's own rule speaks of several fields, so it is asked only when each field is right by itself.
+        yield from found or _problem(value, struct, path)
+
+
+def _problems_inside(table: dict[str, Any], struct: type[Options], path: str) -> Iterator[str]:
+    fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
+    tag = struct.__struct_config__.tag
+    for key, value in table.items():
+        where = f"{path}.{key}" if path else key
+        if key in fields:
+            yield from _problems(value, fields[key], where)
+        elif key != "kind" or tag is None:
+            yield f"{where}: unknown key{_suggestion(key, fields)}; allowed: {', '.join(fields)}"
+
+
+def _problem(value: Any, expected: Any, path: str) -> Iterator[str]:
+    if isinstance(value, float) and not math.isfinite(value):  # msgspec's bounds let NaN through
+        yield f"{path}: {value} is not a finite number"
+        return
+    try:
+        msgspec.convert(value, expected)
+    except (msgspec.ValidationError, OverflowError) as error:
+        given = "" if isinstance(value, dict) else f", got {value!r}"
+        yield f"{path or 'the whole'}: {error}{given}"
+
+
+def _struct_for(value: Any, expected: Any) -> type[Options] | str | None:
+    """The struct to hold a table against; None for a plain field; text where a union's `kind` fits no member."""
+    if isinstance(expected, type) and issubclass(expected, Options):
+        return expected
+    if get_origin(expected) is not Union:
+        return None
+    members = {str(member.__struct_config__.tag): member for member in get_args(expected)}
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return members.get(str(kind)) or f"kind is {kind!r}{_suggestion(str(kind), members)}; allowed: {', '.join(members)}"
+
+
+def _suggestion(word: str, allowed: Any) -> str:
+    near = difflib.get_close_matches(word, list(allowed), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,0 +1,1 @@
+"""Choosing what to say: one loop for every model, and the ways to choose."""

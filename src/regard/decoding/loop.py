@@ -1,0 +1,98 @@
+"""The one decode loop: encode, then one token after another until every sentence has ended.
+
+It knows no model by name and carries no attention: to see what a finished output looked at, score it again under
+`record_attention` (rescoring.py). Streaming is the same loop, watched step by step.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.config import DecodingConfig
+from regard.decoding.choosers import make_chooser
+from regard.decoding.coverage import with_coverage
+from regard.decoding.search import Hypothesis, Search
+from regard.models.interface import Generator, Source, repeat_rows
+from regard.symbols import BEGIN, MASK, PADDING
+
+NEVER_SAID = [PADDING, BEGIN, MASK]
+Prefixes = Sequence[Sequence[int]]
+
+
+def generate(
+    model: Generator, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
+) -> list[list[Hypothesis]]:
+    """For each sentence its `nbest` best outputs, the best first; with prefixes, outputs that begin with them."""
+    *_, search = steps(model, source, config, prefixes=prefixes)
+    ended = with_coverage(model, source, search.ended, config.coverage) if config.coverage else search.ended
+    return [sorted(one, key=lambda hypothesis: -hypothesis.score)[: config.nbest] for one in ended]
+
+
+def stream(
+    model: Generator, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
+) -> Iterator[list[list[int]]]:
+    """After each step the best output of each sentence so far; with a beam, a later step may change earlier tokens."""
+    for search in steps(model, source, config, prefixes=prefixes):
+        yield search.best()
+
+
+@torch.inference_mode()
+def steps(
+    model: Generator, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
+) -> Iterator[Search]:
+    """The search after each token."""
+    choose = make_chooser(config)
+    search, log_probabilities = _set_out(model, source, config, prefixes)
+    while True:
+        allowed = _allow(log_probabilities, search, prefixes)
+        choice = choose(allowed.unflatten(0, (-1, search.width)), search.scores)  # type: ignore[no-untyped-call]
+        search.advance(choice, search.state)
+        yield search
+        if not search.is_going:
+            return
+        decoded = model.decode(search.newest, search.memory, search.state)
+        search.state = decoded.state
+        log_probabilities = decoded.output(decoded.hidden[:, -1]).log_softmax(dim=-1)
+
+
+def _set_out(
+    model: Generator, source: Source, config: DecodingConfig, prefixes: Prefixes | None
+) -> tuple[Search, Float[Tensor, "N V"]]:
+    """Encode the source, read BEGIN and what all prefixes have a token for, and say what may follow."""
+    memory = model.encode(source)
+    limits = _limits(source, config, prefixes)
+    shared = min(map(len, prefixes)) if prefixes else 0
+    given = [[BEGIN, *row[:shared]] for row in prefixes or [[]] * len(limits)]
+    tokens = torch.tensor(given, device=source.device)
+    decoded = model.decode(tokens, memory, model.start(memory))
+    log_probabilities = decoded.logits.log_softmax(dim=-1)
+    said = log_probabilities[:, :-1].gather(-1, tokens[:, 1:, None]).squeeze(-1).sum(dim=1)
+    search = Search(memory, limits, width=config.beam, length_penalty=config.length_penalty, device=tokens.device)
+    scores = said[:, None].repeat(1, config.beam)
+    if not config.sample:
+        scores[:, 1:] = float("-inf")  # all hypotheses are the same yet: only the first may be extended
+    repeated = repeat_rows(decoded.state, config.beam, batch=len(limits), device=tokens.device)
+    search.begin(tokens[:, 1:], scores, repeated)
+    return search, log_probabilities[:, -1].repeat_interleave(config.beam, dim=0)
+
+
+def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Prefixes | None) -> Float[Tensor, "N V"]:
+    """-inf for what is never said and, while a sentence's prefix lasts, for all but the prefix's next token."""
+    log_probabilities[:, NEVER_SAID] = float("-inf")
+    position = search.tokens.shape[2]
+    for row, sentence in enumerate(search.sentences.tolist() if prefixes else []):
+        if position < len(prefixes[sentence]):  # type: ignore[index]
+            own = log_probabilities[row * search.width : (row + 1) * search.width]
+            forced = own[:, prefixes[sentence][position]].clone()  # type: ignore[index]
+            own.fill_(float("-inf"))
+            own[:, prefixes[sentence][position]] = forced  # type: ignore[index]
+    return log_probabilities
+
+
+def _limits(source: Source, config: DecodingConfig, prefixes: Prefixes | None) -> list[int]:
+    """How many tokens each output may have: a bound of its own for each sentence, whatever it is batched with."""
+    given = [len(row) for row in prefixes] if prefixes else [0] * len(source.lengths)
+    pairs = zip(given, source.lengths, strict=True)
+    return [prefix + int(config.length_ratio * length) + config.length_extra for prefix, length in pairs]

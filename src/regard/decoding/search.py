@@ -1,0 +1,118 @@
+"""The hypotheses of a batch while they grow: who goes on, who has ended, and which rows may leave.
+
+All sentences have the same number of hypotheses and the same length so far. A sentence leaves when it has as many ended
+hypotheses as the beam is wide; rows are moved only then, and when a beam changes its order, so that greedy search does
+not copy its caches at every step.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.decoding.choosers import Choice, RunningScores
+from regard.models.interface import Memory, State, repeat_rows, select_rows
+from regard.symbols import END
+
+SHED_SHARE = 0.25  # finished sentences are carried along until they are this share: moving rows costs more than they do
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A finished output: its tokens without BEGIN and END, and how good the model finds it."""
+
+    tokens: list[int]
+    score: float  # what hypotheses are ranked by: the log-probability, normalised for length
+    log_probability: float
+    is_ended: bool  # False: cut off at the length bound
+
+
+class Search:
+    """The live hypotheses of the sentences still in the batch, and the ended ones of all."""
+
+    def __init__(self, memory: Memory, limits: list[int], *, width: int, length_penalty: float, device: Any) -> None:
+        batch = len(limits)
+        self.width = width
+        self.length_penalty = length_penalty
+        self.memory = repeat_rows(memory, width, batch=batch, device=device)
+        self.sentences = torch.arange(batch, device=device)  # which sentence each row of the search is
+        self.limits = torch.tensor(limits, device=device)
+        self.is_done = torch.zeros(batch, dtype=torch.bool, device=device)
+        self.tokens = torch.empty(batch, width, 0, dtype=torch.long, device=device)
+        self.ended: list[list[Hypothesis]] = [[] for _ in limits]
+
+    def begin(self, tokens: Int[Tensor, "B T"], scores: RunningScores, state: State) -> None:
+        """Set out from the tokens that are given."""
+        self.tokens = tokens.unsqueeze(1).expand(-1, self.width, -1)
+        self.scores = scores
+        self.state = state
+
+    @property
+    def is_going(self) -> bool:
+        return not bool(self.is_done.all())
+
+    @property
+    def newest(self) -> Int[Tensor, "N 1"]:
+        """The last token of every hypothesis, as the model's next input."""
+        return self.tokens[:, :, -1].reshape(-1, 1)
+
+    def advance(self, choice: Choice, state: State) -> None:
+        """One token further: ended hypotheses are put aside, the best others go on, rows that are done may leave."""
+        at_limit = self.tokens.shape[2] + 1 >= self.limits
+        self._put_aside(choice, at_limit)
+        going_on = _first(choice, choice.tokens != END, self.width)
+        self._mark_done(going_on, at_limit)
+        self._move(going_on, state)
+
+    def best(self) -> list[list[int]]:
+        """The best hypothesis of each sentence so far, ended or not, for those who watch it grow."""
+        best = [max(ended, key=lambda one: one.score).tokens if ended else [] for ended in self.ended]
+        leaders = self.tokens[torch.arange(len(self.sentences)), self.scores.argmax(dim=1)].tolist()
+        for row, sentence in enumerate(self.sentences.tolist()):
+            if not self.is_done[row]:
+                best[sentence] = leaders[row]
+        return best
+
+    def _put_aside(self, choice: Choice, at_limit: Bool[Tensor, " B"]) -> None:
+        """Keep what ends among the best candidates, as many as the beam is wide; at the length bound all of them do."""
+        is_ending = ((choice.tokens == END) | at_limit[:, None]) & choice.scores.isfinite() & ~self.is_done[:, None]
+        is_ending[:, self.width :] = False
+        for row, rank in is_ending.nonzero().tolist():
+            tokens = [*self.tokens[row, choice.parents[row, rank]].tolist(), int(choice.tokens[row, rank])]
+            log_probability = float(choice.scores[row, rank])
+            score = log_probability / len(tokens) ** self.length_penalty
+            is_ended = tokens[-1] == END
+            hypothesis = Hypothesis(tokens[:-1] if is_ended else tokens, score, log_probability, is_ended)
+            self.ended[int(self.sentences[row])].append(hypothesis)
+
+    def _mark_done(self, going_on: Choice, at_limit: Bool[Tensor, " B"]) -> None:
+        ended = torch.tensor([len(self.ended[sentence]) for sentence in self.sentences.tolist()])
+        has_enough = ended.to(at_limit.device) >= self.width
+        self.is_done = self.is_done | at_limit | has_enough | ~going_on.scores.isfinite().any(dim=1)
+
+    def _move(self, going_on: Choice, state: State) -> None:
+        """Put every row where its hypothesis is now, and let finished sentences go when they are many."""
+        kept = torch.arange(len(self.sentences), device=self.sentences.device)
+        if self.is_done.float().mean() >= SHED_SHARE:
+            kept = kept[~self.is_done]
+            own_rows = (kept[:, None] * self.width + torch.arange(self.width, device=kept.device)).flatten()
+            self.memory = select_rows(self.memory, own_rows)
+            self.sentences, self.limits = self.sentences[kept], self.limits[kept]
+            self.is_done = self.is_done[kept]
+        rows = (kept[:, None] * self.width + going_on.parents[kept]).flatten()
+        is_in_place = len(rows) == self.scores.numel() and torch.equal(
+            rows, torch.arange(len(rows), device=rows.device)
+        )
+        self.state = state if is_in_place else select_rows(state, rows)
+        earlier = self.tokens.flatten(0, 1)[rows].unflatten(0, (len(kept), self.width))  # type: ignore[no-untyped-call]
+        self.tokens = torch.cat([earlier, going_on.tokens[kept].unsqueeze(-1)], dim=-1)
+        self.scores = going_on.scores[kept]
+
+
+def _first(choice: Choice, wanted: Bool[Tensor, "B C"], count: int) -> Choice:
+    """The first `count` wanted candidates of each sentence; where there are fewer, the rest have a score of -inf."""
+    order = (~wanted).byte().argsort(dim=1, stable=True)[:, :count]
+    parents, tokens, scores = (part.gather(1, order) for part in choice)
+    return Choice(parents, tokens, scores.masked_fill(~wanted.gather(1, order), float("-inf")))

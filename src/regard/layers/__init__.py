@@ -1,0 +1,1 @@
+"""What models are built from: embeddings, positions, Transformer blocks, recurrence, convolution."""

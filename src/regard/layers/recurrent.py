@@ -1,0 +1,90 @@
+"""Recurrent layers, batch first throughout: a state's rows are the batch's rows, so that a beam can choose them."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from regard.config import RecurrentStack
+
+CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+@dataclass(frozen=True)
+class RecurrentState:
+    """Each layer's hidden state and, for an LSTM, its cell."""
+
+    hidden: Float[Tensor, "B L W"]
+    cell: Float[Tensor, "B L W"] | None
+
+    @property
+    def top(self) -> Float[Tensor, "B W"]:
+        """The last layer's hidden state."""
+        return self.hidden[:, -1]
+
+
+class Recurrent(nn.Module):
+    """An RNN, GRU or LSTM of several layers, in one direction or in two."""
+
+    def __init__(
+        self, cell: str, inputs: int, sizes: RecurrentStack, *, bidirectional: bool = False, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.directions = 2 if bidirectional else 1
+        self.rnn = CELLS[cell](
+            inputs,
+            sizes.width // self.directions,
+            sizes.layers,
+            batch_first=True,
+            bidirectional=bidirectional,
+            dropout=dropout if sizes.layers > 1 else 0.0,
+        )
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T inputs"],
+        state: RecurrentState | None = None,
+        *,
+        lengths: tuple[int, ...] | None = None,
+    ) -> tuple[Float[Tensor, "B T W"], RecurrentState]:
+        """The top layer's state at each position, and all layers' last states; with lengths, padding is never read."""
+        packed = x if lengths is None else pack_padded_sequence(x, torch.tensor(lengths), True, False)
+        outputs, last = self.rnn(packed, None if state is None else self._to_torch(state))
+        if lengths is not None:
+            outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.shape[1])
+        return outputs, self._from_torch(last)
+
+    def _to_torch(self, state: RecurrentState) -> Tensor | tuple[Tensor, Tensor]:
+        hidden = state.hidden.transpose(0, 1).contiguous()  # torch keeps states layer first
+        return hidden if state.cell is None else (hidden, state.cell.transpose(0, 1).contiguous())
+
+    def _from_torch(self, last: Tensor | tuple[Tensor, Tensor]) -> RecurrentState:
+        if isinstance(last, Tensor):
+            return RecurrentState(self._joined(last), None)
+        return RecurrentState(self._joined(last[0]), self._joined(last[1]))
+
+    def _joined(self, last: Float[Tensor, "LD B W"]) -> Float[Tensor, "B L DW"]:
+        """Both directions of a layer side by side."""
+        layers = last.shape[0] // self.directions
+        return last.view(layers, self.directions, *last.shape[1:]).permute(2, 0, 1, 3).flatten(2)
+
+
+class Bridge(nn.Module):
+    """From the encoder's last state to the decoder's first: handed over where the sizes agree, else through a layer."""
+
+    def __init__(self, encoder: RecurrentStack, decoder: RecurrentStack) -> None:
+        super().__init__()
+        self.shape = (decoder.layers, decoder.width)
+        self.layer = (
+            None if encoder == decoder else nn.Linear(encoder.layers * encoder.width, decoder.layers * decoder.width)
+        )
+
+    def forward(self, last: RecurrentState) -> RecurrentState:
+        if self.layer is None:
+            return last
+        return RecurrentState(self._across(last.hidden), None if last.cell is None else self._across(last.cell))
+
+    def _across(self, state: Float[Tensor, "B L W"]) -> Float[Tensor, "B M V"]:
+        return torch.tanh(self.layer(state.flatten(1))).view(-1, *self.shape)  # type: ignore[misc]

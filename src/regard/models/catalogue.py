@@ -1,0 +1,46 @@
+"""From a config to the model it describes."""
+
+from torch import nn
+
+from regard.config import (
+    AttendingConfig,
+    ConvolutionalConfig,
+    DecoderOnlyConfig,
+    EncoderOnlyConfig,
+    ModelConfig,
+    RecurrentConfig,
+    TransformerConfig,
+)
+from regard.errors import RegardError
+from regard.models.attending import AttendingModel
+from regard.models.convolutional import ConvolutionalModel
+from regard.models.decoder_only import DecoderOnlyModel
+from regard.models.encoder_only import EncoderOnlyModel
+from regard.models.recurrent import RecurrentModel
+from regard.models.transformer import TransformerModel
+
+
+def build(config: ModelConfig, *, source_vocabulary: int = 0, target_vocabulary: int = 0) -> nn.Module:
+    """A new model with random weights; a model of one language takes the target's vocabulary, one of pictures none."""
+    match config:
+        case RecurrentConfig():
+            return RecurrentModel(config, source_vocabulary, target_vocabulary)
+        case AttendingConfig():
+            return AttendingModel(config, source_vocabulary, target_vocabulary)
+        case TransformerConfig():
+            _check_sharing(config, source_vocabulary, target_vocabulary)
+            return TransformerModel(config, source_vocabulary, target_vocabulary)
+        case DecoderOnlyConfig():
+            return DecoderOnlyModel(config, target_vocabulary)
+        case EncoderOnlyConfig():
+            return EncoderOnlyModel(config, target_vocabulary)
+        case ConvolutionalConfig():
+            return ConvolutionalModel(config)
+
+
+def _check_sharing(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
+    if config.share_embeddings and source_vocabulary != target_vocabulary:
+        raise RegardError(
+            f"model.share_embeddings needs one vocabulary, and there are two, of {source_vocabulary} and "
+            f"{target_vocabulary} pieces. Set tokens.shared = true, or model.share_embeddings = false."
+        )
