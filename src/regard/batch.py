@@ -69,7 +69,7 @@ class Batch:
     def of(cls, source: Rows | Pictures, target: Rows, *, device: torch.device | str = "cpu") -> "Batch":
         """Pairs of source and target rows, without BEGIN or END: they are put here."""
         return cls(
-            source if isinstance(source, Pictures) else source_of(source, device=device),
+            Pictures(source.pixels.to(device)) if isinstance(source, Pictures) else source_of(source, device=device),
             Padded.from_rows([[BEGIN, *row] for row in target], device=device),
             Padded.from_rows([[*row, END] for row in target], device=device),
         )

@@ -90,6 +90,15 @@ class Stack(Options, frozen=True, kw_only=True):
             )
 
 
+def _check_turning(positions: str, **stacks: Stack) -> None:
+    for name, stack in stacks.items():
+        if positions == "rotary" and stack.width // stack.heads % 2:
+            raise ValueError(
+                f"{name}.width is {stack.width} and {name}.heads {stack.heads}; "
+                'positions = "rotary" turns pairs, and needs an even width for each head'
+            )
+
+
 class TransformerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="transformer"):
     """The Transformer, encoder and decoder."""
 
@@ -114,6 +123,7 @@ class TransformerConfig(Options, frozen=True, kw_only=True, tag_field="kind", ta
             )
         if self.mixer == "ssru" and self.positions == "rotary":
             raise ValueError('positions = "rotary" turns queries and keys, which mixer = "ssru" does not have')
+        _check_turning(self.positions, encoder=self.encoder, decoder=self.decoder)
 
 
 class DecoderOnlyConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="decoder-only"):
@@ -125,6 +135,9 @@ class DecoderOnlyConfig(Options, frozen=True, kw_only=True, tag_field="kind", ta
     positions: PositionsName = "learned"
     maximum_length: Positive = 1024
     dropout: Share = 0.1
+
+    def __post_init__(self) -> None:
+        _check_turning(self.positions, stack=self.stack)
 
 
 class EncoderOnlyConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="encoder-only"):
@@ -138,13 +151,16 @@ class EncoderOnlyConfig(Options, frozen=True, kw_only=True, tag_field="kind", ta
     classes: Natural = 0  # 0: the masked-token head
     dropout: Share = 0.1
 
+    def __post_init__(self) -> None:
+        _check_turning(self.positions, stack=self.stack)
+
 
 class ConvolutionalConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="convolutional"):
     """A classifier of pictures: convolutions, with a self-attention layer over the grid or without."""
 
     channels: Positive = 1  # of the picture
     width: Positive = 32  # of the first block; each later block doubles it and halves the grid
-    blocks: Positive = 2
+    blocks: Annotated[int, Meta(ge=1, le=16)] = 2
     classes: Positive = 10
     heads: Natural = 4  # of the self-attention layer after the last block; 0: no such layer
     dropout: Share = 0.1
@@ -252,7 +268,7 @@ def from_toml(text: str, *, settings: tuple[str, ...] = (), origin: str = "the r
     """The config a TOML text describes, `section.key=value` settings laid over it."""
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # not TOML, a number of thousands of digits, or brackets as deep
         raise RegardError(f"{origin} is not TOML: {error}. Mend the line, then try again.") from None
     for setting in settings:
         _lay_over(table, setting)
@@ -294,7 +310,7 @@ def _lay_over(table: dict[str, Any], setting: str) -> None:
             raise RegardError(f"--set {setting!r}: {key} is a value, not a section.")
     try:
         table[last] = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         table[last] = value  # a bare word is a string, so that nobody has to quote for the shell and for TOML
 
 
@@ -304,12 +320,12 @@ def _lay_over(table: dict[str, Any], setting: str) -> None:
 def _problems(value: Any, expected: Any, path: str) -> Iterator[str]:
     """Every way in which a plain value is not what is expected, each with the path of its key."""
     struct = _struct_for(value, expected)
-    if isinstance(struct, str):
-        yield f"{path}: {struct}"
-    elif struct is None:
+    if struct is None:
         yield from _problem(value, expected, path)
     elif not isinstance(value, dict):
-        yield f"{path or 'the whole'}: expected a section, got {value!r}"
+        yield f"{path or 'the whole'}: expected a section, got {_shown(value)}"
+    elif isinstance(struct, str):
+        yield f"{path}.kind: {struct}"
     else:
         found = list(_problems_inside(value, struct, path))
         # A struct's own rule speaks of several fields, so it is asked only when each field is right by itself.
@@ -328,13 +344,14 @@ def _problems_inside(table: dict[str, Any], struct: type[Options], path: str) ->
 
 
 def _problem(value: Any, expected: Any, path: str) -> Iterator[str]:
-    if isinstance(value, float) and not math.isfinite(value):  # msgspec's bounds let NaN through
-        yield f"{path}: {value} is not a finite number"
-        return
+    for number in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(number, float) and not math.isfinite(number):  # not every msgspec's bounds stop NaN
+            yield f"{path}: {number} is not a finite number"
+            return
     try:
         msgspec.convert(value, expected)
     except (msgspec.ValidationError, OverflowError) as error:
-        given = "" if isinstance(value, dict) else f", got {value!r}"
+        given = "" if isinstance(value, dict) else f", got {_shown(value)}"
         yield f"{path or 'the whole'}: {error}{given}"
 
 
@@ -344,11 +361,23 @@ def _struct_for(value: Any, expected: Any) -> type[Options] | str | None:
         return expected
     if get_origin(expected) is not Union:
         return None
-    members = {str(member.__struct_config__.tag): member for member in get_args(expected)}
+    members: dict[str, type[Options]] = {str(member.__struct_config__.tag): member for member in get_args(expected)}
     kind = value.get("kind") if isinstance(value, dict) else None
-    return members.get(str(kind)) or f"kind is {kind!r}{_suggestion(str(kind), members)}; allowed: {', '.join(members)}"
+    if isinstance(kind, str) and kind in members:
+        return members[kind]
+    near = _suggestion(kind, members) if isinstance(kind, str) else ""
+    return f"got {_shown(kind)}{near}; allowed: {', '.join(members)}"
 
 
 def _suggestion(word: str, allowed: Any) -> str:
     near = difflib.get_close_matches(word, list(allowed), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _shown(value: Any) -> str:
+    """A value as it was written, cut where it is too long to read."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write out a number of more than 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -15,6 +15,7 @@ from regard.attention.general import Visible
 from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention, Rotate
 from regard.config import Stack
+from regard.layers.dropout import Dropout
 from regard.layers.feed_forward import FeedForward
 from regard.layers.mixers import AttentionMixer, Cache, RecurrentMixer
 
@@ -58,7 +59,7 @@ class AddNorm(nn.Module):
         super().__init__()
         self.norm = nn.LayerNorm(width)
         self.is_pre = style.norm == "pre"
-        self.dropout = nn.Dropout(style.dropout)
+        self.dropout = Dropout(style.dropout)
 
     def enter(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
         """What the sub-layer is given."""

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.layers.dropout import Dropout
 from regard.layers.positions import Positions
 from regard.symbols import PADDING
 
@@ -48,7 +49,7 @@ class PlacedEmbedding(nn.Module):
         super().__init__()
         self.tokens = tokens
         self.positions = positions
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, tokens: Int[Tensor, "B T"], positions: Int[Tensor, " T"]) -> Float[Tensor, "B T W"]:
         embedded: Tensor = self.dropout(self.positions(self.tokens(tokens), positions))

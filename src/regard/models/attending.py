@@ -19,6 +19,7 @@ from regard.attention.key_values import KeyValues
 from regard.attention.visibility import real_keys
 from regard.batch import Padded
 from regard.config import AttendingConfig
+from regard.layers.dropout import Dropout
 from regard.layers.embedding import TokenEmbedding, output_layer
 from regard.layers.recurrent import Bridge, Recurrent, RecurrentState
 from regard.models.interface import Decoded
@@ -59,7 +60,7 @@ class AttendingModel(nn.Module):
         self.cross_attention = Attention(width, memory, score=config.score)
         self.join = nn.Linear(width + memory, width)
         self.output = nn.Linear(width, target_vocabulary)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def encode(self, source: Padded) -> Annotations:
         embedded = self.dropout(self.source_embedding(source.tokens))

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from regard.batch import Pictures
 from regard.config import ConvolutionalConfig
 from regard.layers.convolution import ConvolutionBlock
+from regard.layers.dropout import Dropout
 from regard.layers.grid import GridSelfAttention
 
 
@@ -18,7 +19,7 @@ class ConvolutionalModel(nn.Module):
         pairs = zip([config.channels, *widths], widths, strict=False)
         self.blocks = nn.Sequential(*(ConvolutionBlock(inputs, outputs, stride=2) for inputs, outputs in pairs))
         self.attention = GridSelfAttention(widths[-1], config.heads) if config.heads else nn.Identity()
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.output = nn.Linear(widths[-1], config.classes)
 
     def encode(self, source: Pictures) -> Float[Tensor, "B C Y X"]:

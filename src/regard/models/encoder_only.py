@@ -8,6 +8,7 @@ from regard.attention.visibility import real_keys
 from regard.batch import Padded
 from regard.config import EncoderOnlyConfig
 from regard.layers.blocks import BlockStack, BlockStyle, initialise
+from regard.layers.dropout import Dropout
 from regard.layers.embedding import PlacedEmbedding, TokenEmbedding
 from regard.layers.feed_forward import ACTIVATIONS
 from regard.layers.positions import make_positions, rotate
@@ -22,7 +23,7 @@ class EncoderOnlyModel(nn.Module):
         positions = make_positions(config.positions, width, maximum_length=config.maximum_length)
         self.embedding = PlacedEmbedding(TokenEmbedding(vocabulary, width), positions, dropout=0.0)
         self.norm = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         turning = rotate if config.positions == "rotary" else None
         style = BlockStyle(norm=config.norm, activation=config.activation, dropout=config.dropout, rotate=turning)
         self.encoder = BlockStack(config.stack, style)
@@ -64,7 +65,7 @@ class ClassHead(nn.Module):
     def __init__(self, width: int, config: EncoderOnlyConfig) -> None:
         super().__init__()
         self.pool = nn.Linear(width, width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.output = nn.Linear(width, config.classes)
 
     def forward(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B classes"]:

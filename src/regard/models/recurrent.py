@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.batch import Padded
 from regard.config import RecurrentConfig
+from regard.layers.dropout import Dropout
 from regard.layers.embedding import TokenEmbedding, output_layer
 from regard.layers.recurrent import Bridge, Recurrent, RecurrentState
 from regard.models.interface import Decoded
@@ -37,7 +38,7 @@ class RecurrentModel(nn.Module):
         inputs = config.embedding + config.encoder.width
         self.decoder = Recurrent(config.cell, inputs, config.decoder, dropout=config.dropout)
         self.output = nn.Linear(config.decoder.width, target_vocabulary)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def encode(self, source: Padded) -> Context:
         embedded = self.dropout(self.source_embedding(source.tokens))

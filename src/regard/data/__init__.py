@@ -1,0 +1,37 @@
+"""From files to batches: readers, filters, a store of token ids on disk, and the order of training; without torch."""
+
+from regard.data.batching import (
+    EpochPlan,
+    GlobalBatch,
+    Position,
+    batches,
+    global_batches,
+    plan_epoch,
+    slice_for_rank,
+)
+from regard.data.filters import AcceptedPairs, FilterReport, TokenisedPair, pair_settings
+from regard.data.readers import PAIR_FORMATS, Pair, read_lines, read_pairs
+from regard.data.store import Example, TokenStore, build_store, fingerprint, open_store
+
+__all__ = [
+    "PAIR_FORMATS",
+    "AcceptedPairs",
+    "EpochPlan",
+    "Example",
+    "FilterReport",
+    "GlobalBatch",
+    "Pair",
+    "Position",
+    "TokenStore",
+    "TokenisedPair",
+    "batches",
+    "build_store",
+    "fingerprint",
+    "global_batches",
+    "open_store",
+    "pair_settings",
+    "plan_epoch",
+    "read_lines",
+    "read_pairs",
+    "slice_for_rank",
+]

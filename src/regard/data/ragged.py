@@ -1,0 +1,69 @@
+"""Rows of differing lengths, laid end to end in one file, with a second file that says where each row ends.
+
+Written row by row and read through a memory map, so neither way holds more than a row.
+"""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+_OFFSET = np.dtype("<i8")
+_BUFFER = 2**18  # bytes
+
+
+def ragged_files(name: str) -> tuple[str, str]:
+    """The names of the two files: values, and offsets."""
+    return f"{name}.values", f"{name}.offsets"
+
+
+class RaggedWriter:
+    """Appends rows; use it in a `with` statement."""
+
+    def __init__(self, directory: Path, name: str, dtype: np.dtype[Any]) -> None:
+        values, offsets = ragged_files(name)
+        self._dtype = dtype
+        self._end = 0
+        self._values = (directory / values).open("wb", buffering=_BUFFER)
+        self._offsets = (directory / offsets).open("wb", buffering=_BUFFER)
+        self._offsets.write(bytes(_OFFSET.itemsize))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._values, self._offsets:
+            pass
+
+    def append(self, row: bytes) -> None:
+        """Add a row, given as the bytes of its values."""
+        self._end += len(row) // self._dtype.itemsize
+        self._values.write(row)
+        self._offsets.write(self._end.to_bytes(_OFFSET.itemsize, "little"))
+
+
+class RaggedRows:
+    """The rows of a finished pair of files; there must be at least one value."""
+
+    def __init__(self, directory: Path, name: str, dtype: np.dtype[Any]) -> None:
+        values, offsets = ragged_files(name)
+        # Plain views of the maps: slicing numpy's memmap class itself is several times slower.
+        self._values = np.memmap(directory / values, dtype=dtype, mode="r").view(np.ndarray)
+        self._offsets = np.memmap(directory / offsets, dtype=_OFFSET, mode="r").view(np.ndarray)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, row: int) -> NDArray[Any]:
+        if not 0 <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        return self._values[self._offsets[row] : self._offsets[row + 1]]
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """How many values each row has."""
+        return np.diff(self._offsets).astype(np.int32)

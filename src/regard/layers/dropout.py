@@ -1,0 +1,33 @@
+"""Dropout that is cheap on a CPU: one random byte for each entry, drawn eight at a time.
+
+torch draws a float for each entry, on one thread; at small widths that is a seventh of the training time. A byte is
+exact enough: the share that is kept is rounded to 256ths, and what is kept is scaled by exactly that share.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+LEVELS = 256  # of a byte
+
+
+class Dropout(nn.Module):
+    """In training, sets a share of the entries to zero and scales up the others, so that the mean stays."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        if not self.training or self.share == 0.0:
+            return x
+        if x.device.type != "cpu":
+            return functional.dropout(x, self.share)
+        kept_levels = min(max(1, round((1 - self.share) * LEVELS)), LEVELS - 1)
+        draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)  # all 64 bits
+        is_kept = draws.view(torch.uint8)[: x.numel()].view(x.shape) < kept_levels
+        return x * is_kept.to(x.dtype).mul_(LEVELS / kept_levels)
+
+    def extra_repr(self) -> str:
+        return f"share={self.share}"

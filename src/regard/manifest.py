@@ -1,0 +1,70 @@
+"""A directory's list of its own files with their SHA-256: what was written is what is read, or an error names the file.
+
+Of 400 single flipped bits in a weights file, the file format itself notices four; a hash notices all.
+"""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from regard.errors import RegardError
+
+NAME = "manifest.json"
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a directory is, and the SHA-256 of each of its files."""
+
+    kind: str
+    version: int
+    files: dict[str, str]
+
+
+def write_manifest(directory: Path, kind: str, version: int) -> None:
+    """List every file that is in the directory now; to be written last."""
+    files = {path.name: _digest(path.read_bytes()) for path in sorted(directory.iterdir()) if path.name != NAME}
+    manifest = Manifest(kind=kind, version=version, files=files)
+    (directory / NAME).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+
+def read_verified(directory: Path, kind: str, version: int) -> dict[str, bytes]:
+    """The contents of every listed file, each checked against its hash."""
+    manifest = _read_manifest(directory, kind)
+    if (manifest.kind, manifest.version) != (kind, version):
+        raise RegardError(
+            f"{directory} holds a {manifest.kind} of version {manifest.version}; expected is a {kind} of version "
+            f"{version}. Give another directory, or write it again with this version of regard."
+        )
+    return {name: _read_file(directory / name, digest) for name, digest in manifest.files.items()}
+
+
+def _read_manifest(directory: Path, kind: str) -> Manifest:
+    path = directory / NAME
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except OSError as error:
+        raise RegardError(
+            f"{directory} is not a {kind}: {path.name} cannot be read ({error.strerror}). "
+            f"Give the directory of a {kind}, such as runs/NAME/model."
+        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RegardError(f"{path} is damaged: {error}. Restore it from a copy.") from None
+    strays = [name for name in manifest.files if Path(name).name != name or name in ("", ".", "..")]
+    if strays:
+        raise RegardError(f"{path} names files outside its directory: {strays}. Do not trust where it came from.")
+    return manifest
+
+
+def _read_file(path: Path, digest: str) -> bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RegardError(f"{path} cannot be read: {error.strerror}. Restore it from a copy.") from None
+    if _digest(content) != digest:
+        raise RegardError(f"{path} is damaged: its SHA-256 is not the one in {NAME}. Restore it from a copy.")
+    return content
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

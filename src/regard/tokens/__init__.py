@@ -1,0 +1,9 @@
+"""Text to ids and back."""
+
+from regard.tokens.pair import Tokenizers, train_tokenizers
+from regard.tokens.text import normalise
+from regard.tokens.tokenizer import Tokenizer
+from regard.tokens.vocabulary import Kind
+from regard.tokens.words import words
+
+__all__ = ["Kind", "Tokenizer", "Tokenizers", "normalise", "train_tokenizers", "words"]

@@ -1,0 +1,31 @@
+"""Which pieces make up which word, so that what is said of pieces can be said of words."""
+
+from collections.abc import Sequence
+
+from regard.symbols import RESERVED, UNKNOWN
+from regard.tokens.text import WORD_MARK
+
+_ALONE = {piece for piece, identity in RESERVED.items() if identity != UNKNOWN}
+
+
+def words(pieces: Sequence[str]) -> list[list[int]]:
+    """The indices of each word's pieces, in order; every piece belongs to exactly one word.
+
+    A word begins at a piece with the word mark. A reserved piece such as `</s>` is a word by itself, apart from
+    `<unk>`, which stands for a part of a word.
+    """
+    found: list[list[int]] = []
+    for index, piece in enumerate(pieces):
+        if found and _continues(pieces, found[-1], piece):
+            found[-1].append(index)
+        else:
+            found.append([index])
+    return found
+
+
+def _continues(pieces: Sequence[str], word: list[int], piece: str) -> bool:
+    if piece in _ALONE or pieces[word[-1]] in _ALONE:
+        return False
+    # A model can write the mark twice; the second one does not make an empty word of the first.
+    only_marks = all(pieces[index] == WORD_MARK for index in word)
+    return only_marks or not piece.startswith(WORD_MARK)

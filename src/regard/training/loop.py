@@ -1,0 +1,147 @@
+"""The training loop: steps, validations, probes and checkpoints, told as events.
+
+`train` is an iterator: each event is written to the journal, then given to whoever watches (a terminal, a page, a
+test). It knows no model by name.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import torch
+
+from regard.bundle import save_bundle
+from regard.config import Config
+from regard.data import plan_epoch
+from regard.training.checkpoint import checkpoints, load_weights
+from regard.training.corpus import Corpus, batches
+from regard.training.journal import AnyEvent, Began, Ended, Journal, Probed, Validated
+from regard.training.meter import Meter
+from regard.training.probes import save_probes
+from regard.training.resuming import go_on, save
+from regard.training.schedule import rate_at
+from regard.training.trainer import Trainer, begin, current_weights, take_step, with_weights
+from regard.training.validation import validate
+from regard.training.weights import mean_of
+
+StopSignal = Callable[[], int | None]
+
+
+class Interrupted(Exception):  # noqa: N818  (not an error: the user asked for it)
+    """Training was asked to stop, and stopped after saving a checkpoint."""
+
+    def __init__(self, signal: int) -> None:
+        super().__init__(f"stopped by signal {signal}")
+        self.signal = signal
+
+
+def train(
+    config: Config,
+    run: Path,
+    corpus: Corpus,
+    *,
+    resume: bool = False,
+    stop_signal: StopSignal = lambda: None,
+) -> Iterator[AnyEvent]:
+    """Train to the end, or until a signal asks to stop; what happens is written to the journal and given as events."""
+    journal = Journal(run / "journal.jsonl")
+    for event in _events(config, run, corpus, resume, stop_signal, journal):
+        journal.write(event)
+        yield event
+
+
+def _events(
+    config: Config,
+    run: Path,
+    corpus: Corpus,
+    resume: bool,
+    stop_signal: StopSignal,
+    journal: Journal,
+) -> Iterator[AnyEvent]:
+    trainer = begin(config, run, corpus)
+    notes = go_on(trainer) if resume else []
+    journal.go_back_to(trainer.step)
+    yield _began(trainer, notes)
+    drawn = batches(corpus, config, trainer.position, device=trainer.device)
+    meter = Meter(trainer.seconds)
+    if trainer.step == 0:
+        yield _probe(trainer)
+    while not trainer.is_over:
+        skipped = take_step(trainer, list(islice(drawn, config.training.accumulate)), meter)
+        if skipped is not None:
+            yield skipped
+        if meter.is_due or trainer.is_over:
+            yield meter.read(trainer.step, rate=rate_at(trainer.step, config.training), epoch=trainer.epoch)
+        yield from _after_step(trainer, meter)
+        signal = stop_signal()
+        if signal is not None:
+            yield save(trainer, meter.seconds)
+            raise Interrupted(signal)
+    yield _end(trainer, meter)
+
+
+def _after_step(trainer: Trainer, meter: Meter) -> Iterator[AnyEvent]:
+    options = trainer.config.training
+    if trainer.step % options.validate_every == 0 or trainer.step == options.steps:
+        with meter.paused():
+            validated, probed = _validate(trainer), _probe(trainer)
+        yield validated
+        yield probed
+        if validated.is_best and options.average < 2:
+            save_bundle(trainer.run / "model", with_weights(trainer, current_weights(trainer)))
+    if trainer.step % options.checkpoint_every == 0 or trainer.step == options.steps:
+        with meter.paused():
+            saved = save(trainer, meter.seconds)
+        yield saved
+
+
+def _validate(trainer: Trainer) -> Validated:
+    bundle = trainer.bundle
+    if trainer.average is not None:
+        bundle = with_weights(trainer, current_weights(trainer))
+    found = validate(bundle, trainer.corpus.valid)
+    score = found.score(trainer.config.training.metric)
+    is_best = trainer.best_score is None or score > trainer.best_score
+    if is_best:
+        trainer.best_score, trainer.best_step, trainer.without_better = score, trainer.step, 0
+    else:
+        trainer.without_better += 1
+    return Validated(
+        step=trainer.step,
+        loss=found.loss,
+        bleu=found.bleu,
+        chrf=found.chrf,
+        is_best=is_best,
+        samples=found.samples,
+    )
+
+
+def _probe(trainer: Trainer) -> Probed:
+    directory = trainer.run / "probes" / f"step-{trainer.step:08d}"
+    save_probes(directory, trainer.bundle, trainer.corpus.valid, trainer.config.training.probes)
+    return Probed(step=trainer.step, file=str(directory.relative_to(trainer.run)))
+
+
+def _end(trainer: Trainer, meter: Meter) -> Ended:
+    options = trainer.config.training
+    saved = checkpoints(trainer.run / "checkpoints")[-options.average :] if options.average > 1 else []
+    if saved:
+        weights = mean_of(len(saved), lambda index: load_weights(saved[index]))
+        save_bundle(trainer.run / "model", with_weights(trainer, weights))
+    reason = "all steps were taken" if trainer.step >= options.steps else f"no better {options.metric} for long"
+    return Ended(step=trainer.step, reason=reason, model=str(trainer.run / "model"), seconds=meter.seconds)
+
+
+def _began(trainer: Trainer, notes: list[str]) -> Began:
+    store, options = trainer.corpus.store, trainer.config.training
+    lengths = store.source_lengths, store.target_lengths
+    plan = plan_epoch(*lengths, batch_tokens=options.batch_tokens, seed=options.seed, epoch=trainer.position.epoch)
+    return Began(
+        step=trainer.step,
+        pairs=len(store),
+        parameters=sum(parameter.numel() for parameter in trainer.model.parameters()),
+        device=trainer.device,
+        threads=torch.get_num_threads(),
+        real_share=plan.real_share,
+        notes=notes,
+    )

@@ -1,0 +1,66 @@
+"""Label-smoothed cross-entropy over the real tokens, without ever holding the logits of a whole batch.
+
+The output layer is by far the widest. Its rows are worked off in pieces: each piece's gradient is computed while its
+logits are at hand, so that they are written once and not kept for a backward pass.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from regard.layers.embedding import Output
+
+ROWS_AT_ONCE = 512
+
+
+def smoothed_loss(
+    hidden: Float[Tensor, "N W"], output: Output, targets: Int[Tensor, " N"], *, smoothing: float
+) -> Float[Tensor, ""]:
+    """The summed cross-entropy of the targets, a share of which is spread evenly over the vocabulary."""
+    if not torch.is_grad_enabled() or torch.is_autocast_enabled(hidden.device.type):
+        logits = output(hidden).float()
+        return functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
+    loss: Tensor = _PiecewiseLoss.apply(hidden, output.weight, output.bias, targets, smoothing)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _PiecewiseLoss(torch.autograd.Function):
+    """The loss and its gradients in one pass over the rows."""
+
+    @staticmethod
+    def forward(
+        context: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+    ) -> Tensor:
+        loss = hidden.new_zeros(())
+        hidden_gradient, weight_gradient = torch.empty_like(hidden), torch.zeros_like(weight)
+        bias_gradient = None if bias is None else torch.zeros_like(bias)
+        for start in range(0, len(hidden), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            logits = functional.linear(hidden[rows], weight, bias)
+            loss += _into_gradient(logits, targets[rows], smoothing)
+            torch.mm(logits, weight, out=hidden_gradient[rows])
+            weight_gradient.addmm_(logits.t(), hidden[rows])
+            if bias_gradient is not None:
+                bias_gradient += logits.sum(dim=0)
+        context.save_for_backward(hidden_gradient, weight_gradient, bias_gradient)
+        return loss
+
+    @staticmethod
+    def backward(context: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
+        hidden, weight, bias = context.saved_tensors
+        return hidden * scale, weight * scale, None if bias is None else bias * scale, None, None
+
+
+def _into_gradient(logits: Float[Tensor, "N V"], targets: Int[Tensor, " N"], smoothing: float) -> Float[Tensor, ""]:
+    """The summed loss; the logits are turned into its gradient, softmax minus the smoothed target, where they lie."""
+    share = smoothing / logits.shape[1]
+    mean_part = share * logits.sum()
+    own = logits.gather(1, targets[:, None]).sum()
+    normaliser = logits.logsumexp(dim=1, keepdim=True)
+    loss = normaliser.sum() - (1 - smoothing) * own - mean_part
+    logits.sub_(normaliser).exp_().sub_(share)
+    logits.scatter_add_(1, targets[:, None], logits.new_full((len(targets), 1), smoothing - 1))
+    return loss

@@ -1,0 +1,126 @@
+"""A run under way, and one step of it.
+
+All that a step draws at random follows from the seed and the step's number, so that a run which stops anywhere can go
+on exactly where it was.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from regard.bundle import Bundle, new_bundle, restore, tensors_of
+from regard.config import Config
+from regard.data import Position
+from regard.errors import RegardError
+from regard.training.checkpoint import checkpoints
+from regard.training.corpus import Corpus, Drawn
+from regard.training.device import choose_device, precision_of, set_threads
+from regard.training.journal import Skipped
+from regard.training.memory import keep_freed_memory
+from regard.training.meter import Meter
+from regard.training.schedule import rate_at
+from regard.training.validation import batch_loss
+from regard.training.weights import MovingAverage
+
+SKIPS_IN_A_ROW = 5
+
+
+@dataclass
+class Trainer:
+    """A run under way."""
+
+    config: Config
+    run: Path
+    corpus: Corpus
+    bundle: Bundle
+    device: str
+    optimiser: torch.optim.Optimizer
+    average: MovingAverage | None
+    step: int = 0
+    position: Position = field(default_factory=Position)
+    epoch: int = 0
+    seconds: float = 0.0
+    best_score: float | None = None
+    best_step: int = 0
+    without_better: int = 0
+    skips_in_a_row: int = 0
+
+    @property
+    def model(self) -> nn.Module:
+        return self.bundle.model
+
+    @property
+    def is_over(self) -> bool:
+        patience = self.config.training.patience
+        return self.step >= self.config.training.steps or bool(patience and self.without_better >= patience)
+
+
+def begin(config: Config, run: Path, corpus: Corpus) -> Trainer:
+    """A run before its first step."""
+    keep_freed_memory()
+    set_threads(config.training)
+    torch.manual_seed(config.training.seed)
+    device = choose_device(config.training.device)
+    bundle = new_bundle(config, corpus.tokenizers)
+    model = bundle.model.to(device).train()
+    options = config.training
+    optimiser = torch.optim.AdamW(
+        model.parameters(), lr=0.0, betas=options.betas, eps=1e-9, weight_decay=options.weight_decay, fused=True
+    )
+    average = MovingAverage(model, options.moving_average) if options.moving_average else None
+    return Trainer(config, run, corpus, bundle, device, optimiser, average)
+
+
+def take_step(trainer: Trainer, drawn: list[Drawn], meter: Meter) -> Skipped | None:
+    """One update from one or more batches; an update that is not a finite number is left out and counted."""
+    options = trainer.config.training
+    trainer.step += 1
+    trainer.position, trainer.epoch = drawn[-1].resume, drawn[-1].epoch
+    # Everything random in this step follows from the seed and the step's number alone.
+    torch.manual_seed((options.seed << 32) + trainer.step)
+    tokens = sum(sum(one.batch.outputs.lengths) for one in drawn)
+    trainer.optimiser.zero_grad(set_to_none=False)
+    total = 0.0
+    for one in drawn:
+        with precision_of(options, trainer.device):
+            loss = batch_loss(trainer.model, one.batch, smoothing=options.label_smoothing) / tokens
+        loss.backward()  # type: ignore[no-untyped-call]
+        total += float(loss.detach())
+    norm = float(nn.utils.clip_grad_norm_(trainer.model.parameters(), options.clip or float("inf")))
+    if not torch.tensor([total, norm]).isfinite().all():
+        return _skip(trainer, total)
+    trainer.skips_in_a_row = 0
+    for group in trainer.optimiser.param_groups:
+        group["lr"] = rate_at(trainer.step, options)
+    trainer.optimiser.step()
+    if trainer.average is not None:
+        trainer.average.update(trainer.step)
+    meter.add(total * tokens, tokens)
+    return None
+
+
+def _skip(trainer: Trainer, loss: float) -> Skipped:
+    trainer.skips_in_a_row += 1
+    if trainer.skips_in_a_row >= SKIPS_IN_A_ROW:
+        saved = checkpoints(trainer.run / "checkpoints")
+        raise RegardError(
+            f"the loss was not a finite number for {SKIPS_IN_A_ROW} steps in a row, up to step {trainer.step}. "
+            f"The last good checkpoint is {saved[-1] if saved else 'the beginning'}. "
+            "Lower training.learning_rate or training.clip, then go on with --resume."
+        )
+    return Skipped(step=trainer.step, loss=loss, in_a_row=trainer.skips_in_a_row)
+
+
+def with_weights(trainer: Trainer, weights: dict[str, Tensor]) -> Bundle:
+    """The run's model with other weights, apart from the one that is being trained."""
+    bundle = new_bundle(trainer.config, trainer.corpus.tokenizers)
+    bundle.model.to(trainer.device).eval()
+    restore(bundle.model, weights, origin="the run's own weights")
+    return bundle
+
+
+def current_weights(trainer: Trainer) -> dict[str, Tensor]:
+    """The weights to be used now: the moving average where there is one."""
+    return tensors_of(trainer.model) | (trainer.average.average if trainer.average else {})

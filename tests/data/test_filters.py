@@ -1,0 +1,89 @@
+import pytest
+
+from regard.config import DataConfig
+from regard.data.filters import AcceptedPairs, FilterReport, pair_settings
+from regard.data.readers import Pair
+
+
+def encode(text: str) -> list[int]:
+    return [ord(character) for character in text if not character.isspace()]
+
+
+def accepted(config: DataConfig, *texts: tuple[str, str]) -> tuple[list[tuple[str, str]], FilterReport]:
+    pairs = AcceptedPairs(
+        (Pair(source, target, line) for line, (source, target) in enumerate(texts, start=1)),
+        config,
+        encode_source=encode,
+        encode_target=encode,
+    )
+    return [(pair.source, pair.target) for pair in pairs], pairs.report
+
+
+@pytest.mark.parametrize(
+    ("pair", "reason"),
+    [
+        (("", "x"), "blank"),
+        (("x", ""), "blank"),
+        (("x", " \t\u3000\u2028"), "blank"),
+        (("x" * 11, "x" * 10), "too_long"),
+        (("x" * 10, "x" * 11), "too_long"),
+        (("x" * 7, "xxx"), "ratio"),
+        (("xxx", "x" * 7), "ratio"),
+        (("ab", "cd"), "duplicate"),
+    ],
+)
+def test_each_reason_is_counted_by_its_name(pair: tuple[str, str], reason: str) -> None:
+    config = DataConfig(maximum_length=10, maximum_ratio=2.0, deduplicate=True)
+    kept, report = accepted(config, ("ab", "cd"), pair, ("last", "one"))
+    assert kept == [("ab", "cd"), ("last", "one")]
+    assert report.kept == 2
+    assert {name: count for name, count in report.dropped.items() if count} == {reason: 1}
+
+
+def test_pairs_at_the_limits_are_kept() -> None:
+    config = DataConfig(maximum_length=10, maximum_ratio=2.0)
+    kept, _ = accepted(config, ("x" * 10, "x" * 5), ("x" * 5, "x" * 10), ("x", "x"))
+    assert len(kept) == 3
+
+
+def test_text_that_gives_no_tokens_counts_as_blank() -> None:
+    pairs = AcceptedPairs([Pair("x", "y", 1)], DataConfig(), encode_source=lambda _: [], encode_target=encode)
+    assert list(pairs) == []
+    assert pairs.report.dropped["blank"] == 1
+
+
+def test_duplicates_are_kept_unless_asked() -> None:
+    kept, _ = accepted(DataConfig(), ("a", "b"), ("a", "b"))
+    assert len(kept) == 2
+
+
+def test_only_the_same_pair_is_a_duplicate() -> None:
+    kept, _ = accepted(DataConfig(deduplicate=True), ("a", "b"), ("a", "c"), ("d", "b"), ("b", "a"))
+    assert len(kept) == 4
+
+
+def test_each_side_has_its_own_tokenizer() -> None:
+    pairs = AcceptedPairs(
+        [Pair("x", "y", 1)], DataConfig(), encode_source=lambda _: [1], encode_target=lambda _: [2, 3]
+    )
+    (pair,) = pairs
+    assert (pair.source_ids, pair.target_ids) == ([1], [2, 3])
+
+
+def test_the_report_is_a_sentence() -> None:
+    report = FilterReport(1200, {"blank": 3, "too_long": 0, "ratio": 0, "duplicate": 34})
+    assert report.read == 1237
+    assert report.describe() == "kept 1,200 of 1,237 pairs; dropped 3 with a blank side, 34 seen before"
+    assert FilterReport(2, {}).describe() == "kept 2 of 2 pairs; dropped none"
+
+
+def test_settings_change_with_the_filters_but_not_with_the_paths() -> None:
+    plain = pair_settings(DataConfig())
+    assert pair_settings(DataConfig(train=["a", "b"], valid=["c"])) == plain
+    changed = [
+        DataConfig(maximum_length=9),
+        DataConfig(maximum_ratio=2.0),
+        DataConfig(deduplicate=True),
+        DataConfig(languages=["en", "ko"]),
+    ]
+    assert len({plain, *map(pair_settings, changed)}) == 5
