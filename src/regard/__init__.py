@@ -12,6 +12,7 @@ _HOMES = {
     "Attended": "regard.attention.attend",
     "Attention": "regard.attention.general",
     "Batch": "regard.batch",
+    "Bundle": "regard.bundle",
     "Config": "regard.config",
     "DecodingConfig": "regard.config",
     "Generator": "regard.models.interface",
@@ -20,13 +21,19 @@ _HOMES = {
     "Padded": "regard.batch",
     "Pictures": "regard.batch",
     "RegardError": "regard.errors",
+    "Translation": "regard.translation.translator",
+    "Translator": "regard.translation.translator",
     "attend": "regard.attention.attend",
     "build": "regard.models.catalogue",
     "generate": "regard.decoding.loop",
+    "load": "regard.translation.translator",
+    "load_bundle": "regard.bundle",
     "record_attention": "regard.attention.recording",
     "rescore": "regard.decoding.rescoring",
+    "save_bundle": "regard.bundle",
     "source_of": "regard.batch",
     "stream": "regard.decoding.loop",
+    "train": "regard.training.loop",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

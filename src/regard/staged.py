@@ -1,4 +1,4 @@
-"""A directory that appears whole or not at all, whenever the process is killed.
+"""A directory or a file that appears whole or not at all, whenever the process is killed.
 
 It is filled under another name beside its own, flushed to the disk, and renamed. What a killed process leaves
 behind has that process's id in its name, and is swept away by the next one.
@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from regard.errors import RegardError
 
@@ -27,6 +28,34 @@ def staged_directory(final: Path) -> Iterator[Path]:
         raise _cannot_write(final, staging, error) from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def staged_file(final: Path) -> Iterator[BinaryIO]:
+    """A new file to write; when the block ends well it takes the place of `final`, else it is removed."""
+    if final.exists() and not final.is_file():  # a device or a pipe is written as it is: nothing can take its place
+        with _opened(final, final) as file:
+            yield file
+        return
+    _sweep(final)
+    staging = _beside(final, "new")
+    try:
+        with _opened(staging, final) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(staging, final)
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+def _opened(path: Path, final: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise RegardError(
+            f"{final} cannot be written: {error.strerror or error}. Choose a directory that can be written."
+        ) from None
 
 
 def _publish(staging: Path, final: Path) -> None:
@@ -59,7 +88,14 @@ def _sweep(final: Path) -> None:
         for orphan in final.parent.glob(f"{glob.escape(final.name)}.{role}-*"):
             process = orphan.name.rpartition("-")[2]
             if process.isdecimal() and not _runs(int(process)):
-                shutil.rmtree(orphan, ignore_errors=True)
+                _remove(orphan)
+
+
+def _remove(orphan: Path) -> None:
+    if orphan.is_dir():
+        shutil.rmtree(orphan, ignore_errors=True)
+    else:
+        orphan.unlink(missing_ok=True)
 
 
 def _runs(process: int) -> bool:

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from regard.config import DecodingConfig
 
-LogProbabilities = Float[Tensor, "B N V"]
-RunningScores = Float[Tensor, "B N"]
+LogProbabilities = Float[Tensor, "B beam V"]
+RunningScores = Float[Tensor, "B beam"]
 
 
 class Choice(NamedTuple):

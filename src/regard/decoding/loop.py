@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.config import DecodingConfig
-from regard.decoding.choosers import make_chooser
+from regard.decoding.choosers import LogProbabilities, make_chooser
 from regard.decoding.coverage import with_coverage
 from regard.decoding.search import Hypothesis, Search
 from regard.models.interface import Generator, Source, repeat_rows
@@ -38,7 +38,6 @@ def stream(
         yield search.best()
 
 
-@torch.inference_mode()
 def steps(
     model: Generator, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
 ) -> Iterator[Search]:
@@ -46,17 +45,14 @@ def steps(
     choose = make_chooser(config)
     search, log_probabilities = _set_out(model, source, config, prefixes)
     while True:
-        allowed = _allow(log_probabilities, search, prefixes)
-        choice = choose(allowed.unflatten(0, (-1, search.width)), search.scores)  # type: ignore[no-untyped-call]
-        search.advance(choice, search.state)
+        search.advance(choose(_allow(log_probabilities, search, prefixes), search.scores), search.state)
         yield search
         if not search.is_going:
             return
-        decoded = model.decode(search.newest, search.memory, search.state)
-        search.state = decoded.state
-        log_probabilities = decoded.output(decoded.hidden[:, -1]).log_softmax(dim=-1)
+        log_probabilities = _predict(model, search)
 
 
+@torch.inference_mode()
 def _set_out(
     model: Generator, source: Source, config: DecodingConfig, prefixes: Prefixes | None
 ) -> tuple[Search, Float[Tensor, "N V"]]:
@@ -78,7 +74,16 @@ def _set_out(
     return search, log_probabilities[:, -1].repeat_interleave(config.beam, dim=0)
 
 
-def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Prefixes | None) -> Float[Tensor, "N V"]:
+@torch.inference_mode()
+def _predict(model: Generator, search: Search) -> Float[Tensor, "N V"]:
+    """What may follow the newest token of each hypothesis."""
+    decoded = model.decode(search.newest, search.memory, search.state)
+    search.state = decoded.state
+    return decoded.output(decoded.hidden[:, -1]).log_softmax(dim=-1)
+
+
+@torch.inference_mode()
+def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Prefixes | None) -> LogProbabilities:
     """-inf for what is never said and, while a sentence's prefix lasts, for all but the prefix's next token."""
     log_probabilities[:, NEVER_SAID] = float("-inf")
     position = search.tokens.shape[2]
@@ -88,7 +93,7 @@ def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Pr
             forced = own[:, prefixes[sentence][position]].clone()  # type: ignore[index]
             own.fill_(float("-inf"))
             own[:, prefixes[sentence][position]] = forced  # type: ignore[index]
-    return log_probabilities
+    return log_probabilities.view(-1, search.width, log_probabilities.shape[-1])
 
 
 def _limits(source: Source, config: DecodingConfig, prefixes: Prefixes | None) -> list[int]:

@@ -58,6 +58,7 @@ class Search:
         """The last token of every hypothesis, as the model's next input."""
         return self.tokens[:, :, -1].reshape(-1, 1)
 
+    @torch.inference_mode()
     def advance(self, choice: Choice, state: State) -> None:
         """One token further: ended hypotheses are put aside, the best others go on, rows that are done may leave."""
         at_limit = self.tokens.shape[2] + 1 >= self.limits

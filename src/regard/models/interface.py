@@ -6,7 +6,7 @@ have the batch as their first axis, so that choosing rows (of a beam, or those n
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -35,6 +35,7 @@ class Decoded:
         return self.output(self.hidden)
 
 
+@runtime_checkable
 class Generator(Protocol):
     """A model that says a sequence, token by token, about a source."""
 

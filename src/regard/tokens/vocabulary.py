@@ -16,7 +16,7 @@ import sentencepiece
 
 from regard.errors import RegardError
 from regard.symbols import BEGIN, END, PADDING, RESERVED, UNKNOWN
-from regard.tokens.text import WORD_MARK, normalise
+from regard.tokens.text import normalise
 
 Kind = Literal["unigram", "bpe", "char", "word"]
 
@@ -36,7 +36,8 @@ def learn(lines: Iterable[str], *, kind: Kind = "unigram", size: int = 8000) -> 
         raise RegardError(f"the kind of tokens is {kind!r}; choose one of {', '.join(get_args(Kind))}.")
     if size < len(RESERVED) + 2:
         raise RegardError(f"the vocabulary's size is {size}; give at least {len(RESERVED) + 2}.")
-    sample = _sample(_learnable(lines))
+    # Each distinct line once: on repeated lines the search for unigram pieces takes quadratic time.
+    sample = list(dict.fromkeys(_sample(_learnable(lines))))
     if not sample:
         raise RegardError("there is no text to learn a vocabulary from. Give at least one line that is not blank.")
     return _learn(sample, kind, size)
@@ -63,6 +64,9 @@ def _sample(lines: Iterator[str], largest: int = LARGEST_SAMPLE) -> list[str]:
 
 def _learn(sample: list[str], kind: Kind, size: int) -> bytes:
     with_bytes = kind in ("unigram", "bpe") and size >= SMALLEST_WITH_BYTES
+    if kind in ("unigram", "bpe"):  # every character is a piece here, and an eighth of the room is kept for longer ones
+        room = size - len(RESERVED) - (256 if with_bytes else 0)
+        sample = _with_common_characters(sample, most=room - room // 8)
     writer = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sample),
@@ -71,7 +75,7 @@ def _learn(sample: list[str], kind: Kind, size: int) -> bytes:
         vocab_size=size,
         hard_vocab_limit=False,
         byte_fallback=with_bytes,
-        character_coverage=_coverage(sample, kind, size, with_bytes=with_bytes),
+        character_coverage=COVERAGE_WITH_BYTES if with_bytes else 1.0,
         normalization_rule_name="identity",
         remove_extra_whitespaces=False,  # `normalise` has done it
         add_dummy_prefix=True,  # the first word gets its mark too, and so the same pieces as anywhere else
@@ -92,18 +96,16 @@ def _reserved() -> dict[str, Any]:
     return options | {"control_symbols": list(pieces.values())}
 
 
-def _coverage(sample: list[str], kind: Kind, size: int, *, with_bytes: bool) -> float:
-    """The share of the text whose characters become pieces: all of it, unless they would crowd out longer pieces."""
-    if kind in ("char", "word"):
-        return 1.0
+def _with_common_characters(sample: list[str], most: int) -> list[str]:
+    """The lines with spaces for all but the most common characters; the word mark is one of them."""
     counts: Counter[str] = Counter()
     for line in sample:
-        counts.update(WORD_MARK + line.replace(" ", WORD_MARK))
-    room = size - len(RESERVED) - (256 if with_bytes else 0)
-    fitting = counts.most_common(room - room // 8)
-    # Half a character less, so that rounding cannot let one more in.
-    affordable = 1.0 if len(fitting) == len(counts) else (sum(n for _, n in fitting) - 0.5) / counts.total()
-    return min(affordable, COVERAGE_WITH_BYTES) if with_bytes else affordable
+        counts.update(line)
+    del counts[" "]
+    common = {character for character, _ in counts.most_common(most - 1)}
+    rare = {ord(character): " " for character in counts if character not in common}
+    lines = (normalise(line.translate(rare)) for line in sample) if rare else iter(sample)
+    return [line for line in lines if line]
 
 
 def _noting_a_shortfall(model: bytes, size: int) -> bytes:

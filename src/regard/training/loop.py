@@ -89,7 +89,7 @@ def _after_step(trainer: Trainer, meter: Meter) -> Iterator[AnyEvent]:
         yield probed
         if validated.is_best and options.average < 2:
             save_bundle(trainer.run / "model", with_weights(trainer, current_weights(trainer)))
-    if trainer.step % options.checkpoint_every == 0 or trainer.step == options.steps:
+    if trainer.step % options.checkpoint_every == 0 or trainer.is_over:
         with meter.paused():
             saved = save(trainer, meter.seconds)
         yield saved

@@ -16,7 +16,7 @@ from regard.errors import RegardError
 from regard.metrics import Alignment as GoldAlignment
 from regard.metrics import AlignmentScore, Links, alignment_error, links_from_weights, merge_words
 from regard.tokens import words
-from regard.translation.attention_maps import Maps, TokenPair, attention_maps, cross_attention
+from regard.translation.attention_maps import LONGEST, Maps, TokenPair, attention_maps, cross_attention
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,10 @@ def _encode(bundle: Bundle, sources: Sequence[str], targets: Sequence[str]) -> l
     if len(sources) != len(targets):
         raise RegardError(f"there are {len(sources)} sources and {len(targets)} targets; give as many of each.")
     both = bundle.tokenizers
-    return [(both.source.encode(own), both.target.encode(other)) for own, other in zip(sources, targets, strict=True)]
+    return [
+        (both.source.encode(own)[:LONGEST], both.target.encode(other)[:LONGEST])
+        for own, other in zip(sources, targets, strict=True)
+    ]
 
 
 def _readings(maps: Maps) -> list[Reading]:

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from regard.batch import source_of
 from regard.bundle import Bundle, load_bundle
@@ -15,10 +16,10 @@ from regard.decoding.loop import stream as stream_tokens
 from regard.decoding.search import Hypothesis
 from regard.errors import RegardError
 from regard.translation.alignment import Alignment, align_tokens
+from regard.translation.attention_maps import LONGEST
 
 BATCH_TOKENS = 2048  # source tokens decoded at once, divided by the beam's width
 CHUNK_LINES = 2048  # lines that are sorted by length together: enough to pad little, few enough to answer soon
-LONGEST = 1024  # tokens of one line; the rest is cut off, and the line's translation says so
 
 
 @dataclass(frozen=True)
@@ -66,40 +67,36 @@ class Translator:
         """Outputs in the order of the texts, a chunk of lines at a time, so that a file of any size can pass."""
         remaining = iter(texts)
         while chunk := list(islice(remaining, CHUNK_LINES)):
-            outputs: list[list[Translation]] = [[] for _ in chunk]
-            for indices in _batches([self._encode(text) for text in chunk], BATCH_TOKENS // config.beam or 1):
-                for index, own in zip(indices, self._batch([chunk[i] for i in indices], config, align), strict=True):
-                    outputs[index] = own
+            encoded = [self.bundle.tokenizers.source.encode(text) for text in chunk]
+            rows = [row[:LONGEST] for row in encoded]
+            outputs = [[_blank(align)] for _ in rows]
+            progress(rows.count([]))
+            for indices in _batches(rows, BATCH_TOKENS // config.beam or 1):
+                for index, own in zip(indices, self._batch([rows[i] for i in indices], config, align), strict=True):
+                    outputs[index] = [replace(one, is_cut=len(encoded[index]) > LONGEST) for one in own]
                 progress(len(indices))
             yield from outputs
 
     def stream(self, text: str, **options: object) -> Iterator[str]:
         """The translation of one text as it grows."""
-        source = source_of([self._encode(text)], device=self.device)
+        source = source_of([self.bundle.tokenizers.source.encode(text)[:LONGEST]], device=self.device)
         for (tokens,) in stream_tokens(self.bundle.model, source, self.settings(**options)):  # type: ignore[arg-type]
             yield self.bundle.tokenizers.target.decode(tokens)
 
-    def _batch(self, texts: list[str], config: DecodingConfig, align: bool) -> list[list[Translation]]:
-        rows = [self._encode(text) for text in texts]
+    def _batch(self, rows: list[list[int]], config: DecodingConfig, align: bool) -> list[list[Translation]]:
         source = source_of(rows, device=self.device)
         outputs = generate(self.bundle.model, source, config)  # type: ignore[arg-type]
-        translations = [
-            [self._translation(hypothesis, len(row) == LONGEST) for hypothesis in own]
-            for own, row in zip(outputs, rows, strict=True)
-        ]
+        translations = [[self._translation(hypothesis) for hypothesis in own] for own in outputs]
         return self._aligned(rows, translations) if align else translations
 
-    def _translation(self, hypothesis: Hypothesis, is_cut: bool) -> Translation:
+    def _translation(self, hypothesis: Hypothesis) -> Translation:
         text = self.bundle.tokenizers.target.decode(hypothesis.tokens)
-        return Translation(text, hypothesis.score, hypothesis.log_probability, hypothesis.tokens, is_cut)
+        return Translation(text, hypothesis.score, hypothesis.log_probability, hypothesis.tokens)
 
     def _aligned(self, rows: list[list[int]], outputs: list[list[Translation]]) -> list[list[Translation]]:
         pairs = [(row, output.tokens) for row, own in zip(rows, outputs, strict=True) for output in own]
         alignments = iter(align_tokens(self.bundle, pairs))
         return [[replace(output, alignment=next(alignments)) for output in own] for own in outputs]
-
-    def _encode(self, text: str) -> list[int]:
-        return self.bundle.tokenizers.source.encode(text)[:LONGEST]
 
 
 def load(directory: Path | str, *, device: str = "cpu") -> Translator:
@@ -113,10 +110,18 @@ def decoding_with(config: DecodingConfig, options: dict[str, object]) -> Decodin
     return from_table(table, origin="the decoding options").decoding
 
 
+def _blank(align: bool) -> Translation:
+    """The translation of a line without words: a model asked for one would make something up."""
+    return Translation("", 0.0, 0.0, [], alignment=Alignment([], [], np.zeros((0, 0)), frozenset()) if align else None)
+
+
 def _batches(rows: list[list[int]], budget: int) -> Iterator[list[int]]:
-    """Indices of rows of like length, the longest first, as many together as the budget of padded tokens allows."""
+    """Indices of rows of like length, the longest first, as many together as the budget of padded tokens allows.
+
+    Empty rows are in none of them.
+    """
     batch: list[int] = []
-    for index in sorted(range(len(rows)), key=lambda i: -len(rows[i])):
+    for index in sorted((i for i, row in enumerate(rows) if row), key=lambda i: -len(rows[i])):
         longest = len(rows[batch[0]]) + 1 if batch else 0
         if batch and longest * (len(batch) + 1) > budget:
             yield batch

@@ -120,7 +120,7 @@ SENTENCES: list[tuple[Sentence, str, str, str]] = [
         Question(replace(reads(), modality="progressive"), "whether"),
         "Is the boy reading a book?",
         "소년이 책을 읽고 있니?",
-        "0-3 1p0 2-0 3-2 4p1 5-1",
+        "0p2 0-3 1p0 2-0 3-2 4p1 5-1",
     ),
     (
         Question(Clause(the("girl"), Action(VERB["cry"]), "past", around=Circumstances(adverb=WHY)), "why"),

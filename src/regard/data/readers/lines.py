@@ -17,6 +17,7 @@ from regard.data.readers.pair import Pair
 from regard.errors import RegardError
 
 LONGEST_LINE = 16 * 2**20  # bytes; a file without newlines must not fill the memory
+ARRIVING = 2**16  # bytes taken at once from a pipe: as many as it holds
 STANDARD_INPUT = "-"
 BytesFile = IO[bytes] | gzip.GzipFile
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -46,13 +47,33 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Every line with its number, from one; the byte order mark of the first line is not part of it."""
     pieces = read_pieces(path, lambda file: file.readline(LONGEST_LINE + 1))
     for number, raw in enumerate(pieces, start=1):
-        if len(raw) > LONGEST_LINE:
-            raise error_at(path, number, f"the line is longer than {LONGEST_LINE:,} bytes. Break it into sentences.")
-        if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
-            raw = raw[len(_BYTE_ORDER_MARK) :]  # noqa: PLW2901
-            if not raw:
-                return
-        yield number, _decode(raw, path, number)
+        if (number, raw) != (1, _BYTE_ORDER_MARK):
+            yield number, decode_line(raw, path, number)
+
+
+def arriving_lines(path: Path) -> Iterator[list[str]]:
+    """The lines of a pipe or a terminal, as many at a time as have come; so a lone line need not wait for others."""
+    number, pending = 1, b""
+    for piece in read_pieces(path, lambda file: file.read1(ARRIVING)):
+        first, *others = piece.split(b"\n")
+        complete = [pending + first, *others]
+        pending = complete.pop()
+        if complete:
+            yield from _up_to_an_error(complete, path, number)
+            number += len(complete)
+        elif len(pending) > LONGEST_LINE:
+            break
+    if pending and (number, pending) != (1, _BYTE_ORDER_MARK):
+        yield [decode_line(pending, path, number)]
+
+
+def decode_line(raw: bytes, path: Path, number: int) -> str:
+    """The text of a line without its end; the byte order mark of the first line is not part of it."""
+    if len(raw) > LONGEST_LINE:
+        raise error_at(path, number, f"the line is longer than {LONGEST_LINE:,} bytes. Break it into sentences.")
+    if number == 1:
+        raw = raw.removeprefix(_BYTE_ORDER_MARK)
+    return _decode(raw, path, number)
 
 
 def read_pieces(path: Path, read: Callable[[BytesFile], bytes]) -> Iterator[bytes]:
@@ -99,6 +120,18 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     except UnicodeDecodeError as error:
         byte = f"byte {error.start + 1} (0x{raw[error.start]:02x})"
         raise error_at(path, number, f"{byte} is not UTF-8. Save the file as UTF-8, or mend the line.") from None
+
+
+def _up_to_an_error(raws: list[bytes], path: Path, first: int) -> Iterator[list[str]]:
+    """The lines in one list; those before a bad one are handed on before it is told of."""
+    good: list[str] = []
+    try:
+        for number, raw in enumerate(raws, start=first):
+            good.append(decode_line(raw, path, number))
+    except RegardError:
+        yield good
+        raise
+    yield good
 
 
 def _count(lines: Iterator[object]) -> int:

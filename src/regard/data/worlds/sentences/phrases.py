@@ -1,0 +1,212 @@
+"""Noun phrases drawn by chance, such that each is said in one way only in either language."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from regard.data.worlds.sentences.chance import Chance
+from regard.data.worlds.sentences.descriptions import (
+    A_CERTAIN,
+    ADJECTIVES,
+    BARE,
+    BOTTLE,
+    CUP,
+    NUMERALS,
+    SIZES,
+    THAT,
+    THE,
+    THE_KNOWN,
+    THIS,
+    A,
+)
+from regard.data.worlds.sentences.lexicon import Adjective, Determiner, Noun, Verb
+from regard.data.worlds.sentences.meaning import NounPhrase
+from regard.data.worlds.sentences.nouns import PRONOUNS, members
+
+UNCOUNTED_GROUPS = ("mass", "name", "town", "pronoun")
+HUMAN_GROUPS = ("person", "name", "pronoun", "kinship")
+OWNERLESS_GROUPS = ("unique", "landscape", "place", "nature")
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How likely each part that a sentence could do without is said."""
+
+    adjective: float = 0.0
+    owner: float = 0.0
+    number: float = 0.0
+    relative: float = 0.0
+    joined: float = 0.0
+    place: float = 0.0
+    time: float = 0.0
+    manner: float = 0.0
+    company: float = 0.0
+
+
+LEAN = Detail()
+SPARSE = Detail(adjective=0.15, owner=0.1, number=0.08, place=0.15, time=0.15, manner=0.1, joined=0.05)
+RICH = Detail(
+    adjective=0.4, owner=0.2, number=0.12, relative=0.3, joined=0.15, place=0.45, time=0.4, manner=0.3, company=0.2
+)
+
+
+@cache
+def adjectives_for(noun: Noun) -> tuple[Adjective, ...]:
+    """The qualities that the noun may have."""
+    fitting = (adjective for adjective in ADJECTIVES if any(map(noun.is_in, adjective.groups)))
+    return tuple(adjective for adjective in fitting if not (noun.is_in("mass") and adjective.english in SIZES))
+
+
+@cache
+def candidates(groups: tuple[str, ...]) -> tuple[Noun, ...]:
+    """The nouns of any of the groups."""
+    return members(*groups)
+
+
+PEOPLE, NAMES, KINSHIP = members("person"), members("name"), members("kinship")
+
+
+def some_adjective(chance: Chance, noun: Noun, likely: float) -> Adjective | None:
+    """A quality of the noun, or none."""
+    fitting = adjectives_for(noun)
+    return chance.pick(fitting) if fitting and chance.happens(likely) else None
+
+
+def name(chance: Chance) -> NounPhrase:
+    """Somebody by name."""
+    return NounPhrase(chance.pick(NAMES), BARE)
+
+
+def owner(chance: Chance) -> NounPhrase:
+    """Somebody to whom a thing may belong."""
+    if chance.happens(0.5):
+        return NounPhrase(chance.pick(PRONOUNS), BARE)
+    return name(chance) if chance.happens(0.7) else NounPhrase(chance.pick(PEOPLE), THE)
+
+
+def may_be_owned(noun: Noun) -> bool:
+    """Whether the thing, the pet or the friend may belong to somebody."""
+    if noun.is_living:
+        return noun.is_in("owned") or noun.is_in("kin")
+    return noun.is_in("house") or not any(map(noun.is_in, OWNERLESS_GROUPS))
+
+
+def relation(chance: Chance) -> NounPhrase:
+    """Somebody's mother, father, son or daughter."""
+    return NounPhrase(chance.pick(KINSHIP), BARE, owner=owner(chance))
+
+
+def is_human(phrase: NounPhrase) -> bool:
+    """Whether the phrase names a person, who can wish, go with somebody and live in a town."""
+    return any(map(phrase.noun.is_in, HUMAN_GROUPS))
+
+
+def known_person(chance: Chance, other: NounPhrase | None = None) -> NounPhrase:
+    """A person without further description, who is not the other one."""
+    phrase = name(chance) if chance.happens(0.5) else NounPhrase(chance.pick(PEOPLE), THE)
+    return known_person(chance, other) if other is not None and phrase.noun == other.noun else phrase
+
+
+def person(chance: Chance, detail: Detail) -> NounPhrase:
+    """A person as a subject: by pronoun, by name, or by what they are."""
+    if chance.happens(detail.number):
+        return counted(chance, chance.pick(PEOPLE), detail)
+    if not chance.happens(detail.adjective):
+        if chance.happens(0.28):
+            return NounPhrase(chance.pick(PRONOUNS), BARE)
+        if chance.happens(0.38):
+            return name(chance)
+        if chance.happens(0.08):
+            return relation(chance)
+        return described(chance, chance.pick(PEOPLE), LEAN)
+    return described(chance, chance.pick(PEOPLE), Detail(adjective=1.0))
+
+
+def described(chance: Chance, noun: Noun, detail: Detail) -> NounPhrase:
+    """the boy, a boy, this boy, the boys."""
+    adjective = some_adjective(chance, noun, detail.adjective)
+    if chance.happens(0.12) and noun.is_living:
+        return NounPhrase(noun, THE, plural=True, adjective=adjective)
+    if chance.happens(0.1):
+        return NounPhrase(noun, chance.pick((THIS, THAT)), adjective=adjective)
+    if chance.happens(0.1) and noun.is_in("person"):
+        return NounPhrase(noun, A_CERTAIN, adjective=adjective)
+    return NounPhrase(noun, THE, adjective=adjective)
+
+
+def people_joined(chance: Chance) -> NounPhrase:
+    """Two persons side by side: Minsu and the girl."""
+    first = known_person(chance)
+    return replace(first, joined=known_person(chance, first))
+
+
+def counted(chance: Chance, noun: Noun, detail: Detail) -> NounPhrase:
+    """two boys, one cat, three red apples."""
+    number = chance.pick(NUMERALS)
+    adjective = some_adjective(chance, noun, detail.adjective)
+    return NounPhrase(noun, BARE, plural=number is not NUMERALS[0], adjective=adjective, number=number)
+
+
+def measured(chance: Chance, noun: Noun) -> NounPhrase:
+    """two cups of tea, one bottle of water."""
+    number = chance.pick(NUMERALS[:10])
+    measure = CUP if noun.is_in("cupped") else BOTTLE
+    return NounPhrase(noun, BARE, plural=number is not NUMERALS[0], number=number, measure=measure)
+
+
+def object_of(chance: Chance, verb: Verb, detail: Detail) -> NounPhrase:
+    """What the verb is done to, with the article that the verb asks for."""
+    noun = chance.pick(candidates(verb.objects))
+    if chance.happens(detail.number):
+        if noun.counter:
+            return counted(chance, noun, detail)
+        if noun.is_in("bottled") or noun.is_in("cupped"):
+            return measured(chance, noun)
+    phrase = object_phrase(chance, noun, verb, detail)
+    is_plain = phrase.owner is None and phrase.adjective is None and phrase.determiner is not THE_KNOWN
+    if is_plain and chance.happens(detail.joined):
+        other = chance.pick(candidates(verb.objects))
+        if other != noun:
+            return replace(phrase, joined=object_phrase(chance, other, verb, LEAN))
+    return phrase
+
+
+def object_phrase(chance: Chance, noun: Noun, verb: Verb, detail: Detail) -> NounPhrase:
+    """One thing or person, or a kind, as the object of the verb."""
+    if noun.is_in("kinship"):
+        return NounPhrase(noun, BARE, owner=owner(chance))
+    if noun.is_in("name") or noun.is_in("town"):
+        return NounPhrase(noun, BARE)
+    adjective = some_adjective(chance, noun, detail.adjective)
+    if noun.is_in("mass"):
+        return NounPhrase(noun, BARE, adjective=adjective)
+    if noun.is_in("unique"):
+        return NounPhrase(noun, THE)
+    if may_be_owned(noun) and chance.happens(detail.owner):
+        return NounPhrase(noun, BARE, adjective=adjective, owner=owner(chance))
+    if verb.has("many"):
+        return NounPhrase(noun, BARE, plural=True, adjective=adjective)
+    if verb.has("the") or noun.is_in("person"):
+        return NounPhrase(noun, THE, adjective=adjective)
+    return NounPhrase(noun, some_determiner(chance), adjective=adjective)
+
+
+def some_determiner(chance: Chance) -> Determiner:
+    """Mostly `a`; `the` for what was spoken of before, this and that for what is in sight."""
+    if chance.happens(0.8):
+        return A
+    return chance.pick((THIS, THAT, THE_KNOWN, THE_KNOWN))
+
+
+def thing_as_subject(chance: Chance, noun: Noun, detail: Detail) -> NounPhrase:
+    """A person, animal, thing or place of which a quality is told."""
+    if noun.is_in("person"):
+        return described(chance, noun, LEAN)
+    if noun.is_in("kinship"):
+        return NounPhrase(noun, BARE, owner=owner(chance))
+    if any(map(noun.is_in, UNCOUNTED_GROUPS)):
+        return NounPhrase(noun, BARE)
+    if may_be_owned(noun) and chance.happens(max(detail.owner, 0.2)):
+        return NounPhrase(noun, BARE, owner=owner(chance))
+    if chance.happens(0.25) and not noun.is_in("unique"):
+        return NounPhrase(noun, chance.pick((THIS, THAT)))
+    return NounPhrase(noun, THE)

@@ -1,0 +1,76 @@
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.attention.general import Attention
+from regard.attention.visibility import real_keys
+
+BATCH, QUERIES, KEYS, QUERY_WIDTH, INPUTS, KEY_WIDTH, VALUE_WIDTH = 2, 3, 7, 5, 11, 13, 17
+SCORES = ("dot", "scaled_dot", "general", "additive")
+
+
+def layer_of(score: str, *, key: int | None = KEY_WIDTH, value: int | None = VALUE_WIDTH) -> Attention:
+    torch.manual_seed(len(score))
+    asking = (key or INPUTS) if score in ("dot", "scaled_dot") else QUERY_WIDTH
+    return Attention(asking, INPUTS, score=score, key=key, value=value)
+
+
+def queries_for(layer: Attention, score: str) -> torch.Tensor:
+    asking = layer.key.out_features if score in ("dot", "scaled_dot") else QUERY_WIDTH
+    return torch.randn(BATCH, QUERIES, asking)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_keys_have_width_d_k_and_contexts_width_d_v(score: str) -> None:
+    layer = layer_of(score)
+    key_values = layer.key_values(torch.randn(BATCH, KEYS, INPUTS))
+    context, weights = layer(queries_for(layer, score), key_values)
+    assert layer.key.weight.shape == (KEY_WIDTH, INPUTS)
+    assert key_values.value.shape == (BATCH, 1, KEYS, VALUE_WIDTH)
+    assert context.shape == (BATCH, QUERIES, VALUE_WIDTH)
+    assert weights.shape == (BATCH, QUERIES, KEYS)
+
+
+def test_without_widths_the_inputs_themselves_are_keys_and_values() -> None:
+    layer, inputs = layer_of("dot", key=None, value=None), torch.randn(BATCH, KEYS, INPUTS)
+    key_values = layer.key_values(inputs)
+    assert torch.equal(key_values.key[:, 0], inputs)
+    assert torch.equal(key_values.value[:, 0], inputs)
+    assert not list(layer.parameters())
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_queries_together_find_what_each_finds_alone(score: str) -> None:
+    layer = layer_of(score)
+    query, key_values = queries_for(layer, score), layer.key_values(torch.randn(BATCH, KEYS, INPUTS))
+    together = layer(query, key_values)
+    for index in range(QUERIES):
+        alone = layer(query[:, index : index + 1], key_values)
+        assert_close(together.context[:, index], alone.context[:, 0])
+        assert_close(together.weights[:, index], alone.weights[:, 0])
+
+
+@pytest.mark.parametrize("poison", [math.nan, math.inf])
+@pytest.mark.parametrize("score", SCORES)
+def test_a_hidden_input_changes_nothing_not_even_if_it_is_no_number(score: str, poison: float) -> None:
+    layer = layer_of(score)
+    query, inputs = queries_for(layer, score), torch.randn(BATCH, KEYS, INPUTS)
+    is_real = torch.ones(BATCH, KEYS, dtype=torch.bool)
+    is_real[1, 4:] = False
+    expected = layer(query, layer.key_values(inputs), real_keys(is_real))
+    inputs[1, 4:] = poison
+    found = layer(query, layer.key_values(inputs), real_keys(is_real))
+    assert_close(found.context, expected.context)
+    assert_close(found.weights, expected.weights)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_a_visible_input_that_is_no_number_shows(score: str) -> None:
+    layer = layer_of(score)
+    inputs = torch.randn(BATCH, KEYS, INPUTS)
+    inputs[1, 4, 2] = math.nan
+    context, _ = layer(queries_for(layer, score), layer.key_values(inputs))
+    assert context[0].isfinite().all()
+    assert context[1].isnan().all()

@@ -1,0 +1,177 @@
+from threading import Thread
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from regard.attention.general import Attention
+from regard.attention.multi_head import MultiHeadAttention
+from regard.attention.recording import Recording, record_attention, recording_of
+from regard.attention.visibility import causal, causal_newest
+
+BATCH, LENGTH, HEADS, WIDTH = 2, 5, 3, 21
+DETAILS = {"weights", "query", "key", "value", "scores", "visible", "context"}
+
+
+class Model(nn.Module):
+    """Two attention layers, one inside a list and one by its own name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([MultiHeadAttention(WIDTH, HEADS)])
+        self.last = Attention(WIDTH, WIDTH, score="additive", value=11)
+
+    def forward(self, x: Tensor, visible: Tensor | None = None) -> Tensor:
+        x = self.layers[0](x, self.layers[0].key_values(x), visible)
+        return self.last(x, self.last.key_values(x), visible).context
+
+
+@pytest.fixture
+def model() -> Model:
+    torch.manual_seed(0)
+    return Model()
+
+
+@pytest.fixture
+def x() -> Tensor:
+    return torch.randn(BATCH, LENGTH, WIDTH)
+
+
+def test_weights_are_kept_by_the_name_of_their_layer(model: Model, x: Tensor) -> None:
+    with record_attention(model) as recording:
+        model(x)
+    assert list(recording.layers) == ["layers.0", "last"]
+    assert set(recording.layers["last"]) == {"weights"}
+    assert recording.layers["layers.0"]["weights"].shape == (BATCH, HEADS, LENGTH, LENGTH)
+    assert recording.layers["last"]["weights"].shape == (BATCH, 1, LENGTH, LENGTH)
+
+
+def test_names_are_those_within_the_model_that_was_given(model: Model, x: Tensor) -> None:
+    with record_attention(model.layers) as recording:
+        model(x)
+    assert list(recording.layers) == ["0"]
+
+
+def test_details_are_every_step_of_the_computation(model: Model, x: Tensor) -> None:
+    visible = causal(torch.arange(LENGTH), torch.arange(LENGTH))
+    with record_attention(model, details=True) as recording:
+        model(x, visible)
+    for kept in recording.layers.values():
+        assert set(kept) == DETAILS
+        assert kept["visible"].shape == kept["scores"].shape
+        hidden = kept["scores"].masked_fill(~kept["visible"], float("-inf"))
+        assert_close(kept["weights"], hidden.softmax(dim=-1))
+        assert_close(kept["context"], kept["weights"] @ kept["value"])
+    kept = recording.layers["layers.0"]
+    assert_close(kept["scores"], kept["query"] @ kept["key"].mT / (WIDTH // HEADS) ** 0.5)
+
+
+def test_without_a_rule_everything_is_recorded_as_visible(model: Model, x: Tensor) -> None:
+    with record_attention(model, details=True) as recording:
+        model(x)
+    assert recording.layers["layers.0"]["visible"].all()
+
+
+def test_recording_changes_nothing(model: Model, x: Tensor) -> None:
+    expected = model(x)
+    with record_attention(model, details=True):
+        assert_close(model(x), expected)
+
+
+def test_what_is_kept_holds_no_gradient(model: Model, x: Tensor) -> None:
+    with record_attention(model, details=True) as recording:
+        model(x).sum().backward()
+    assert not any(part.requires_grad for kept in recording.layers.values() for part in kept.values())
+
+
+def step_by_step(layer: MultiHeadAttention, x: Tensor, lengths: list[int]) -> None:
+    """The layer over a growing sequence, so many positions at a time."""
+    past, end = None, 0
+    for new in x.split(lengths, dim=1):
+        positions = torch.arange(end, end + new.shape[1])
+        end += new.shape[1]
+        past = layer.key_values(new) if past is None else past.extend(layer.key_values(new))
+        layer(new, past, causal_newest(positions, end))
+
+
+@pytest.mark.parametrize("lengths", [[1] * LENGTH, [2, 1, 2], [4, 1]])
+@torch.no_grad()
+def test_steps_are_joined_into_what_all_at_once_would_be(model: Model, x: Tensor, lengths: list[int]) -> None:
+    layer = model.layers[0]
+    with record_attention(layer, details=True) as whole:
+        step_by_step(layer, x, [LENGTH])
+    with record_attention(layer, details=True) as steps:
+        step_by_step(layer, x, lengths)
+    seen = whole.layers[""]["visible"]
+    for part in DETAILS - {"scores"}:
+        assert_close(steps.layers[""][part], whole.layers[""][part], msg=part)
+    assert_close(steps.layers[""]["scores"][seen], whole.layers[""]["scores"][seen])
+
+
+def test_nothing_is_recorded_outside_the_block(model: Model, x: Tensor) -> None:
+    assert recording_of(model.last) is None
+    with record_attention(model) as recording:
+        assert recording_of(model.last) is recording
+    model(x)
+    assert recording_of(model.last) is None
+    assert not recording.layers
+
+
+def test_another_model_is_not_recorded(model: Model, x: Tensor) -> None:
+    other = Model()
+    with record_attention(model) as recording:
+        other(x)
+        assert recording_of(other.last) is None
+    assert not recording.layers
+
+
+def test_an_error_inside_ends_the_recording(model: Model, x: Tensor) -> None:
+    with pytest.raises(RuntimeError, match="cannot be multiplied"), record_attention(model):
+        model(torch.cat([x, x], dim=-1))
+    assert recording_of(model.last) is None
+
+
+def test_of_two_recordings_one_in_the_other_the_inner_one_keeps_and_then_the_outer_goes_on(
+    model: Model, x: Tensor
+) -> None:
+    with record_attention(model) as outer:
+        with record_attention(model.layers) as inner:
+            model(x)
+        assert not outer.layers
+        model(x)
+    assert list(inner.layers) == ["0"]
+    assert inner.layers["0"]["weights"].shape[2] == LENGTH
+    assert outer.layers["layers.0"]["weights"].shape[2] == LENGTH
+
+
+def in_a_thread(work: object) -> None:
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def test_another_thread_that_uses_the_model_is_not_recorded(model: Model, x: Tensor) -> None:
+    done: list[Tensor] = []
+    with record_attention(model) as recording:
+        in_a_thread(lambda: done.append(model(x)))
+        assert len(done) == 1
+        assert not recording.layers
+        model(x)
+    assert recording.layers["last"]["weights"].shape[2] == LENGTH
+
+
+def test_two_threads_may_record_one_model_each_for_itself(model: Model, x: Tensor) -> None:
+    inside: list[Recording] = []
+
+    def record_half() -> None:
+        with record_attention(model) as recording:
+            model(x[:1])
+        inside.append(recording)
+
+    with record_attention(model) as outside:
+        in_a_thread(record_half)
+        model(x)
+    assert inside[0].layers["last"]["weights"].shape[0] == 1
+    assert outside.layers["last"]["weights"].shape[0] == BATCH
+    assert_close(inside[0].layers["last"]["weights"], outside.layers["last"]["weights"][:1])

@@ -1,0 +1,57 @@
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from regard.attention.recording import record_attention
+from regard.layers.grid import GridSelfAttention, flatten_grid
+
+BATCH, CHANNELS, ROWS, COLUMNS, HEADS = 2, 6, 3, 5, 2
+
+
+def open_layer() -> GridSelfAttention:
+    torch.manual_seed(0)
+    layer = GridSelfAttention(CHANNELS, HEADS)
+    nn.init.ones_(layer.gate)
+    return layer
+
+
+def test_places_are_read_row_by_row() -> None:
+    grid = torch.randn(BATCH, CHANNELS, ROWS, COLUMNS)
+    places = flatten_grid(grid)
+    assert places.shape == (BATCH, ROWS * COLUMNS, CHANNELS)
+    assert torch.equal(places[1, 2 * COLUMNS + 3], grid[1, :, 2, 3])
+
+
+def test_the_layer_begins_as_if_it_were_not_there_and_can_learn_to_be() -> None:
+    layer, grid = GridSelfAttention(CHANNELS, HEADS), torch.randn(BATCH, CHANNELS, ROWS, COLUMNS)
+    found = layer(grid)
+    assert torch.equal(found, grid)
+    (found**2).sum().backward()
+    assert layer.gate.grad is not None
+    assert layer.gate.grad != 0
+
+
+def test_far_places_meet() -> None:
+    layer, grid = open_layer(), torch.randn(BATCH, CHANNELS, ROWS, COLUMNS)
+    changed = grid.clone()
+    changed[:, 0, 0, 0] += 5.0
+    difference = (layer(grid) - layer(changed)).abs().amax(dim=1)
+    assert (difference > 1e-4).all()
+
+
+def test_places_that_change_seats_change_nothing_else() -> None:
+    layer, grid = open_layer(), torch.randn(BATCH, CHANNELS, ROWS, COLUMNS)
+    order = torch.randperm(ROWS * COLUMNS)
+
+    def reseated(x: torch.Tensor) -> torch.Tensor:
+        return x.flatten(2)[:, :, order].view_as(x)
+
+    assert_close(layer(reseated(grid)), reseated(layer(grid)))
+
+
+def test_what_each_place_looks_at_can_be_recorded() -> None:
+    layer = open_layer()
+    with record_attention(layer) as recording:
+        layer(torch.randn(BATCH, CHANNELS, ROWS, COLUMNS))
+    weights = recording.layers["self_attention"]["weights"]
+    assert weights.shape == (BATCH, HEADS, ROWS * COLUMNS, ROWS * COLUMNS)

@@ -1,0 +1,79 @@
+"""Digits to copy, reverse and sort: small worlds in which learning, or the failure to learn, shows within a minute."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from regard.batch import Batch, source_of
+from regard.config import DecodingConfig, ModelConfig
+from regard.decoding.loop import generate
+from regard.models.catalogue import build
+from regard.symbols import PADDING
+
+FIRST_DIGIT = 5  # the ids before it are reserved
+VOCABULARY = FIRST_DIGIT + 10
+Row = list[int]
+TASKS: dict[str, Callable[[Row], Row]] = {"copy": list, "reverse": lambda row: row[::-1], "sort": sorted}
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is to be learned, from sequences of which lengths, and how."""
+
+    task: str
+    shortest: int = 1
+    longest: int = 10
+    learning_rate: float = 2e-3
+    warmup: int = 100
+    batch: int = 64
+
+
+def draw(random_source: random.Random, shortest: int, longest: int, count: int) -> list[Row]:
+    """Rows of digits, every length as likely as any other; those of one draw are alike in length, so little is padding."""
+    low = random_source.randint(shortest, longest)
+    high = min(longest, low + 2)
+    lengths = [random_source.randint(low, high) for _ in range(count)]
+    return [[FIRST_DIGIT + random_source.randrange(10) for _ in range(length)] for length in lengths]
+
+
+def learn(config: ModelConfig, lesson: Lesson, *, seed: int, seconds: float, steps: int = 100_000) -> nn.Module:
+    """A model of the config, trained until the time or the steps are up; the learning rate falls to zero by then."""
+    torch.manual_seed(seed)
+    random_source = random.Random(seed)
+    model = build(config, source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY)
+    optimiser = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), fused=True)
+    started = time.monotonic()
+    for step in range(steps):
+        progress = max((time.monotonic() - started) / seconds, step / steps)
+        if progress >= 1:
+            break
+        rate = lesson.learning_rate * min(1.0, (step + 1) / lesson.warmup) * (1 - progress) ** 0.5
+        optimiser.param_groups[0]["lr"] = rate
+        sources = draw(random_source, lesson.shortest, lesson.longest, lesson.batch)
+        loss = loss_of(model, Batch.of(sources, [TASKS[lesson.task](row) for row in sources]))
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+    return model.eval()
+
+
+def loss_of(model: nn.Module, batch: Batch) -> torch.Tensor:
+    """The mean cross-entropy of the real target tokens."""
+    memory = model.encode(batch.source)
+    logits = model.decode(batch.inputs.tokens, memory, model.start(memory)).logits
+    return functional.cross_entropy(logits.flatten(0, 1), batch.outputs.tokens.flatten(), ignore_index=PADDING)
+
+
+def exact(model: nn.Module, lesson: Lesson, *, shortest: int, longest: int, count: int = 400, seed: int = 12345) -> float:
+    """The share of fresh rows that greedy search gets exactly right."""
+    random_source = random.Random(seed)
+    rows = [row for _ in range(count // 50) for row in draw(random_source, shortest, longest, 50)]
+    outputs = generate(model, source_of(rows), DecodingConfig(beam=1, length_ratio=1.0, length_extra=5))
+    right = [best[0].tokens == TASKS[lesson.task](row) for best, row in zip(outputs, rows, strict=True)]
+    return sum(right) / len(right)

@@ -1,0 +1,133 @@
+import subprocess
+import sys
+
+import pytest
+import sacrebleu
+
+from regard.errors import RegardError
+from regard.metrics import Bucket, by_length, evaluate, tokenization_for
+from regard.metrics.translation import BUCKET_WIDTH, LONGEST_FOR_TER, SMALLEST_BUCKET
+
+REFERENCES = [f"The cat number {number} sat on the mat of house {number % 7}." for number in range(40)]
+HYPOTHESES = [line.replace("sat on", "sits upon") if number % 3 else line for number, line in enumerate(REFERENCES)]
+
+
+def test_scores_are_those_of_sacrebleu():
+    bleu, chrf, ter = evaluate(HYPOTHESES, REFERENCES, resamples=1)
+    assert bleu.value == pytest.approx(sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES]).score)
+    assert chrf.value == pytest.approx(sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES]).score)
+    assert ter.value == pytest.approx(sacrebleu.corpus_ter(HYPOTHESES, [REFERENCES]).score)
+    assert [bleu.name, chrf.name, ter.name] == ["BLEU", "chrF2", "TER"]
+
+
+def test_a_perfect_translation_scores_perfectly():
+    bleu, chrf, ter = evaluate(REFERENCES, REFERENCES, resamples=50)
+    assert [bleu.value, chrf.value, ter.value] == pytest.approx([100, 100, 0])
+    assert [bleu.low, bleu.high] == pytest.approx([100, 100])
+
+
+def test_the_interval_holds_the_value_and_is_repeatable():
+    scores = evaluate(HYPOTHESES, REFERENCES, resamples=200)
+    assert all(score.low < score.value < score.high for score in scores)
+    assert scores == evaluate(HYPOTHESES, REFERENCES, resamples=200)
+
+
+def test_signatures_tell_tokenisation_case_and_resamples():
+    for tokenize in ("13a", "none", "char", "zh", "intl"):
+        bleu, chrf, _ = evaluate(HYPOTHESES, REFERENCES, tokenize=tokenize, lowercase=True, resamples=20)
+        assert f"tok:{tokenize}|" in bleu.signature
+        assert "case:lc" in bleu.signature
+        assert "case:lc" in chrf.signature
+        assert "bs:20|" in bleu.signature
+
+
+def test_lowercase_forgives_case():
+    shouted = [line.upper() for line in REFERENCES]
+    assert evaluate(shouted, REFERENCES, lowercase=True, resamples=1)[0].value == pytest.approx(100)
+    assert evaluate(shouted, REFERENCES, resamples=1)[0].value < 50
+
+
+def test_tokenised_text_is_scored_without_a_word_from_sacrebleu(caplog):
+    lines = ["a b c d ."] * 200
+    assert evaluate(lines, lines, tokenize="none", resamples=1)[0].value == pytest.approx(100)
+    assert caplog.text == ""
+
+
+def test_blank_hypotheses_score_nothing():
+    bleu, chrf, ter = evaluate([""] * 40, REFERENCES, resamples=10)
+    assert [bleu.value, chrf.value, ter.value] == pytest.approx([0, 0, 100])
+
+
+def test_ter_is_left_out_where_a_line_is_too_long_for_it():
+    lines = ["word " * LONGEST_FOR_TER]
+    assert [score.name for score in evaluate(lines, lines, resamples=1)] == ["BLEU", "chrF2", "TER"]
+    assert [score.name for score in evaluate(["word " * (LONGEST_FOR_TER + 1)], lines, resamples=1)] == [
+        "BLEU",
+        "chrF2",
+    ]
+
+
+@pytest.mark.parametrize(("hypotheses", "references"), [(["a"], []), ([], ["a"]), (["a", "b"], ["a"])])
+def test_unequal_counts_are_refused(hypotheses, references):
+    with pytest.raises(RegardError, match=f"{len(hypotheses)} hypotheses, {len(references)} references"):
+        evaluate(hypotheses, references)
+    with pytest.raises(RegardError, match="equally many"):
+        by_length(["a"], hypotheses, references)
+
+
+def test_an_empty_corpus_is_refused():
+    with pytest.raises(RegardError, match="at least one line"):
+        evaluate([], [])
+    with pytest.raises(RegardError, match="at least one line"):
+        by_length([], [], [])
+
+
+def test_a_tokenisation_that_is_unknown_or_downloads_is_refused():
+    for tokenize in ("flores101", "nonsense"):
+        with pytest.raises(RegardError, match="choose one of 13a"):
+            evaluate(["a"], ["a"], tokenize=tokenize)
+
+
+def test_each_language_has_a_tokenisation_that_works_here():
+    assert tokenization_for("en") == tokenization_for("de-AT") == "13a"
+    assert tokenization_for("zh_CN") == "zh"
+    assert tokenization_for("ko") in ("ko-mecab", "char")
+    for language in ("ko", "ko-KR", "ja", "zh", "fr"):
+        assert evaluate(["학교에 갑니다"], ["학교에 갑니다"], tokenize=tokenization_for(language), resamples=1)
+
+
+def test_a_missing_analyser_says_what_to_install():
+    if tokenization_for("ko") == "ko-mecab":
+        pytest.skip("the Korean analyser is installed")
+    with pytest.raises(RegardError, match=r"sacrebleu\[ko\]"):
+        evaluate(["가"], ["가"], tokenize="ko-mecab")
+
+
+def test_buckets_cover_every_sentence_once_and_have_the_bleu_of_their_own():
+    sources = ["w " * 5] * 20 + ["w " * 15] * 20
+    short, long = by_length(sources, HYPOTHESES, REFERENCES)
+    assert short == Bucket(1, 10, 20, pytest.approx(sacrebleu.corpus_bleu(HYPOTHESES[:20], [REFERENCES[:20]]).score))
+    assert long == Bucket(11, 20, 20, pytest.approx(sacrebleu.corpus_bleu(HYPOTHESES[20:], [REFERENCES[20:]]).score))
+
+
+@pytest.mark.parametrize(("length", "edges"), [(10, (1, 10)), (11, (11, 20)), (20, (11, 20)), (21, (11, 30))])
+def test_a_sentence_on_the_edge_belongs_to_the_shorter_bucket(length, edges):
+    sources = ["w"] * SMALLEST_BUCKET + ["w " * length] * (40 - SMALLEST_BUCKET)
+    last = by_length(sources, HYPOTHESES, REFERENCES)[-1]
+    assert (last.low, last.high) == edges
+
+
+def test_small_buckets_are_joined_with_a_neighbour():
+    lengths = [3] * 2 + [12] * 15 + [25] * 20 + [99] * 3
+    buckets = by_length(["w " * length for length in lengths], HYPOTHESES, REFERENCES)
+    assert [(bucket.low, bucket.high, bucket.count) for bucket in buckets] == [(1, 20, 17), (21, 100, 23)]
+
+
+def test_a_small_corpus_is_one_bucket_and_blank_sources_count():
+    buckets = by_length(["", "w " * 11], HYPOTHESES[:2], REFERENCES[:2])
+    assert [(bucket.low, bucket.high, bucket.count) for bucket in buckets] == [(1, 2 * BUCKET_WIDTH, 2)]
+
+
+def test_importing_the_room_loads_neither_sacrebleu_nor_torch():
+    code = "import sys, regard.metrics; print({'sacrebleu', 'torch'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -1,0 +1,377 @@
+"""What a recipe says wrong is answered by an error that names the key; what it says right comes back as it was."""
+
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+import tomli_w
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.config import (
+    AttendingConfig,
+    Config,
+    ConvolutionalConfig,
+    DataConfig,
+    DecoderOnlyConfig,
+    EncoderOnlyConfig,
+    ModelConfig,
+    Options,
+    RecurrentConfig,
+    Stack,
+    TrainingConfig,
+    TransformerConfig,
+    from_table,
+    from_toml,
+    load,
+    to_toml,
+)
+from regard.errors import RegardError
+
+MODELS = {str(model.__struct_config__.tag): model for model in get_args(ModelConfig)}
+
+# --- every field x every way to get it wrong -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """A field of the config: its path, its type, and the kind of the model where it stands in one."""
+
+    path: str
+    type: msgspec.inspect.Type
+    kind: str | None = None
+
+    def table(self, value: Any) -> dict[str, Any]:
+        """A recipe that says nothing but this one thing."""
+        *parents, last = self.path.split(".")
+        table: dict[str, Any] = {} if self.kind is None else {"model": {"kind": self.kind}}
+        inner = table
+        for parent in parents:
+            inner = inner.setdefault(parent, {})
+        inner[last] = value
+        return table
+
+    def __str__(self) -> str:
+        return self.path if self.kind is None else f"{self.kind}:{self.path}"
+
+
+def places(struct: type[Options], path: str = "", kind: str | None = None) -> Iterator[Place]:
+    for field in msgspec.structs.fields(struct):
+        here = f"{path}.{field.name}" if path else field.name
+        if field.type is ModelConfig:
+            for name, model in MODELS.items():
+                yield from places(model, here, name)
+        elif isinstance(field.type, type) and issubclass(field.type, Options):
+            yield from places(field.type, here, kind)
+        else:
+            yield Place(here, msgspec.inspect.type_info(field.type), kind)
+
+
+PLACES = list(places(Config))
+SECTIONS = sorted({(place.path.rpartition(".")[0], place.kind) for place in PLACES}, key=str)
+NUMBERS = (msgspec.inspect.IntType, msgspec.inspect.FloatType)
+NOT_FINITE = (math.nan, math.inf, -math.inf)
+
+every_place = pytest.mark.parametrize("place", PLACES, ids=str)
+every_number = pytest.mark.parametrize("place", [place for place in PLACES if isinstance(place.type, NUMBERS)], ids=str)
+
+
+def complaint(table: dict[str, Any], *, path: str) -> str:
+    """What is said of a recipe, which must be one line that begins with the path."""
+    with pytest.raises(RegardError) as caught:
+        from_toml(tomli_w.dumps(table))
+    first, *lines = str(caught.value).splitlines()
+    assert first == "the recipe has 1 problem(s):"
+    assert len(lines) == 1
+    assert lines[0].startswith(f"  {path}: ")
+    return lines[0]
+
+
+def test_there_are_fields_of_every_model_and_section_to_try() -> None:
+    assert {place.kind for place in PLACES} == {None, *MODELS}
+    assert {place.path.split(".")[0] for place in PLACES} == set(Config.__struct_fields__)
+    assert len(PLACES) > 80
+
+
+@every_place
+def test_a_value_of_the_wrong_type_is_named(place: Place) -> None:
+    wrong: list[Any] = [{"inner": 1}, [[]]]
+    wrong.append(3.5 if isinstance(place.type, msgspec.inspect.StrType) else "nonsense")
+    wrong.append("yes" if isinstance(place.type, msgspec.inspect.BoolType) else True)
+    for value in wrong:
+        complaint(place.table(value), path=place.path)
+
+
+@every_number
+def test_a_negative_number_is_named(place: Place) -> None:
+    assert ", got -1" in complaint(place.table(-1), path=place.path)
+
+
+@every_number
+def test_zero_is_named_where_it_is_not_allowed(place: Place) -> None:
+    least = getattr(place.type, "ge", None)
+    if least == 0:
+        from_table(place.table(0))
+    else:
+        assert ", got 0" in complaint(place.table(0), path=place.path)
+
+
+@every_number
+def test_a_number_that_is_not_finite_is_named(place: Place) -> None:
+    for value in NOT_FINITE:
+        assert f"{value} is not a finite number" in complaint(place.table(value), path=place.path)
+
+
+@every_number
+def test_a_huge_number_is_named(place: Place) -> None:
+    for value in (10**12, 10**30, 10**400):
+        complaint(place.table(value), path=place.path)
+    if isinstance(place.type, msgspec.inspect.FloatType):
+        complaint(place.table(1e300), path=place.path)
+
+
+def test_the_numbers_inside_a_list_are_held_to_the_same_rules() -> None:
+    for value in (*NOT_FINITE, -1.0, 1e300, 10**400, "nonsense", True):
+        for betas in ([value, 0.9], [0.9, value]):
+            complaint({"training": {"betas": betas}}, path="training.betas")
+    for betas in ([], [0.9], [0.9, 0.9, 0.9]):
+        complaint({"training": {"betas": betas}}, path="training.betas")
+
+
+@pytest.mark.parametrize(("path", "kind"), SECTIONS, ids=str)
+def test_an_unknown_key_is_named_in_every_section(path: str, kind: str | None) -> None:
+    line = complaint(Place(f"{path}.no_such_key", msgspec.inspect.AnyType(), kind).table(1), path=f"{path}.no_such_key")
+    assert "unknown key; allowed: " in line
+
+
+@pytest.mark.parametrize(("path", "kind"), SECTIONS, ids=str)
+def test_a_value_in_place_of_a_section_is_named(path: str, kind: str | None) -> None:
+    for value in (3, [], "nonsense"):
+        table = Place(path, msgspec.inspect.AnyType(), kind if "." in path else None).table(value)
+        assert "expected a section" in complaint(table, path=path)
+
+
+@pytest.mark.parametrize("kind", [None, 3, True, ["rnn"], "", "Transformer"])
+def test_a_model_of_no_known_kind_is_named_along_with_the_kinds_there_are(kind: Any) -> None:
+    line = complaint({"model": {} if kind is None else {"kind": kind}}, path="model.kind")
+    assert line.endswith("allowed: rnn, rnn-attention, transformer, decoder-only, encoder-only, convolutional")
+
+
+def test_an_unknown_section_is_named() -> None:
+    assert "allowed: model, tokens, data, training, decoding" in complaint({"modle": {}}, path="modle")
+
+
+# --- what an error says ----------------------------------------------------------------------------------------------
+
+
+def test_all_problems_are_told_at_once() -> None:
+    table = {
+        "model": {"kind": "transformer", "encoder": {"heads": 0, "colour": "red"}, "norm": "middle"},
+        "training": {"steps": "many", "betas": [math.nan, 0.9]},
+        "extra": 1,
+    }
+    with pytest.raises(RegardError) as caught:
+        from_table(table, origin="recipe.toml")
+    first, *lines = str(caught.value).splitlines()
+    assert first == "recipe.toml has 6 problem(s):"
+    named = ["model.encoder.heads", "model.encoder.colour", "model.norm", "training.steps", "training.betas", "extra"]
+    assert [line.strip().split(": ")[0] for line in lines] == named
+
+
+@pytest.mark.parametrize(
+    ("table", "path", "meant"),
+    [
+        ({"training": {"lerning_rate": 0.1}}, "training.lerning_rate", "learning_rate"),
+        ({"model": {"kind": "transfomer"}}, "model.kind", "transformer"),
+        ({"model": {"kind": "rn"}}, "model.kind", "rnn"),
+        ({"trainig": {}}, "trainig", "training"),
+        ({"model": {"kind": "transformer", "encoder": {"head": 4}}}, "model.encoder.head", "heads"),
+    ],
+)
+def test_a_misspelt_key_is_answered_with_the_one_that_was_meant(table: dict, path: str, meant: str) -> None:
+    assert f"(did you mean {meant!r}?)" in complaint(table, path=path)
+
+
+RULES = [
+    (AttendingConfig, {"encoder": {"width": 5}}, "encoder.width is 5; it must be even"),
+    (AttendingConfig, {"score": "dot", "encoder": {"width": 6}}, "encoder.width is 6 and decoder.width 256"),
+    (AttendingConfig, {"score": "scaled_dot", "decoder": {"width": 6}}, 'score = "scaled_dot" needs them equal'),
+    (AttendingConfig, {"input_feeding": True}, 'input_feeding is part of wiring = "current"'),
+    (TransformerConfig, {"share_embeddings": True, "decoder": {"width": 256}}, "share_embeddings needs them equal"),
+    (TransformerConfig, {"mixer": "ssru", "positions": "rotary"}, 'mixer = "ssru" does not have'),
+    (TransformerConfig, {"positions": "rotary", "decoder": {"width": 9, "heads": 3}}, "decoder.width is 9"),
+    (DecoderOnlyConfig, {"positions": "rotary", "stack": {"width": 9, "heads": 3}}, "an even width for each head"),
+    (EncoderOnlyConfig, {"positions": "rotary", "stack": {"width": 9, "heads": 3}}, "an even width for each head"),
+    (ConvolutionalConfig, {"width": 3, "blocks": 2, "heads": 4}, "the grid has 6 channels and heads is 4"),
+]
+
+
+@pytest.mark.parametrize(("model", "table", "reason"), RULES, ids=lambda part: part if isinstance(part, str) else "")
+def test_values_that_do_not_go_together_are_told_with_the_reason(model: type, table: dict, reason: str) -> None:
+    line = complaint({"model": {"kind": model.__struct_config__.tag, **table}}, path="model")
+    assert reason in line
+
+
+def test_a_stack_whose_width_does_not_divide_is_named_by_its_own_path() -> None:
+    table = {"model": {"kind": "transformer", "decoder": {"width": 10, "heads": 3}}}
+    assert "width is 10 and heads 3" in complaint(table, path="model.decoder")
+
+
+def test_a_beam_cannot_give_more_than_it_holds() -> None:
+    assert "nbest is 3 and beam 2" in complaint({"decoding": {"beam": 2, "nbest": 3}}, path="decoding")
+
+
+def test_a_value_too_long_to_read_is_cut() -> None:
+    assert len(complaint({"training": {"steps": "x" * 100_000}}, path="training.steps")) < 200
+
+
+@pytest.mark.parametrize("text", ["steps 3", "a = " + "1" * 5000, "a = " + "[" * 5000, "\x00", "[a]\n[a]"])
+def test_what_is_not_toml_is_an_error_that_names_where_it_stood(text: str) -> None:
+    with pytest.raises(RegardError, match=r"^recipe\.toml is not TOML: "):
+        from_toml(text, origin="recipe.toml")
+
+
+def test_a_number_too_long_to_write_out_is_still_named() -> None:
+    for line in ("seed = 0x" + "f" * 5000, f"betas = [0x{'f' * 5000}, 0.9]"):
+        with pytest.raises(RegardError, match=r"training\.(seed|betas): .*thousands of digits"):
+            from_toml(f"[training]\n{line}")
+
+
+# --- settings of the command line ------------------------------------------------------------------------------------
+
+
+def test_settings_are_laid_over_the_recipe() -> None:
+    text = "[training]\nsteps = 5\nseed = 7"
+    settings = (
+        "training.steps=2000",
+        "training.learning_rate=3e-4",
+        "training.compile=true",
+        "training.betas=[0.5, 0.75]",
+        "training.device=cpu",
+        "data.train=['a.tsv', \"b=c.tsv\"]",
+        "model.kind=rnn-attention",
+        "model.encoder.width = 64",
+        "model.score=dot",
+        "model.decoder.width=64",
+    )
+    config = from_toml(text, settings=settings)
+    training = TrainingConfig(steps=2000, seed=7, learning_rate=3e-4, compile=True, betas=(0.5, 0.75), device="cpu")
+    assert config.training == training
+    assert config.data.train == ["a.tsv", "b=c.tsv"]
+    assert isinstance(config.model, AttendingConfig)
+    assert (config.model.encoder.width, config.model.decoder.width, config.model.score) == (64, 64, "dot")
+
+
+def test_of_two_settings_of_one_key_the_later_holds() -> None:
+    assert from_toml("", settings=("training.steps=1", "training.steps=2")).training.steps == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("training.steps", "has no value. Write section.key=value"),
+        ("=3", "has no value. Write section.key=value"),
+        ("training.steps=many", "training.steps: Expected `int`, got `str`, got 'many'"),
+        ("training.steps=", "training.steps: Expected `int`, got `str`"),
+        ("training.steps=nan", "training.steps: nan is not a finite number"),
+        ("training.seed.deep=3", "seed is a value, not a section"),
+        ("training=3", "training: expected a section, got 3"),
+        ("steps=3", "steps: unknown key"),
+        ("training.steps=" + "[" * 5000, "training.steps: Expected `int`"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_answered_with_what_to_write(setting: str, message: str) -> None:
+    with pytest.raises(RegardError, match=re.escape(message)):
+        from_toml("[training]\nseed = 1", settings=(setting,))
+
+
+# --- there and back --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", list(MODELS.values()), ids=list(MODELS))
+def test_a_config_of_every_kind_comes_back_as_it_was(model: type) -> None:
+    config = Config(model=model(dropout=0.25), training=TrainingConfig(betas=(0.5, 0.75), steps=7))
+    text = to_toml(config)
+    assert from_toml(text) == config
+    assert f'kind = "{model.__struct_config__.tag}"' in text
+
+
+@given(st.floats(min_value=0, max_value=1e9, exclude_min=True), st.lists(st.text(st.characters(codec="utf-8"))))
+def test_numbers_and_text_come_back_exactly(rate: float, paths: list[str]) -> None:
+    config = Config(training=TrainingConfig(learning_rate=rate, probes=paths), data=DataConfig(train=paths))
+    assert from_toml(to_toml(config)) == config
+
+
+def test_the_whole_config_is_written_defaults_included() -> None:
+    text = to_toml(Config())
+    assert all(re.search(rf"^{place.path.split('.')[-1]} = ", text, re.M) for place in PLACES if place.kind is None)
+
+
+def test_an_empty_recipe_is_the_defaults() -> None:
+    assert from_toml("") == Config()
+
+
+def test_a_recipe_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text('[tokens]\nkind = "char"  # 글자\n', encoding="utf-8")
+    config = load(path, settings=("tokens.size=99",))
+    assert (config.tokens.kind, config.tokens.size) == ("char", 99)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe", b"steps 3", b"[training]\nsteps = 0"])
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "recipe.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(RegardError, match=re.escape(str(path))):
+        load(path)
+    with pytest.raises(RegardError, match=re.escape(str(tmp_path))):
+        load(tmp_path)
+
+
+# --- what the defaults are -------------------------------------------------------------------------------------------
+
+
+def test_the_transformers_defaults_are_the_published_base_model() -> None:
+    model = TransformerConfig()
+    assert model.encoder == model.decoder == Stack(layers=6, width=512, heads=8, inner=2048)
+    assert (model.norm, model.activation, model.positions, model.layout) == (
+        "post",
+        "relu",
+        "sinusoidal",
+        "interleaved",
+    )
+    assert model.dropout == 0.1
+    assert model.tie_output
+    training = TrainingConfig()
+    assert (training.betas, training.label_smoothing, training.schedule) == ((0.9, 0.98), 0.1, "inverse-square-root")
+
+
+def test_the_others_defaults_are_those_of_their_papers() -> None:
+    decoder, encoder = DecoderOnlyConfig(), EncoderOnlyConfig()
+    assert (decoder.norm, decoder.activation, decoder.positions) == ("pre", "gelu", "learned")
+    assert (encoder.norm, encoder.activation, encoder.positions, encoder.maximum_length) == (
+        "post",
+        "gelu",
+        "learned",
+        512,
+    )
+    assert (AttendingConfig().score, AttendingConfig().wiring) == ("additive", "previous")
+    assert RecurrentConfig().cell == "lstm"
+
+
+def test_a_config_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        Config().training.steps = 3
+
+
+def test_checking_a_recipe_does_not_wait_for_torch() -> None:
+    code = "import sys, regard.config; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

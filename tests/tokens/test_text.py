@@ -1,0 +1,41 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.errors import RegardError
+from regard.tokens import normalise
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(ANY_TEXT)
+def test_a_normal_form_is_its_own_normal_form(text):
+    assert normalise(normalise(text)) == normalise(text)
+
+
+@given(ANY_TEXT)
+def test_composed_and_decomposed_spellings_have_one_normal_form(text):
+    assert normalise(unicodedata.normalize("NFD", text)) == normalise(unicodedata.normalize("NFC", text))
+
+
+@given(ANY_TEXT)
+def test_a_normal_form_is_a_single_line_of_single_spaces(text):
+    normal = normalise(text)
+    assert len(normal.splitlines()) <= 1
+    assert normal.split() == (normal.split(" ") if normal else [])
+
+
+@pytest.mark.parametrize("separator", ["\n", "\r\n", "\t", "\u2028", "\u2029", "\u0085", "\u3000", "▁", " ▁ "])
+def test_every_separator_becomes_one_space(separator):
+    assert normalise(f"{separator}가{separator}b{separator}") == "가 b"
+
+
+def test_what_nfkc_would_change_is_kept():
+    assert normalise("½ ﬁ Ⅳ ＡＢ ™") == "½ ﬁ Ⅳ ＡＢ ™"
+
+
+def test_a_lone_surrogate_is_refused_with_its_place():
+    with pytest.raises(RegardError, match=r"character 3 .* U\+D800"):
+        normalise("ab\ud800")

@@ -1,0 +1,33 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.tokens import words
+
+PIECES = st.lists(st.sampled_from(["▁", "▁a", "b", "<unk>", "<s>", "</s>", "<pad>", "<mask>", "<0xEA>"]))
+
+
+@given(PIECES)
+def test_every_piece_belongs_to_exactly_one_word_in_order(pieces):
+    found = words(pieces)
+    assert [index for word in found for index in word] == list(range(len(pieces)))
+    assert all(found)
+
+
+def test_a_word_begins_at_the_word_mark():
+    assert words(["▁read", "ing", "▁a", "▁book", "s", "."]) == [[0, 1], [2], [3, 4, 5]]
+
+
+def test_characters_follow_a_mark_that_is_a_piece_by_itself():
+    assert words(["▁", "책", "을", "▁", "읽"]) == [[0, 1, 2], [3, 4]]
+
+
+def test_a_mark_written_twice_makes_no_empty_word():
+    assert words(["▁", "▁", "a", "▁", "▁b"]) == [[0, 1, 2], [3, 4]]
+
+
+def test_reserved_pieces_are_words_by_themselves():
+    assert words(["<s>", "▁a", "b", "</s>", "<pad>", "<pad>"]) == [[0], [1, 2], [3], [4], [5]]
+
+
+def test_an_unknown_piece_is_part_of_its_word():
+    assert words(["▁a", "<unk>", "b", "▁c"]) == [[0, 1, 2], [3]]
