@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup test check clean
+.PHONY: setup demo test check clean
 
 setup: $(READY)
 
@@ -11,6 +11,12 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(READY)
+
+demo: setup
+	$(BIN)/regard data world sentences --out runs/world/data
+	$(BIN)/regard train recipes/world-transformer.toml --run runs/demo $(if $(wildcard runs/demo/checkpoints/*),--resume)
+	$(BIN)/regard evaluate runs/demo/model --source runs/world/data/test.en --reference runs/world/data/test.ko
+	printf 'AI changes the world\nRobots must obey orders\n' | $(BIN)/regard translate runs/demo/model --scores
 
 test: setup
 	$(BIN)/python -m pytest

@@ -56,6 +56,14 @@ def test_save_and_load_gives_the_same_logits(model: ModelConfig, tmp_path: Path)
     assert torch.equal(logits_of(loaded), logits_of(bundle))
 
 
+def error_of(directory: Path) -> str | None:
+    try:
+        load_bundle(directory)
+    except RegardError as error:
+        return str(error)
+    return None
+
+
 def test_one_flipped_bit_anywhere_is_noticed_and_the_file_named(tmp_path: Path) -> None:
     save_bundle(tmp_path / "model", bundle_of(MODELS[2]))
     chance = random.Random(0)
@@ -65,12 +73,11 @@ def test_one_flipped_bit_anywhere_is_noticed_and_the_file_named(tmp_path: Path) 
             changed = bytearray(content)
             changed[place] ^= 1 << chance.randrange(8)
             path.write_bytes(changed)
-            try:
-                load_bundle(tmp_path / "model")
-            except RegardError as error:
-                assert str(tmp_path / "model") in str(error)
-            else:  # a change of white space in the manifest changes nothing that is read
+            error = error_of(tmp_path / "model")
+            if error is None:  # a change of white space in the manifest changes nothing that is read
                 assert path.name == "manifest.json"
+            else:
+                assert str(tmp_path / "model") in error
         path.write_bytes(content)
     load_bundle(tmp_path / "model")
 
@@ -81,7 +88,7 @@ def test_a_truncated_file_is_noticed(tmp_path: Path, keep: float) -> None:
     for path in sorted((tmp_path / "model").iterdir()):
         content = path.read_bytes()
         path.write_bytes(content[: int(len(content) * keep) if keep < 1 else len(content) - 2])
-        with pytest.raises(RegardError, match="damaged|cannot be read|not a"):
+        with pytest.raises(RegardError, match=r"damaged|cannot be read|not a"):
             load_bundle(tmp_path / "model")
         path.write_bytes(content)
 

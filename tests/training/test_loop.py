@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.training.small_run import corpus_of, run_to_the_end, small_config, with_training, write_pairs
 
 from regard.bundle import load_bundle, tensors_of
 from regard.errors import RegardError
@@ -12,7 +13,6 @@ from regard.training import trainer as trainer_module
 from regard.training.checkpoint import checkpoints, load_checkpoint
 from regard.training.journal import Began, Ended, Journal, Probed, Progressed, Saved, Skipped, Validated
 from regard.training.loop import Interrupted, train
-from tests.training.small_run import corpus_of, run_to_the_end, small_config, with_training, write_pairs
 
 ATTENDING = {
     "kind": "rnn-attention",
@@ -101,10 +101,10 @@ def test_a_loss_that_is_not_finite_is_skipped_and_counted_and_then_ends_the_run(
     real_loss = trainer_module.batch_loss
     monkeypatch.setattr(trainer_module, "batch_loss", lambda *a, **k: real_loss(*a, **k) * float("nan"))
     config = small_config(data)
-    seen = []
+    seen: list[object] = []
+    events = train(config, data / "run", corpus_of(config, data / "run"))
     with pytest.raises(RegardError, match="5 steps in a row"):
-        for event in train(config, data / "run", corpus_of(config, data / "run")):
-            seen.append(event)
+        seen.extend(events)
     skipped = [event for event in seen if isinstance(event, Skipped)]
     assert [event.in_a_row for event in skipped] == [1, 2, 3, 4]
     saved = load_checkpoint(checkpoints(data / "run" / "checkpoints")[-1])

@@ -32,7 +32,8 @@ def test_loss_and_gradients_equal_torchs(smoothing: float, rows: int, has_bias: 
 
 def test_extreme_logits_stay_finite() -> None:
     hidden = torch.tensor([[1e4], [-1e4]], requires_grad=True)
-    loss = smoothed_loss(hidden, Output(torch.tensor([[1.0], [-1.0], [0.5]]), None), torch.tensor([0, 1]), smoothing=0.1)
+    output = Output(torch.tensor([[1.0], [-1.0], [0.5]]), None)
+    loss = smoothed_loss(hidden, output, torch.tensor([0, 1]), smoothing=0.1)
     loss.backward()
     assert loss.isfinite()
     assert hidden.grad is not None

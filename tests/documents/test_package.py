@@ -1,0 +1,57 @@
+"""What the package promises of itself: its public names, a quick import, no web or drawing library in it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import regard
+
+ROOT = Path(__file__).parents[2]
+NEVER_ON_IMPORT = ("starlette", "uvicorn", "PIL", "matplotlib", "transformers", "anywidget", "torch", "numpy")
+
+
+def test_public_names_are_sorted_and_each_is_there() -> None:
+    assert list(regard.__all__) == sorted(set(regard.__all__))
+    for name in regard.__all__:
+        assert getattr(regard, name).__module__.startswith("regard."), name
+    assert set(regard.__all__) <= set(dir(regard))
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(AttributeError, match="load"):
+        regard.no_such_name  # noqa: B018
+
+
+def test_importing_regard_imports_neither_torch_nor_web_nor_drawing_libraries() -> None:
+    code = f"import sys, regard; print([m for m in {NEVER_ON_IMPORT!r} if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_imports_go_one_way() -> None:
+    run = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+
+
+def test_every_package_is_pinned() -> None:
+    pins = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+    assert all("==" in line for line in pins)
+    assert "torch==2.13.0" in pins
+
+
+def test_no_path_of_this_machine_and_no_registry_is_named() -> None:
+    tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=True).stdout.split()
+    forbidden = ["/wo" + "rk/", "pypi" + ".org", "registry." + "npmjs"]
+    for name in tracked:
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".txt", ".js", ".json", ""} and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert not [word for word in forbidden if word in text], name
