@@ -51,9 +51,8 @@ def test_another_process_with_other_hashes_draws_the_same(hash_seed: str) -> Non
         "print(ascii([(pair.source, pair.target, pharaoh(pair)) for pair in islice(sentence_pairs(0), 200)]))"
     )
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-    printed = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, check=True, text=True
-    )
+    command = [sys.executable, "-c", program]
+    printed = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
     here = [(pair.source, pair.target, pharaoh(pair)) for pair in islice(sentence_pairs(0), 200)]
     assert printed.stdout.strip() == ascii(here)
 

@@ -11,12 +11,15 @@ BY_NAME = {verb.english: verb for verb in VERBS}
 
 FORMS = [
     ("eat", "eats", "ate", "eating"), ("go", "goes", "went", "going"), ("watch", "watches", "watched", "watching"),
-    ("fix", "fixes", "fixed", "fixing"), ("carry", "carries", "carried", "carrying"), ("play", "plays", "played", "playing"),
+    ("fix", "fixes", "fixed", "fixing"), ("carry", "carries", "carried", "carrying"),
+    ("play", "plays", "played", "playing"),
     ("study", "studies", "studied", "studying"), ("run", "runs", "ran", "running"), ("cut", "cuts", "cut", "cutting"),
-    ("swim", "swims", "swam", "swimming"), ("visit", "visits", "visited", "visiting"), ("open", "opens", "opened", "opening"),
+    ("swim", "swims", "swam", "swimming"), ("visit", "visits", "visited", "visiting"),
+    ("open", "opens", "opened", "opening"),
     ("make", "makes", "made", "making"), ("obey", "obeys", "obeyed", "obeying"), ("cry", "cries", "cried", "crying"),
     ("plant", "plants", "planted", "planting"), ("explain", "explains", "explained", "explaining"),
-    ("wash", "washes", "washed", "washing"), ("draw", "draws", "drew", "drawing"), ("teach", "teaches", "taught", "teaching"),
+    ("wash", "washes", "washed", "washing"), ("draw", "draws", "drew", "drawing"),
+    ("teach", "teaches", "taught", "teaching"),
 ]  # fmt: skip
 
 

@@ -98,10 +98,12 @@ ADJECTIVE_FORMS = """
 """
 
 OTHER_FORMS = [
-    ("학생이다", "copula", "statement", "present", "학생이다"), ("의사이다", "copula", "statement", "present", "의사다"),
+    ("학생이다", "copula", "statement", "present", "학생이다"),
+    ("의사이다", "copula", "statement", "present", "의사다"),
     ("학생이다", "copula", "statement", "past", "학생이었다"), ("의사이다", "copula", "statement", "past", "의사였다"),
     ("학생이다", "copula", "question", "present", "학생이니"), ("의사이다", "copula", "question", "present", "의사니"),
-    ("의사이다", "copula", "because", "present", "의사이기 때문에"), ("의사이다", "copula", "because", "past", "의사였기 때문에"),
+    ("의사이다", "copula", "because", "present", "의사이기 때문에"),
+    ("의사이다", "copula", "because", "past", "의사였기 때문에"),
     ("학생이다", "copula", "when", "past", "학생이었을 때"), ("학생이다", "copula", "quote", "present", "학생이라고"),
     ("의사이다", "copula", "quote", "present", "의사라고"), ("아니다", "copula", "statement", "past", "아니었다"),
     ("아니다", "copula", "because", "present", "아니기 때문에"), ("것이다", "copula", "but", "present", "것이지만"),

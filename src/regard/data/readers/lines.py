@@ -9,9 +9,10 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from io import BufferedIOBase
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO
+from typing import cast
 
 from regard.data.readers.pair import Pair
 from regard.errors import RegardError
@@ -19,7 +20,6 @@ from regard.errors import RegardError
 LONGEST_LINE = 16 * 2**20  # bytes; a file without newlines must not fill the memory
 ARRIVING = 2**16  # bytes taken at once from a pipe: as many as it holds
 STANDARD_INPUT = "-"
-BytesFile = IO[bytes] | gzip.GzipFile
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -76,7 +76,7 @@ def decode_line(raw: bytes, path: Path, number: int) -> str:
     return _decode(raw, path, number)
 
 
-def read_pieces(path: Path, read: Callable[[BytesFile], bytes]) -> Iterator[bytes]:
+def read_pieces(path: Path, read: Callable[[BufferedIOBase], bytes]) -> Iterator[bytes]:
     """What `read` takes from the file, unpacked if it ends in .gz, until it takes nothing."""
     newlines = 0
     try:
@@ -106,9 +106,9 @@ def name_of(path: Path) -> str:
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
-def _open(path: Path) -> AbstractContextManager[BytesFile]:
+def _open(path: Path) -> AbstractContextManager[BufferedIOBase]:
     if str(path) == STANDARD_INPUT:
-        return nullcontext(sys.stdin.buffer)
+        return nullcontext(cast(BufferedIOBase, sys.stdin.buffer))
     if path.suffix.lower() == ".gz":
         return gzip.open(path, "rb")
     return path.open("rb")

@@ -20,6 +20,7 @@ from regard.data.worlds.sentences.phrases import Detail, candidates, is_human, k
 from regard.data.worlds.sentences.stance import Stance
 
 PLACES, TOWNS, OUTDOORS, HOMES = members("place"), members("town"), members("outdoors"), members("home")
+OPEN_PLACES = members("outdoors", "playground", "city")
 PUBLIC, FURNITURE = members("public"), members("furniture")
 
 
@@ -87,9 +88,17 @@ def some_place(chance: Chance, verb: Verb, subject: NounPhrase, detail: Detail) 
         return by_furniture(chance)
     if is_human(subject) and chance.happens(0.1):
         return Place("to" if goes else "in", NounPhrase(chance.pick(TOWNS), BARE))
-    at = HOMES if verb.has("home") else PLACES if is_human(subject) else OUTDOORS
-    phrase = place_phrase(chance, chance.pick(at), detail)
+    phrase = place_phrase(chance, chance.pick(fitting_places(verb, subject)), detail)
     return Place("to" if goes else preposition_of(phrase), phrase)
+
+
+def fitting_places(verb: Verb, subject: NounPhrase) -> tuple[Noun, ...]:
+    """The places where the subject would do it; animals and robots keep to the open."""
+    if verb.has("home"):
+        return HOMES
+    if is_human(subject):
+        return OPEN_PLACES if verb.has("outdoors") else PLACES
+    return OUTDOORS
 
 
 def preposition_of(phrase: NounPhrase) -> str:

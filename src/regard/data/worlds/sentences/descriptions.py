@@ -145,7 +145,7 @@ TIMES = {
         "tomorrow = 내일; next/1 week/2 = 다음/1 주에/2; next year = 내년에; soon = 곧; today = 오늘"
     ),
     "now": expressions("now = 지금"),
-    "state": expressions("these days = 요즘; now = 지금"),
+    "state": expressions("these days = 요즘"),
 }
 CLOCK = tuple(expression(f"at {hour.english}/2 o'clock", f"{hour.korean}/2 시에") for hour in HOURS)
 DURATIONS = tuple(expression(f"for {number.english}/2 hours/3", f"{number.korean}/2 시간/3 동안") for number in SEVERAL)

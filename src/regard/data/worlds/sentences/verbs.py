@@ -1,11 +1,11 @@
 """The verbs of the grammar, one row for each sense: what a verb takes decides how Korean says it.
 
 Traits: `state` is never in progress, `unbidden` is no duty, no ability and no wish; `many` speaks of its
-objects in general (likes apples), `the` of the one that everybody knows (cleans the room); `manner`, `effort`
-and `skill` name the adverbs that it takes; `goal` goes somewhere (`toward`: with 로), `stay` rests somewhere
-(`near`: at a piece of furniture too, `home`: where one lives, `settled`: 앉아 있다, not 앉고 있다); `given` has a
-receiver; `tool:x` is done with a thing of group x; negated, `fails` asks for 못하다 and `no:x` for the Korean verb
-x.
+objects in general (likes apples), `the` of the one that everybody knows (cleans the room); `manner`, `effort`,
+`skill` and `joy` name the adverbs that it takes; `goal` goes somewhere (`toward`: with 로), `stay` rests
+somewhere (`near`: at a piece of furniture too, `home`: where one lives, `settled`: 앉아 있다, not 앉고 있다);
+`outdoors` is done in the open; `given` has a receiver; `tool:x` is done with a thing of group x; negated,
+`fails` asks for 못하다 and `no:x` for the Korean verb x.
 """
 
 from regard.data.worlds.sentences.lexicon import Verb, rows
@@ -35,17 +35,17 @@ clean        | -          | 청소하다   | person robot  | indoors            
 bake         | -          | 굽다       | person        | baked                | -
 cook         | -          | 요리하다   | person        | cooked               | manner
 cut          | cut        | 자르다     | person        | vegetable fruit      | manner tool:cutter
-plant        | -          | 심다       | person        | plant                | manner
-build        | built      | 짓다       | person        | building             | -
-throw        | threw      | 던지다     | person        | ball                 | -
-kick         | -          | 차다       | person        | ball                 | -
+plant        | -          | 심다       | person        | plant                | manner outdoors
+build        | built      | 짓다       | person        | building             | outdoors
+throw        | threw      | 던지다     | person        | ball                 | outdoors
+kick         | -          | 차다       | person        | ball                 | outdoors
 catch        | caught     | 잡다       | predator      | prey                 | -
-chase        | -          | 쫓다       | person predator | prey               | -
+chase        | -          | 쫓다       | person predator | prey               | outdoors
 raise        | -          | 기르다     | person        | pet                  | -
 play         | -          | 치다       | person        | instrument           | skill the
 sing         | sang       | 부르다     | person        | song                 | skill
-drive        | drove      | 운전하다   | person        | driven               | manner
-ride         | rode       | 타다       | person        | ridden public        | -
+drive        | drove      | 운전하다   | person        | driven               | manner outdoors
+ride         | rode       | 타다       | person        | ridden public        | outdoors
 wear         | wore       | 입다       | person        | clothes              | -
 wear         | wore       | 쓰다       | person        | headwear             | -
 carry        | -          | 나르다     | person robot  | held furniture       | manner
@@ -93,7 +93,7 @@ return       | -          | 돌아오다   | person        | -                  
 sleep        | slept      | 자다       | person animal | -                    | -
 run          | ran        | 달리다     | person animal | -                    | manner
 walk         | -          | 걷다       | person animal | -                    | manner
-swim         | swam       | 수영하다   | person        | -                    | joy
+swim         | swam       | 수영하다   | person        | -                    | joy outdoors
 dance        | -          | 춤추다     | person        | -                    | joy
 cry          | -          | 울다       | person        | -                    | unbidden
 laugh        | -          | 웃다       | person        | -                    | -
@@ -127,7 +127,6 @@ CHANGE = next(verb for verb in VERBS if "force" in verb.subjects)
 DEEDS = tuple(verb for verb in VERBS if not verb.has("state"))
 MOVING = tuple(verb for verb in VERBS if not verb.objects and not verb.has("goal") and not verb.has("stay"))
 
-BE = Verb("be", "", "있다", (), (), ("state",))
 RAIN = Verb("rain", "", "오다", (), (), ())
 SNOW = Verb("snow", "", "오다", (), (), ())
 WEATHER = {"rain": "비", "snow": "눈"}
