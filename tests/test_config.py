@@ -224,6 +224,10 @@ def test_a_stack_whose_width_does_not_divide_is_named_by_its_own_path() -> None:
     assert "width is 10 and heads 3" in complaint(table, path="model.decoder")
 
 
+def test_blocks_that_would_double_the_width_past_all_bounds_are_named() -> None:
+    assert "<= 16" in complaint({"model": {"kind": "convolutional", "blocks": 17}}, path="model.blocks")
+
+
 def test_a_beam_cannot_give_more_than_it_holds() -> None:
     assert "nbest is 3 and beam 2" in complaint({"decoding": {"beam": 2, "nbest": 3}}, path="decoding")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.staged import staged_directory
 from regard.errors import RegardError
+from regard.staged import staged_directory, staged_file
 
 
 def names(directory: Path) -> list[str]:
@@ -70,3 +70,40 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
         staged_directory(tmp_path / "file" / "final"),
     ):
         pass
+
+
+def test_a_file_appears_when_its_block_ends(tmp_path: Path) -> None:
+    final = tmp_path / "lines"
+    final.write_bytes(b"old")
+    with staged_file(final) as file:
+        file.write(b"new")
+        assert final.read_bytes() == b"old"
+    assert final.read_bytes() == b"new"
+    assert names(tmp_path) == ["lines"]
+
+
+def test_a_file_whose_block_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    final = tmp_path / "lines"
+    final.write_bytes(b"old")
+    with pytest.raises(TypeError), staged_file(final) as file:
+        file.writelines([b"new", "text is not bytes"])  # type: ignore[list-item]
+    assert final.read_bytes() == b"old"
+    assert names(tmp_path) == ["lines"]
+
+
+def test_the_half_file_of_a_killed_process_is_swept_away(tmp_path: Path) -> None:
+    (tmp_path / f"lines.new-{dead_process()}").write_bytes(b"half")
+    with staged_file(tmp_path / "lines"):
+        pass
+    assert names(tmp_path) == ["lines"]
+
+
+def test_a_device_is_written_as_it_is() -> None:
+    with staged_file(Path(os.devnull)) as file:
+        file.write(b"text")
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_file_that_cannot_be_made_is_told_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="cannot be written: No such file"), staged_file(tmp_path / "no" / "file"):
+        raise AssertionError("the block must not be entered")

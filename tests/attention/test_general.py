@@ -2,9 +2,11 @@ import math
 
 import pytest
 import torch
+from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attention.general import Attention
+from regard.attention.key_values import KeyValues
 from regard.attention.visibility import real_keys
 
 BATCH, QUERIES, KEYS, QUERY_WIDTH, INPUTS, KEY_WIDTH, VALUE_WIDTH = 2, 3, 7, 5, 11, 13, 17
@@ -17,7 +19,7 @@ def layer_of(score: str, *, key: int | None = KEY_WIDTH, value: int | None = VAL
     return Attention(asking, INPUTS, score=score, key=key, value=value)
 
 
-def queries_for(layer: Attention, score: str) -> torch.Tensor:
+def queries_for(layer: Attention, score: str) -> Tensor:
     asking = layer.key.out_features if score in ("dot", "scaled_dot") else QUERY_WIDTH
     return torch.randn(BATCH, QUERIES, asking)
 
@@ -72,5 +74,34 @@ def test_a_visible_input_that_is_no_number_shows(score: str) -> None:
     inputs = torch.randn(BATCH, KEYS, INPUTS)
     inputs[1, 4, 2] = math.nan
     context, _ = layer(queries_for(layer, score), layer.key_values(inputs))
+    assert context[0].isfinite().all()
+    assert context[1].isnan().all()
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_a_hidden_key_that_is_no_number_leaves_gradients_as_they_were(score: str) -> None:
+    layer = layer_of(score)
+    with torch.no_grad():
+        query, clean = queries_for(layer, score), layer.key_values(torch.randn(BATCH, KEYS, INPUTS))
+    is_real = torch.arange(KEYS) < torch.tensor([KEYS, 4])[:, None]
+    foul_key = clean.key.clone()
+    foul_key[1, :, 4:] = math.nan
+
+    def gradient(key_values: KeyValues) -> Tensor:
+        asking = query.clone().requires_grad_()
+        (layer(asking, key_values, real_keys(is_real)).context ** 2).sum().backward()
+        assert asking.grad is not None
+        return asking.grad
+
+    assert_close(gradient(KeyValues.of(foul_key, clean.value)), gradient(clean))
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_a_visible_key_that_is_no_number_shows_even_if_its_value_is_one(score: str) -> None:
+    layer = layer_of(score)
+    clean = layer.key_values(torch.randn(BATCH, KEYS, INPUTS))
+    foul_key = clean.key.clone()
+    foul_key[1, 0, 2, 0] = math.inf
+    context, _ = layer(queries_for(layer, score), KeyValues.of(foul_key, clean.value))
     assert context[0].isfinite().all()
     assert context[1].isnan().all()

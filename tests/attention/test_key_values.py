@@ -2,6 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.testing import assert_close
 
 from regard.attention.key_values import KeyValues
 
@@ -98,10 +99,12 @@ def test_gradients_reach_what_was_there_before_and_what_is_new() -> None:
     old = torch.randn(BATCH, HEADS, 2, WIDTH, requires_grad=True)
     new = torch.randn(BATCH, HEADS, 1, WIDTH, requires_grad=True)
     first, second = KeyValues.of(old, old.detach()), KeyValues.of(new, new.detach())
-    left, right = first.extend(second), first.extend(second).extend(second)
-    (left.key.sum() + 10 * right.key.sum()).backward()
-    assert torch.equal(old.grad, torch.full_like(old, 11.0))
-    assert torch.equal(new.grad, torch.full_like(new, 21.0))
+    once = first.extend(second)
+    seen_once = (once.key**2).sum()  # its gradient needs `once` as it is now, whatever is written after it
+    seen_twice = (once.extend(second).key ** 2).sum()
+    (seen_once + 10 * seen_twice).backward()
+    assert_close(old.grad, 2 * 11 * old.detach())
+    assert_close(new.grad, 2 * 21 * new.detach())
 
 
 def test_rows_are_chosen_in_the_order_given_and_as_often_as_given() -> None:

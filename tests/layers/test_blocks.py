@@ -57,15 +57,16 @@ def test_a_stack_ends_in_a_norm(norm: str) -> None:
 
 
 @either_norm
-def test_a_stack_is_its_blocks_one_after_the_other(norm: str) -> None:
-    stack = BlockStack(SIZES, BlockStyle(norm=norm, activation="silu"))
+def test_a_stack_is_its_blocks_one_after_the_other_each_with_its_own_sight_of_the_memory(norm: str) -> None:
+    stack = BlockStack(SIZES, BlockStyle(norm=norm, activation="silu"), memory_width=MEMORY)
     assert len(stack.blocks) == 3
-    x = torch.randn(BATCH, SOURCE, WIDTH)
-    found, past = stack(x, None, torch.arange(SOURCE))
+    x, memory, positions = torch.randn(BATCH, TARGET, WIDTH), torch.randn(BATCH, SOURCE, MEMORY), torch.arange(TARGET)
+    visible = real_keys(torch.arange(SOURCE) < torch.tensor([SOURCE, 3])[:, None])
+    found, past = stack(x, None, positions, sight=stack.look_at(memory, visible))
     for block in stack.blocks:
-        x, _ = block(x, None, torch.arange(SOURCE))
+        x, _ = block(x, None, positions, sight=(block.cross_attention.key_values(memory), visible))
     assert_close(found, stack.norm(x))
-    assert past.length == SOURCE
+    assert past.length == TARGET
     assert len(past.caches) == 3
 
 

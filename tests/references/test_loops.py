@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from tests.references import loops
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -11,6 +10,7 @@ from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.recording import record_attention
 from regard.layers.grid import GridSelfAttention
 from regard.layers.mixers import RecurrentMixer
+from tests.references import loops
 
 BATCH, QUERIES, KEYS, HEADS = 2, 3, 7, 5
 QUERY_WIDTH, INPUTS, KEY_WIDTH, VALUE_WIDTH = 11, 13, 17, 19

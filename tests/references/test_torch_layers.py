@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from tests.references.mapping import block_from_torch, multi_head_from_torch, scatter
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
@@ -14,6 +13,7 @@ from regard.attention.scores import scaled_dot
 from regard.attention.visibility import causal, real_keys
 from regard.config import Stack
 from regard.layers.blocks import Block, BlockStyle
+from tests.references.mapping import block_from_torch, multi_head_from_torch, scatter
 
 BATCH, TARGET, SOURCE, HEADS, HEAD_WIDTH, INNER, MEMORY = 2, 5, 7, 3, 11, 17, 13
 WIDTH = HEADS * HEAD_WIDTH

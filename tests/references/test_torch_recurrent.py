@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from tests.references.mapping import recurrent_from_torch, scatter
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
 from regard.config import RecurrentStack
 from regard.layers.recurrent import CELLS, Recurrent, RecurrentState
+from tests.references.mapping import recurrent_from_torch, scatter
 
 BATCH, LENGTH, INPUTS, WIDTH, LAYERS = 3, 7, 5, 11, 2
 LENGTHS = (4, 7, 1)

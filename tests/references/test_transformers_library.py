@@ -6,14 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.references.mapping import (
-    class_head_from_bert,
-    decoder_only_from_gpt2,
-    encoder_only_from_bert,
-    masked_token_head_from_bert,
-    scatter,
-    transformer_from_marian,
-)
 from torch import Tensor
 from torch.testing import assert_close
 from transformers import (
@@ -33,6 +25,14 @@ from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.encoder_only import ClassHead, EncoderOnlyModel, MaskedTokenHead
 from regard.models.transformer import TransformerModel
 from regard.symbols import BEGIN, END, PADDING, RESERVED
+from tests.references.mapping import (
+    class_head_from_bert,
+    decoder_only_from_gpt2,
+    encoder_only_from_bert,
+    masked_token_head_from_bert,
+    scatter,
+    transformer_from_marian,
+)
 
 TOLERANCE = {"atol": 1e-4, "rtol": 0.0}
 PRIMES = (11, 13, 17, 19, 23, 29, 31)

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from regard.config import DecodingConfig
 
+COLDEST = 1e-30  # temperature: one much smaller is zero in float32
+
 LogProbabilities = Float[Tensor, "B beam V"]
 RunningScores = Float[Tensor, "B beam"]
 
@@ -40,7 +42,8 @@ def choose_at_random(
 ) -> Choice:
     """Each hypothesis draws one token; the draw is shaped by temperature, top-k and top-p, its score is the model's."""
     batch, hypotheses, vocabulary = log_probabilities.shape
-    shaped = keep_likeliest(log_probabilities / config.temperature, top_k=config.top_k, top_p=config.top_p)
+    relative = log_probabilities - log_probabilities.amax(dim=-1, keepdim=True)  # so that no temperature can overflow
+    shaped = keep_likeliest(relative / max(config.temperature, COLDEST), top_k=config.top_k, top_p=config.top_p)
     tokens = shaped.softmax(dim=-1).view(-1, vocabulary).multinomial(1).view(batch, hypotheses)
     drawn = log_probabilities.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
     parents = torch.arange(hypotheses, device=tokens.device).expand(batch, -1)

@@ -7,6 +7,7 @@ The loop carries no attention, so the penalty is put on finished hypotheses, fro
 
 from dataclasses import replace
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -27,14 +28,16 @@ def with_coverage(
     flat = [(sentence, hypothesis) for sentence, own in enumerate(ended) for hypothesis in own]
     sentences = [sentence for sentence, _ in flat]
     with record_attention(model) as recording:
-        said = rescore(model, source, [hypothesis.tokens for _, hypothesis in flat], sentences=sentences)
+        rescore(model, source, [hypothesis.tokens for _, hypothesis in flat], sentences=sentences)
     maps = [layer["weights"] for name, layer in recording.layers.items() if "cross_attention" in name]
     if not maps:
         raise RegardError(
             "this model has no attention over its source to measure coverage by; set decoding.coverage to 0"
         )
-    weights = sum(layer.mean(dim=1) for layer in maps) / len(maps)
-    covered = coverage(weights, said != 0, source.is_real[sentences])  # type: ignore[arg-type]
+    weights = torch.stack([layer.mean(dim=1) for layer in maps]).mean(dim=0)
+    lengths = torch.tensor([len(hypothesis.tokens) + hypothesis.is_ended for _, hypothesis in flat])
+    is_said = (torch.arange(weights.shape[1]) < lengths[:, None]).to(weights.device)
+    covered = coverage(weights, is_said, source.is_real[sentences])
     result: list[list[Hypothesis]] = [[] for _ in ended]
     for (sentence, hypothesis), value in zip(flat, covered.tolist(), strict=True):
         result[sentence].append(replace(hypothesis, score=hypothesis.score + strength * value))

@@ -14,8 +14,9 @@ from regard.config import DecodingConfig
 from regard.decoding.choosers import LogProbabilities, make_chooser
 from regard.decoding.coverage import with_coverage
 from regard.decoding.search import Hypothesis, Search
+from regard.errors import RegardError
 from regard.models.interface import Generator, Source, repeat_rows
-from regard.symbols import BEGIN, MASK, PADDING
+from regard.symbols import BEGIN, END, MASK, PADDING
 
 NEVER_SAID = [PADDING, BEGIN, MASK]
 Prefixes = Sequence[Sequence[int]]
@@ -57,6 +58,8 @@ def _set_out(
     model: Generator, source: Source, config: DecodingConfig, prefixes: Prefixes | None
 ) -> tuple[Search, Float[Tensor, "N V"]]:
     """Encode the source, read BEGIN and what all prefixes have a token for, and say what may follow."""
+    if any(END in row for row in prefixes or []):
+        raise RegardError(f"a prefix holds END ({END}), and nothing can follow END. Take it off the prefix.")
     memory = model.encode(source)
     limits = _limits(source, config, prefixes)
     shared = min(map(len, prefixes)) if prefixes else 0
@@ -64,6 +67,8 @@ def _set_out(
     tokens = torch.tensor(given, device=source.device)
     decoded = model.decode(tokens, memory, model.start(memory))
     log_probabilities = decoded.logits.log_softmax(dim=-1)
+    if log_probabilities.isnan().any():
+        raise RegardError("the model's probabilities are not numbers: its weights hold NaN or Inf. Load others.")
     said = log_probabilities[:, :-1].gather(-1, tokens[:, 1:, None]).squeeze(-1).sum(dim=1)
     search = Search(memory, limits, width=config.beam, length_penalty=config.length_penalty, device=tokens.device)
     scores = said[:, None].repeat(1, config.beam)
@@ -85,15 +90,15 @@ def _predict(model: Generator, search: Search) -> Float[Tensor, "N V"]:
 @torch.inference_mode()
 def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Prefixes | None) -> LogProbabilities:
     """-inf for what is never said and, while a sentence's prefix lasts, for all but the prefix's next token."""
-    log_probabilities[:, NEVER_SAID] = float("-inf")
+    allowed = log_probabilities.clone()
+    allowed[:, NEVER_SAID] = float("-inf")
     position = search.tokens.shape[2]
     for row, sentence in enumerate(search.sentences.tolist() if prefixes else []):
         if position < len(prefixes[sentence]):  # type: ignore[index]
-            own = log_probabilities[row * search.width : (row + 1) * search.width]
-            forced = own[:, prefixes[sentence][position]].clone()  # type: ignore[index]
-            own.fill_(float("-inf"))
-            own[:, prefixes[sentence][position]] = forced  # type: ignore[index]
-    return log_probabilities.view(-1, search.width, log_probabilities.shape[-1])
+            own, forced = slice(row * search.width, (row + 1) * search.width), prefixes[sentence][position]  # type: ignore[index]
+            allowed[own] = float("-inf")
+            allowed[own, forced] = log_probabilities[own, forced]
+    return allowed.view(-1, search.width, allowed.shape[-1])
 
 
 def _limits(source: Source, config: DecodingConfig, prefixes: Prefixes | None) -> list[int]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.readers import Pair, read_lines, read_pairs
-from regard.data.readers.lines import LONGEST_LINE
+from regard.data.readers.lines import ARRIVING, LONGEST_LINE, arriving_lines
 from regard.errors import RegardError
 
 NOT_LINE_ENDS = "\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -169,3 +169,29 @@ def test_empty_files_are_an_error(tmp_path: Path) -> None:
     written(tmp_path / "t", b"one\n")
     with pytest.raises(RegardError, match=r"t has 1 lines and .*s has 0"):
         list(read_pairs([tmp_path / "s", tmp_path / "t"]))
+
+
+@given(lines=lines_of_text)
+def test_lines_that_arrive_are_the_lines_of_the_file(lines: list[str], scratch: Path) -> None:
+    path = written(scratch / "arriving", "\n".join(lines).encode())
+    assert [line for chunk in arriving_lines(path) for line in chunk] == list(read_lines(path))
+
+
+def test_a_line_longer_than_what_arrives_at_once_stays_whole(tmp_path: Path) -> None:
+    long = "a" * (3 * ARRIVING + 1)
+    path = written(tmp_path / "long", f"first\n{long}\n\nlast".encode())
+    assert [line for chunk in arriving_lines(path) for line in chunk] == ["first", long, "", "last"]
+
+
+def test_lines_that_arrived_before_a_bad_one_are_handed_on(tmp_path: Path) -> None:
+    path = written(tmp_path / "bad", b"\xef\xbb\xbfone\ntwo\nthr\xff\nfour\n")
+    seen: list[str] = []
+    with pytest.raises(RegardError, match=r"bad:3: byte 4 \(0xff\)"):
+        seen.extend(line for chunk in arriving_lines(path) for line in chunk)
+    assert seen == ["one", "two"]
+
+
+def test_an_arriving_line_without_end_does_not_fill_the_memory(tmp_path: Path) -> None:
+    path = written(tmp_path / "endless", b"a" * (LONGEST_LINE + 2 * ARRIVING))
+    with pytest.raises(RegardError, match="endless:1: the line is longer"):
+        list(arriving_lines(path))

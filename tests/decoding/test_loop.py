@@ -1,0 +1,240 @@
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import regard.decoding
+from regard.batch import Padded, source_of
+from regard.config import DecodingConfig
+from regard.decoding.loop import NEVER_SAID, generate, stream
+from regard.decoding.rescoring import rescore
+from regard.errors import RegardError
+from regard.symbols import END, MASK, PADDING, UNKNOWN
+from tests.decoding.reciter import WORD, Reciter
+from tests.laws.small_models import Case, Small, cases, seeds
+
+# One of each way to keep a state: recurrent, recurrent with joined, keys and values, both, and no memory at all.
+NAMES = [
+    "rnn-lstm-unequal",
+    "attending-general-feeding",
+    "transformer-pre-attention-rotary-untied",
+    "transformer-post-ssru-learned",
+    "decoder-only-learned",
+]
+with_each = pytest.mark.parametrize("small", [Small(name, torch.float64) for name in NAMES], ids=NAMES)
+some = settings(max_examples=4)
+ways = st.builds(
+    DecodingConfig,
+    beam=st.integers(1, 4),
+    sample=st.booleans(),
+    top_k=st.integers(0, 3),
+    length_penalty=st.sampled_from([1.0, 0.0, 0.5]),
+    length_ratio=st.sampled_from([1.0, 0.0, 0.4]),
+    length_extra=st.integers(1, 3),
+)
+searches = ways.filter(lambda config: not config.sample)
+prefixes = st.lists(st.lists(st.sampled_from([5, 6, 10, UNKNOWN]), max_size=4), min_size=2, max_size=2)
+
+
+# --- forced prefixes -------------------------------------------------------------------------------------------------
+
+
+@with_each
+@given(cases(), ways, prefixes)
+@some
+def test_outputs_begin_with_their_prefixes_and_are_scored_with_them(
+    small: Small, case: Case, config: DecodingConfig, prefixes: list[list[int]]
+) -> None:
+    model, source = small.build(case.seed), case.source
+    for sentence, own in enumerate(generate(model, source, config, prefixes=prefixes)):
+        said = rescore(model, source, [one.tokens for one in own], sentences=[sentence] * len(own))
+        for one, each in zip(own, said, strict=True):
+            length = len(one.tokens) + one.is_ended
+            assert one.tokens[: len(prefixes[sentence])] == prefixes[sentence]
+            assert one.log_probability == pytest.approx(float(each[:length].sum()))
+            assert one.score == pytest.approx(one.log_probability / length**config.length_penalty)
+
+
+@with_each
+@given(cases(), searches, prefixes)
+@some
+def test_a_prefix_binds_its_own_sentence_alone(
+    small: Small, case: Case, config: DecodingConfig, prefixes: list[list[int]]
+) -> None:
+    model, source = small.build(case.seed), case.source
+    together = generate(model, source, config, prefixes=prefixes)
+    for row, own in enumerate(together):
+        (alone,) = generate(model, one_sentence(source, row), config, prefixes=[prefixes[row]])
+        assert [one.tokens for one in own] == [one.tokens for one in alone]
+
+
+@with_each
+@given(cases())
+@some
+def test_a_greedy_output_follows_from_any_beginning_of_it(small: Small, case: Case) -> None:
+    model, config = small.build(case.seed), DecodingConfig(beam=1, length_ratio=0, length_extra=4)
+    whole = [own[0].tokens for own in generate(model, case.source, config)]
+    again = generate(model, case.source, config, prefixes=[whole[0][:-1], whole[1][:1]])
+    assert [own[0].tokens[: len(tokens)] for own, tokens in zip(again, whole, strict=True)] == whole
+
+
+@given(seeds, st.sampled_from([PADDING, MASK]))
+@some
+def test_a_prefix_may_hold_what_is_never_said_of_itself(seed: int, token: int) -> None:
+    model = Small(NAMES[0], torch.float64).build(seed)
+    for forced in ([[token], [token]], [[token], []]):
+        found = generate(model, source_of([[5], [6]]), DecodingConfig(beam=2, length_extra=2), prefixes=forced)
+        assert [own[0].tokens[: len(prefix)] for own, prefix in zip(found, forced, strict=True)] == forced
+
+
+def test_a_prefix_that_has_ended_is_refused() -> None:
+    with pytest.raises(RegardError, match="a prefix holds END"):
+        generate(Reciter(), source_of([[5]]), DecodingConfig(), prefixes=[[5, END]])
+
+
+# --- how long, and how many ------------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=5), st.sampled_from([0.0, 0.5, 1.7]), st.integers(1, 4), st.data()
+)
+def test_each_sentence_has_a_length_bound_of_its_own(
+    words: list[int], ratio: float, extra: int, data: st.DataObject
+) -> None:
+    beam = data.draw(st.integers(1, 3))
+    config = DecodingConfig(beam=beam, length_ratio=ratio, length_extra=extra)
+    source = source_of([[5] * count for count in words])
+    found = generate(Reciter(patience=99), source, config)
+    longest = {count: max(len(one.tokens) for one in own) for count, own in zip(words, found, strict=True)}
+    for count, length in longest.items():
+        assert length == int(ratio * (count + 1)) + extra  # END is part of the source
+    greedy = generate(Reciter(patience=99), source, DecodingConfig(beam=1, length_ratio=ratio, length_extra=extra))
+    assert [own[0].tokens for own in greedy] == [[WORD] * longest[count] for count in words]
+    assert not any(own[0].is_ended for own in greedy)
+
+
+@with_each
+@given(cases(), searches)
+@some
+def test_neighbours_change_neither_the_bound_nor_the_output(small: Small, case: Case, config: DecodingConfig) -> None:
+    model, source = small.build(case.seed), case.source
+    for row, own in enumerate(generate(model, source, config)):
+        (alone,) = generate(model, one_sentence(source, row), config)
+        assert [(one.tokens, one.is_ended) for one in own] == [(one.tokens, one.is_ended) for one in alone]
+        assert [one.score for one in own] == pytest.approx([one.score for one in alone])
+
+
+@with_each
+@given(cases(), ways, st.booleans())
+@some
+def test_there_is_always_an_output(small: Small, case: Case, config: DecodingConfig, has_prefix: bool) -> None:
+    found = generate(small.build(case.seed), case.source, config, prefixes=[[5], []] if has_prefix else None)
+    assert len(found) == 2
+    for own in found:
+        assert len(own) == 1
+        assert not {*NEVER_SAID, END} & set(own[0].tokens)
+        assert own[0].log_probability > -float("inf")
+
+
+def test_a_model_of_nothing_but_nan_is_refused() -> None:
+    for config in (DecodingConfig(), DecodingConfig(sample=True)):
+        model = Small(NAMES[2], torch.float32).build(0)
+        with torch.no_grad():
+            model.output.weight.fill_(float("nan"))
+        with pytest.raises(RegardError, match="probabilities are not numbers"):
+            generate(model, source_of([[5]]), config)
+
+
+# --- streaming -------------------------------------------------------------------------------------------------------
+
+
+@with_each
+@given(cases(), searches, prefixes, st.booleans())
+@some
+def test_what_is_streamed_last_is_what_is_generated(
+    small: Small, case: Case, config: DecodingConfig, prefixes: list[list[int]], has_prefix: bool
+) -> None:
+    model, forced = small.build(case.seed), prefixes if has_prefix else None
+    *_, last = stream(model, case.source, config, prefixes=forced)
+    assert last == [own[0].tokens for own in generate(model, case.source, config, prefixes=forced)]
+
+
+@with_each
+@given(cases(), st.booleans())
+@some
+def test_each_step_of_a_greedy_stream_extends_the_one_before(small: Small, case: Case, is_sampled: bool) -> None:
+    config = DecodingConfig(beam=1, sample=is_sampled, length_ratio=0.5, length_extra=4)
+    earlier: list[list[int]] = [[], []]
+    for count, outputs in enumerate(stream(small.build(case.seed), case.source, config), start=1):
+        assert max(map(len, outputs)) <= count
+        for before, now in zip(earlier, outputs, strict=True):
+            assert now[: len(before)] == before
+            assert len(now) - len(before) in (0, 1)
+        earlier = outputs
+
+
+def test_a_stream_comes_as_it_grows() -> None:
+    model = Reciter()
+    watched = stream(model, source_of([[5] * 9]), DecodingConfig(beam=1))
+    for steps in range(1, 5):
+        assert next(watched) == [[WORD] * steps]
+        assert len(model.rows) == steps
+
+
+@given(seeds)
+@some
+def test_the_same_seed_draws_the_same_outputs(seed: int) -> None:
+    model, source = Small(NAMES[2], torch.float64).build(seed), source_of([[5, 6], [7]])
+    outputs = []
+    for _ in range(2):
+        torch.manual_seed(seed)
+        outputs.append(generate(model, source, DecodingConfig(sample=True, beam=3, nbest=3, length_extra=2)))
+    assert outputs[0] == outputs[1]
+
+
+@given(seeds)
+@some
+def test_drawing_from_the_likeliest_alone_is_greedy_search(seed: int) -> None:
+    model, source = Small(NAMES[1], torch.float64).build(seed), source_of([[5, 6], [7]])
+    greedy, drawn = (
+        generate(model, source, DecodingConfig(beam=1, sample=each, top_k=1, length_extra=2)) for each in (False, True)
+    )
+    assert [own[0].tokens for own in greedy] == [own[0].tokens for own in drawn]
+
+
+# --- one loop for all ------------------------------------------------------------------------------------------------
+
+DECODING = sorted(Path(regard.decoding.__file__).parent.glob("*.py"))
+MODELS = sorted((Path(regard.decoding.__file__).parents[1] / "models").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", DECODING, ids=lambda path: path.stem)
+def test_decoding_knows_no_model_by_name(path: Path) -> None:
+    of_models = {name for file in MODELS if file.stem != "interface" for name in classes(file)}
+    assert {"TransformerModel", "RecurrentModel", "AttendingState", "Nothing"} <= of_models
+    assert not of_models & set(names(path))
+    assert {name for name in names(path) if name.startswith("regard.models")} <= {"regard.models.interface"}
+
+
+def classes(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+
+
+def names(path: Path) -> Iterator[str]:
+    """Every name, attribute, import and piece of text in a file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.ImportFrom(module=str(name)):
+                yield name
+            case ast.Constant(value=str(text)):
+                yield from text.split()
+
+
+def one_sentence(source: Padded, row: int) -> Padded:
+    return Padded.from_rows([source.tokens[row, : source.lengths[row]].tolist()])

@@ -1,0 +1,141 @@
+"""Text in, text out: the order of the lines, whatever their batches; options checked; alignments that fit the words."""
+
+import pytest
+import torch
+
+from regard.bundle import Bundle, new_bundle
+from regard.config import (
+    AttendingConfig,
+    Config,
+    ModelConfig,
+    RecurrentConfig,
+    RecurrentStack,
+    Stack,
+    TransformerConfig,
+)
+from regard.errors import RegardError
+from regard.tokens import Tokenizer, Tokenizers
+from regard.translation import translator as translator_module
+from regard.translation.alignment import Reading, align_texts, best_reading
+from regard.translation.attention_maps import attention_maps
+from regard.translation.translator import Translator
+
+STACK = Stack(layers=2, width=8, heads=2, inner=12)
+ROWS = RecurrentStack(layers=1, width=8)
+ATTENDING = AttendingConfig(embedding=8, encoder=ROWS, decoder=ROWS)
+TRANSFORMER = TransformerConfig(encoder=STACK, decoder=STACK)
+TEXTS = ["ba be bi", "", "da", "de di ba be bi bo bu da", "bo bu", "ba"]
+TOKENIZER = Tokenizer.train(["ba be bi bo bu da de di"], kind="word", size=32)
+
+
+def bundle_of(model: ModelConfig) -> Bundle:
+    torch.manual_seed(5)
+    bundle = new_bundle(Config(model=model), Tokenizers(TOKENIZER, TOKENIZER))
+    bundle.model.eval().double()  # in double precision a batch does not change what a row computes
+    return bundle
+
+
+@pytest.mark.parametrize("model", [ATTENDING, TRANSFORMER], ids=["attending", "transformer"])
+def test_many_lines_are_translated_as_each_alone_and_in_order(
+    model: ModelConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = Translator(bundle_of(model))
+    alone = [translator.translate([text], beam=2)[0].text for text in TEXTS]
+    monkeypatch.setattr(translator_module, "BATCH_TOKENS", 16)
+    monkeypatch.setattr(translator_module, "CHUNK_LINES", 4)
+    assert [output.text for output in translator.translate(TEXTS, beam=2)] == alone
+
+
+def test_the_stream_ends_in_the_translation() -> None:
+    translator = Translator(bundle_of(TRANSFORMER))
+    *_, last = translator.stream("ba be bi", beam=1, nbest=1)
+    assert last == translator.translate(["ba be bi"], beam=1, nbest=1)[0].text
+
+
+def test_nbest_gives_that_many_the_best_first() -> None:
+    outputs = Translator(bundle_of(TRANSFORMER)).nbest(["ba be bi", "da", "de di"], beam=4, nbest=3)
+    assert [len(own) for own in outputs] == [3, 3, 3]
+    assert all(own[0].score >= own[1].score >= own[2].score for own in outputs)
+
+
+def test_a_line_that_is_too_long_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator_module, "LONGEST", 4)
+    outputs = Translator(bundle_of(TRANSFORMER)).translate(TEXTS, beam=1, nbest=1)
+    assert [output.is_cut for output in outputs] == [False, False, False, True, False, False]
+
+
+@pytest.mark.parametrize("options", [{"beem": 3}, {"beam": 0}, {"beam": "many"}, {"temperature": float("nan")}])
+def test_a_wrong_option_is_refused_by_name(options: dict[str, object]) -> None:
+    with pytest.raises(RegardError, match=next(iter(options))):
+        Translator(bundle_of(TRANSFORMER)).translate(["ba"], **options)
+
+
+def test_one_text_instead_of_a_list_is_refused() -> None:
+    with pytest.raises(RegardError, match="list"):
+        Translator(bundle_of(TRANSFORMER)).translate("ba be")
+
+
+@pytest.mark.parametrize("model", [ATTENDING, TRANSFORMER], ids=["attending", "transformer"])
+def test_an_alignment_has_a_row_for_each_target_word_and_a_column_for_each_source_word(model: ModelConfig) -> None:
+    bundle = bundle_of(model)
+    [alignment] = align_texts(bundle, ["ba be bi"], ["da de"])
+    assert (alignment.source_words, alignment.target_words) == (["ba", "be", "bi"], ["da", "de"])
+    assert alignment.weights.shape == (2, 3)
+    assert (alignment.weights.sum(axis=1) < 1).all()  # the rest is on the END of the source
+    assert {target for _, target in alignment.links} == {0, 1}
+
+
+def test_a_translation_can_carry_its_alignment() -> None:
+    outputs = Translator(bundle_of(TRANSFORMER)).translate(TEXTS, align=True, beam=1, nbest=1)
+    for text, output in zip(TEXTS, outputs, strict=True):
+        assert output.alignment is not None
+        assert output.alignment.source_words == text.split()
+
+
+def test_maps_are_cut_back_to_each_pairs_own_length() -> None:
+    pairs = [([5, 6, 7], [8, 9]), ([5], [6, 7, 8, 9])]
+    for (source, target), maps in zip(pairs, attention_maps(bundle_of(TRANSFORMER), pairs), strict=True):
+        shapes = {name.split(".")[0] + "." + name.split(".")[3]: weights.shape for name, weights in maps.items()}
+        assert shapes == {
+            "encoder.self_attention": (2, len(source) + 1, len(source) + 1),
+            "decoder.self_attention": (2, len(target) + 1, len(target) + 1),
+            "decoder.cross_attention": (2, len(target) + 1, len(source) + 1),
+        }
+        for weights in maps.values():
+            assert weights.sum(axis=-1) == pytest.approx(1.0, abs=1e-6)  # nothing of a map was cut away but padding
+
+
+def test_a_reading_chooses_layer_head_and_row() -> None:
+    bundle = bundle_of(TRANSFORMER)
+    source, target = TOKENIZER.encode("ba be bi"), TOKENIZER.encode("da de")
+    [maps] = attention_maps(bundle, [(source, target)])
+    layer = maps["decoder.blocks.1.cross_attention"]
+    [said] = align_texts(bundle, ["ba be bi"], ["da de"], Reading(layer=1, head=0, when_read=False))
+    [read] = align_texts(bundle, ["ba be bi"], ["da de"], Reading(layer=1, head=0, when_read=True))
+    assert said.weights == pytest.approx(layer[0, 0:2, :3], abs=1e-6)
+    assert read.weights == pytest.approx(layer[0, 1:3, :3], abs=1e-6)
+    [mean] = align_texts(bundle, ["ba be bi"], ["da de"])
+    both = [maps[f"decoder.blocks.{index}.cross_attention"].mean(axis=0) for index in (0, 1)]
+    assert mean.weights == pytest.approx((both[0] + both[1])[0:2, :3] / 2, abs=1e-6)
+
+
+def test_the_best_reading_is_the_one_the_gold_agrees_with() -> None:
+    from regard.metrics import Alignment
+
+    bundle, wanted = bundle_of(TRANSFORMER), Reading(layer=0, head=1, when_read=True)
+    sources, targets = ["ba be bi bo", "da de di", "bu bo be"], ["da de di", "bi be ba bo", "bo da"]
+    links = [one.links for one in align_texts(bundle, sources, targets, wanted)]
+    found, score = best_reading(bundle, sources, targets, [Alignment(own, own) for own in links])
+    assert score.error == 0.0
+    assert [one.links for one in align_texts(bundle, sources, targets, found)] == links
+
+
+@pytest.mark.parametrize(("layer", "head"), [(2, 0), (0, 2)])
+def test_a_layer_or_head_that_is_not_there_is_refused(layer: int, head: int) -> None:
+    with pytest.raises(RegardError, match="there is no"):
+        align_texts(bundle_of(TRANSFORMER), ["ba"], ["da"], Reading(layer=layer, head=head))
+
+
+def test_a_model_without_attention_cannot_align() -> None:
+    with pytest.raises(RegardError, match="no attention"):
+        align_texts(bundle_of(RecurrentConfig(embedding=8, encoder=ROWS, decoder=ROWS)), ["ba"], ["da"])
