@@ -18,8 +18,10 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def write(directory: Path, rows: list[list[int]]) -> RaggedRows:
     with RaggedWriter(directory, "rows", IDS) as writer:
-        for row in rows:
-            writer.append(np.array(row, IDS).tobytes())
+        for start in range(0, len(rows), 2):
+            block = rows[start : start + 2]
+            values = np.array([value for row in block for value in row], IDS)
+            writer.extend(values.tobytes(), np.array([len(row) for row in block]))
     return RaggedRows(directory, "rows", IDS)
 
 

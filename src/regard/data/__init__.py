@@ -11,11 +11,13 @@ from regard.data.batching import (
 )
 from regard.data.filters import AcceptedPairs, FilterReport, TokenisedPair, pair_settings
 from regard.data.readers import PAIR_FORMATS, Pair, read_lines, read_pairs
-from regard.data.store import Example, TokenStore, build_store, fingerprint, open_store
+from regard.data.store import Example, TokenStore, build_store, fingerprint, open_store, write_store
+from regard.data.tokenising import Cutting, tokenised
 
 __all__ = [
     "PAIR_FORMATS",
     "AcceptedPairs",
+    "Cutting",
     "EpochPlan",
     "Example",
     "FilterReport",
@@ -34,4 +36,6 @@ __all__ = [
     "read_lines",
     "read_pairs",
     "slice_for_rank",
+    "tokenised",
+    "write_store",
 ]

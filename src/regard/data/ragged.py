@@ -1,6 +1,6 @@
 """Rows of differing lengths, laid end to end in one file, with a second file that says where each row ends.
 
-Written row by row and read through a memory map, so neither way holds more than a row.
+Written block by block and read through a memory map, so neither way holds more than a block.
 """
 
 from pathlib import Path
@@ -39,11 +39,12 @@ class RaggedWriter:
         with self._values, self._offsets:
             pass
 
-    def append(self, row: bytes) -> None:
-        """Add a row, given as the bytes of its values."""
-        self._end += len(row) // self._dtype.itemsize
-        self._values.write(row)
-        self._offsets.write(self._end.to_bytes(_OFFSET.itemsize, "little"))
+    def extend(self, values: bytes, lengths: NDArray[np.integer]) -> None:
+        """Add rows, given as the bytes of all their values and the number of values in each."""
+        ends = self._end + np.cumsum(lengths, dtype=_OFFSET)
+        self._end += len(values) // self._dtype.itemsize
+        self._values.write(values)
+        self._offsets.write(ends.tobytes())
 
 
 class RaggedRows:

@@ -7,32 +7,25 @@ in each epoch.
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.filters import AcceptedPairs, FilterReport
+from regard.data.packed import COLUMNS, PackedPairs, joined, pack
 from regard.data.ragged import RaggedRows, RaggedWriter, ragged_files
 from regard.errors import RegardError
 from regard.staged import staged_directory
 
 VERSION = 1  # of the layout on disk
 HEADER = "store.json"
-PROGRESS_EVERY = 10_000  # pairs
-_IDS, _BYTES = np.dtype("<i4"), np.dtype("u1")
-_COLUMNS: dict[str, np.dtype[Any]] = {
-    "source-ids": _IDS,
-    "target-ids": _IDS,
-    "source-text": _BYTES,
-    "target-text": _BYTES,
-}
-_FILES = [file for column in _COLUMNS for file in ragged_files(column)]
+_FILES = [file for column in COLUMNS for file in ragged_files(column)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,7 @@ class TokenStore:
         self.directory = directory
         self.fingerprint = header.fingerprint
         self.report = header.report
-        self._columns = {name: RaggedRows(directory, name, dtype) for name, dtype in _COLUMNS.items()}
+        self._columns = {name: RaggedRows(directory, name, dtype) for name, dtype in COLUMNS.items()}
 
     def __len__(self) -> int:
         return len(self._columns["source-ids"])
@@ -106,15 +99,26 @@ def build_store(
     fingerprint: str,
     progress: Callable[[int], None] = lambda _: None,
 ) -> TokenStore:
+    """Cut the pairs in this process, and write them to a new store; see `write_store`."""
+    return write_store(directory, pack(pairs), fingerprint=fingerprint, progress=progress)
+
+
+def write_store(
+    directory: Path | str,
+    blocks: Iterable[PackedPairs],
+    *,
+    fingerprint: str,
+    progress: Callable[[int], None] = lambda _: None,
+) -> TokenStore:
     """Write the pairs to a new store that replaces the one there; `progress` is told how many pairs have been read."""
     directory = Path(directory)
     _refuse_what_is_not_a_store(directory)
     with staged_directory(directory) as staging:
-        _write_columns(staging, pairs, progress)
-        if not pairs.report.kept:
-            raise RegardError(f"No pair is left to train on: {pairs.report.describe()}. Check the data and data.*.")
+        report = _write_columns(staging, blocks, progress)
+        if not report.kept:
+            raise RegardError(f"No pair is left to train on: {report.describe()}. Check the data and data.*.")
         digests = {file: _digest(staging / file) for file in _FILES}
-        header = Header(VERSION, fingerprint, pairs.report, digests)
+        header = Header(VERSION, fingerprint, report, digests)
         (staging / HEADER).write_bytes(msgspec.json.format(msgspec.json.encode(header)))
     return TokenStore(directory, header)
 
@@ -133,19 +137,16 @@ def open_store(directory: Path | str, expected_fingerprint: str) -> TokenStore |
     return TokenStore(directory, header)
 
 
-def _write_columns(staging: Path, pairs: AcceptedPairs, progress: Callable[[int], None]) -> None:
+def _write_columns(staging: Path, blocks: Iterable[PackedPairs], progress: Callable[[int], None]) -> FilterReport:
+    report = FilterReport(0, {})
     with ExitStack() as stack:
-        source_ids, target_ids, source_text, target_text = (
-            stack.enter_context(RaggedWriter(staging, name, dtype)) for name, dtype in _COLUMNS.items()
-        )
-        for count, pair in enumerate(pairs, start=1):
-            source_ids.append(np.array(pair.source_ids, _IDS).tobytes())
-            target_ids.append(np.array(pair.target_ids, _IDS).tobytes())
-            source_text.append(pair.source.encode())
-            target_text.append(pair.target.encode())
-            if count % PROGRESS_EVERY == 0:
-                progress(pairs.report.read)
-    progress(pairs.report.read)
+        writers = {name: stack.enter_context(RaggedWriter(staging, name, dtype)) for name, dtype in COLUMNS.items()}
+        for block in blocks:
+            for name, column in block.columns.items():
+                writers[name].extend(column.values, column.row_lengths())
+            report = joined(report, block)
+            progress(report.read)
+    return report
 
 
 def _read_header(directory: Path) -> Header | None:

@@ -1,0 +1,52 @@
+"""The tree of commands: each is declared in a module of its own, which is imported when the command is asked for."""
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+SUMMARIES = {
+    "train": "Train a translation model from a recipe, or from text files.",
+    "translate": "Translate lines of text.",
+    "evaluate": "Measure a model: BLEU, chrF and TER, over all and by length.",
+    "align": "Say which words belong together, as read off the attention.",
+    "compare": "Measure several models on the same text: quality, length, speed, size.",
+    "info": "Show what a model is, and check that its files are whole.",
+    "data": "Make the corpora that regard generates itself.",
+}
+
+
+class OutputClosed(Exception):  # noqa: N818  (not an error: the reader has seen enough)
+    """Whoever read our output has gone, as `head` does."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are known by name, and imported one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in SUMMARIES:
+            return None
+        command: click.Command = import_module(f"regard.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise OutputClosed from None
+        return result
+
+
+@click.group(cls=LazyGroup, name="regard", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="regard", message="%(prog)s %(version)s")
+def root() -> None:
+    """Train translation models of the attention lineage, measure them, and see which words belong together."""

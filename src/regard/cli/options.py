@@ -1,0 +1,27 @@
+"""Options that several commands share, so that they mean the same and read the same everywhere."""
+
+from pathlib import Path
+
+import click
+
+PATH = click.Path(path_type=Path)
+
+model_argument = click.argument("model", type=PATH)
+beam_option = click.option(
+    "--beam", type=click.IntRange(1, 1024), help="Hypotheses kept; 1 is greedy. [default: the model's]"
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, to be read by programs.")
+source_option = click.option("--source", type=PATH, required=True, help="Source sentences, one a line (.gz too).")
+reference_option = click.option(
+    "--reference", type=PATH, required=True, help="Their translations by people, line by line."
+)
+tokenize_option = click.option(
+    "--tokenize",
+    metavar="NAME",
+    help="How BLEU cuts words: 13a, intl, zh, ja-mecab, ko-mecab, char or none. [default: by the target language]",
+)
+lowercase_option = click.option("--lowercase", is_flag=True, help="Score without regard to upper and lower case.")
+resamples_option = click.option(
+    "--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Draws for the confidence intervals."
+)
+plot_option = click.option("--plot", type=PATH, metavar="FILE.svg", help="Draw quality against sentence length.")

@@ -1,0 +1,1 @@
+"""What each command does once its options are known; imported only then, because torch takes seconds to import."""

@@ -1,0 +1,53 @@
+"""Running `regard compare`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from regard.cli.running.measuring import Measured, Scoring, TestSet, measure, shown, words, write_length_plot
+from regard.cli.running.telling import tell, tell_json, tell_table
+
+
+def run_comparison(
+    models: Sequence[Path], files: tuple[Path, Path], scoring: Scoring, *, plot: Path | None, as_json: bool
+) -> None:
+    """Measure each model on the same text, and set the figures side by side."""
+    test = TestSet.read(*files)
+    measured = _told_apart([measure(model, test, scoring)[0] for model in models])
+    if plot is not None:
+        write_length_plot(plot, measured)
+    if as_json:
+        tell_json({"models": measured})
+        return
+    tell_table(["", *(one.model for one in measured)], figures(measured))
+    for signature in dict.fromkeys(f"{score.name:<6} {score.signature}" for one in measured for score in one.scores):
+        tell(signature)
+
+
+def _told_apart(models: list[Measured]) -> list[Measured]:
+    """Models whose short names are the same go by their paths."""
+    names = [one.model for one in models]
+    return [replace(one, model=one.directory) if names.count(one.model) > 1 else one for one in models]
+
+
+def figures(models: list[Measured]) -> list[list[str]]:
+    """A row for each figure, a cell for each model: names are long, figures are many, models are few."""
+    names = dict.fromkeys(score.name for one in models for score in one.scores)
+    quality = [[name, *(_score(one, name) for one in models)] for name in names]
+    lengths = [
+        [f"BLEU, {words(buckets[0])} words ({buckets[0].count:,})", *(f"{bucket.score:.1f}" for bucket in buckets)]
+        for buckets in zip(*(one.lengths for one in models), strict=True)
+    ]
+    return [
+        *quality,
+        *lengths,
+        ["sentences/s", *(f"{one.sentences_per_second:,.1f}" for one in models)],
+        ["tokens/s", *(f"{one.tokens_per_second:,.0f}" for one in models)],
+        ["parameters", *(f"{one.parameters:,}" for one in models)],
+        ["bytes on disk", *(f"{one.bytes:,}" for one in models)],
+    ]
+
+
+def _score(model: Measured, name: str) -> str:
+    """A metric of a model; TER is not taken where a model's output is too long for it."""
+    return next((shown(score) for score in model.scores if score.name == name), "–")

@@ -1,0 +1,33 @@
+"""Running `regard evaluate`."""
+
+from pathlib import Path
+
+from regard.cli.running.measuring import Measured, Scoring, TestSet, measure, shown, words, write_length_plot
+from regard.cli.running.telling import tell, tell_json, tell_table
+from regard.staged import staged_file
+
+
+def run_evaluation(
+    model: Path, files: tuple[Path, Path], scoring: Scoring, *, plot: Path | None, output: Path | None, as_json: bool
+) -> None:
+    """Measure a model and tell its figures."""
+    measured, texts = measure(model, TestSet.read(*files), scoring)
+    if output is not None:
+        with staged_file(output) as file:
+            file.writelines(f"{text}\n".encode() for text in texts)
+    if plot is not None:
+        write_length_plot(plot, [measured])
+    if as_json:
+        tell_json(measured)
+    else:
+        _tell_figures(measured)
+
+
+def _tell_figures(measured: Measured) -> None:
+    tell_table(
+        [f"{measured.sentences:,} sentences", "score [95 %]"], [[one.name, shown(one)] for one in measured.scores]
+    )
+    rows = [[words(one), f"{one.count:,}", f"{one.score:.1f}"] for one in measured.lengths]
+    tell_table(["source words", "sentences", "BLEU"], rows)
+    for score in measured.scores:
+        tell(f"{score.name:<6} {score.signature}")

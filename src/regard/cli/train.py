@@ -1,0 +1,56 @@
+"""`regard train`: what can be asked."""
+
+from pathlib import Path
+
+import click
+
+from regard.cli.options import PATH, json_option
+
+
+@click.command(
+    name="train",
+    epilog="""\b
+Examples:
+  regard train recipes/world-transformer.toml --set training.steps=500
+  regard train --source train.en --target train.de --valid-source valid.en --valid-target valid.de
+  regard train --run runs/world-transformer --resume""",
+)
+@click.argument("recipe", type=PATH, required=False)
+@click.option(
+    "--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change an option of the recipe; repeatable."
+)
+@click.option("--run", type=PATH, help="Directory of the run. [default: runs/NAME-OF-THE-RECIPE]")
+@click.option("--resume", is_flag=True, help="Go on from the newest good checkpoint of the run.")
+@click.option(
+    "--probe",
+    "probes",
+    multiple=True,
+    metavar="TEXT",
+    help="Sentence whose attention is saved as it forms; repeatable.",
+)
+@click.option("--source", type=PATH, help="Without a recipe: source sentences to train on.")
+@click.option("--target", type=PATH, help="Their translations, line by line.")
+@click.option("--valid-source", type=PATH, help="Source sentences to validate on.")
+@click.option("--valid-target", type=PATH, help="Their translations.")
+@click.option("--languages", metavar="SOURCE,TARGET", help="Language codes, as in en,de.")
+@json_option
+def command(
+    recipe: Path | None,
+    run: Path | None,
+    settings: tuple[str, ...],
+    probes: tuple[str, ...],
+    resume: bool,
+    as_json: bool,
+    languages: str | None,
+    **files: Path | None,
+) -> None:
+    """Train a model by RECIPE.toml, or with defaults that fit the given text files.
+
+    The run's directory gets the whole config, a journal (JSON lines), checkpoints, and model/, which the other commands
+    take. Ctrl-C saves and stops; --resume goes on.
+    """
+    from regard.cli.running.recipes import TextFiles, Wish
+    from regard.cli.running.train import run_training
+
+    wish = Wish(recipe, TextFiles.given(languages, **files), settings=settings, probes=probes, run=run, resume=resume)
+    run_training(wish, as_json=as_json)

@@ -1,0 +1,166 @@
+"""Pairs cut into tokens by several processes at once, in the order of the files.
+
+Every finished part is kept on disk until the whole is done, so that a run which is killed here goes on where it was.
+Processes are spawned, not forked, and each holds no end of a pipe but its own: when the parent is killed they see it
+and end, and none of them keeps the run's lock.
+"""
+
+import hashlib
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from itertools import chain, islice
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import SimpleQueue
+
+import msgspec
+
+from regard.config import DataConfig
+from regard.data.filters import AcceptedPairs
+from regard.data.packed import PAIRS_AT_ONCE, PackedPairs, pack, without_duplicates
+from regard.data.readers import Pair
+from regard.errors import RegardError
+from regard.staged import staged_file
+from regard.tokens import Tokenizer
+
+TEXT_AT_ONCE = 2**23  # characters in a part; lines may be long
+_DIGEST = hashlib.sha256().digest_size
+Texts = list[tuple[str, str]]
+Cut = Callable[[Texts], bytes]  # to packed pairs, encoded
+
+
+class Cutting(msgspec.Struct, frozen=True):
+    """All that decides what becomes of a pair: the bytes of both vocabularies, and the filters."""
+
+    source: bytes
+    target: bytes
+    data: DataConfig
+
+
+def tokenised(pairs: Iterable[Pair], cutting: Cutting, *, parts: Path, processes: int) -> Iterator[PackedPairs]:
+    """The pairs that pass the filters, the same whatever the number of processes; `parts` holds what is done.
+
+    The name of `parts` must tell the pairs and the cutting: what is found there is taken as done.
+    """
+    blocks = _blocks(pairs, cutting, parts, processes)
+    return without_duplicates(blocks) if cutting.data.deduplicate else blocks
+
+
+def _blocks(pairs: Iterable[Pair], cutting: Cutting, parts: Path, processes: int) -> Iterator[PackedPairs]:
+    remaining = _chunks(pairs)
+    beginning = list(islice(remaining, 2))
+    if len(beginning) < 2:  # so little that neither processes nor parts are worth their while
+        yield from (_decoded(_cutter(cutting)(chunk)) for chunk in beginning)
+        return
+    parts.mkdir(parents=True, exist_ok=True)
+    with _team(cutting, processes) as cut, ThreadPoolExecutor(processes) as threads:
+        waiting: deque[Future[bytes]] = deque()
+        try:
+            for index, chunk in enumerate(chain(beginning, remaining)):
+                waiting.append(threads.submit(_part, parts / f"{index:08d}", chunk, cut))
+                if len(waiting) > processes:  # one each, and one ready for whoever ends first
+                    yield _decoded(waiting.popleft().result())
+            while waiting:
+                yield _decoded(waiting.popleft().result())
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+
+def _chunks(pairs: Iterable[Pair]) -> Iterator[Texts]:
+    """Texts in groups whose borders depend on nothing but the pairs."""
+    chunk: Texts = []
+    size = 0
+    for pair in pairs:
+        chunk.append((pair.source, pair.target))
+        size += len(pair.source) + len(pair.target)
+        if len(chunk) == PAIRS_AT_ONCE or size >= TEXT_AT_ONCE:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _part(path: Path, chunk: Texts, cut: Cut) -> bytes:
+    """A chunk's packed pairs: as an earlier run left them, or cut now and left for a later one."""
+    with suppress(FileNotFoundError):
+        content = path.read_bytes()
+        if hashlib.sha256(content[_DIGEST:]).digest() == content[:_DIGEST]:
+            return content[_DIGEST:]
+    packed = cut(chunk)
+    try:
+        with staged_file(path) as file:
+            file.write(hashlib.sha256(packed).digest() + packed)
+    except OSError as error:
+        reason = f"{path} cannot be written: {error.strerror} ({len(packed):,} bytes)"
+        raise RegardError(f"{reason}. Make room, then try again: what is done is kept.") from None
+    return packed
+
+
+def _decoded(packed: bytes) -> PackedPairs:
+    return msgspec.msgpack.decode(packed, type=PackedPairs)
+
+
+def _cutter(cutting: Cutting) -> Cut:
+    source, target = Tokenizer.from_bytes(cutting.source), Tokenizer.from_bytes(cutting.target)
+    config = msgspec.structs.replace(cutting.data, deduplicate=False)  # a part does not know what the others hold
+
+    def cut(chunk: Texts) -> bytes:
+        pairs = (Pair(*texts, line=0) for texts in chunk)
+        accepted = AcceptedPairs(pairs, config, encode_source=source.encode, encode_target=target.encode)
+        [packed] = pack(accepted, at_once=len(chunk) + 1)
+        return msgspec.msgpack.encode(packed)
+
+    return cut
+
+
+@contextmanager
+def _team(cutting: Cutting, processes: int) -> Iterator[Cut]:
+    """A function that any thread may call: it has the work done by a process that is free. One process is this one."""
+    if processes == 1:
+        yield _cutter(cutting)
+        return
+    free: SimpleQueue[Connection] = SimpleQueue()
+    members = [_hire(cutting, free) for _ in range(processes)]
+
+    def cut(chunk: Texts) -> bytes:
+        connection = free.get()
+        try:
+            connection.send_bytes(msgspec.msgpack.encode(chunk))
+            return connection.recv_bytes()
+        except (EOFError, OSError):
+            raise RegardError(
+                "a process that cut text into tokens has died, perhaps because memory ran out. "
+                "Try again: what is done is kept."
+            ) from None
+        finally:
+            free.put(connection)
+
+    try:
+        yield cut
+    finally:
+        for connection, process in members:
+            connection.close()
+            process.join()
+
+
+def _hire(cutting: Cutting, free: "SimpleQueue[Connection]") -> tuple[Connection, multiprocessing.context.SpawnProcess]:
+    spawning = multiprocessing.get_context("spawn")
+    ours, theirs = spawning.Pipe()
+    process = spawning.Process(target=_work, args=(theirs, msgspec.msgpack.encode(cutting)), daemon=True)
+    process.start()
+    theirs.close()
+    free.put(ours)
+    return ours, process
+
+
+def _work(connection: Connection, cutting: bytes) -> None:
+    """The life of a spawned process: chunks in, packed pairs out, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends us
+    cut = _cutter(msgspec.msgpack.decode(cutting, type=Cutting))
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            connection.send_bytes(cut(msgspec.msgpack.decode(connection.recv_bytes(), type=Texts)))

@@ -1,0 +1,1 @@
+"""What people look at: plain data in, drawings out."""

@@ -1,0 +1,116 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.metrics import alignment_error, parse_alignments
+from tests.cli.toy import Regard
+
+
+def wish(corpus: Path) -> list[object]:
+    return ["--source", corpus / "test.en", "--target", corpus / "test.ko"]
+
+
+def links_in(text: str) -> list[frozenset[tuple[int, int]]]:
+    return [one.sure for one in parse_alignments(text.splitlines())]
+
+
+def test_links_go_to_standard_output_and_their_error_to_the_other(
+    regard: Regard, transformer: Path, corpus: Path
+) -> None:
+    ended = regard("align", transformer, *wish(corpus), "--gold", corpus / "test.align")
+    assert ended.code == 0, ended.err
+    gold = links_in((corpus / "test.align").read_text())
+    score = alignment_error(links_in(ended.out), gold, gold)
+    assert f"{score.error:.4f}" in ended.err
+    assert "mean of layers, mean of heads, tokens as they are said" in ended.err
+
+
+def test_layers_and_heads_are_counted_from_one(regard: Regard, transformer: Path, corpus: Path) -> None:
+    last = regard("align", transformer, *wish(corpus), "--layer", 2, "--head", 2, "--when", "read")
+    assert last.code == 0, last.err
+    assert "layer 2, head 2, tokens as they are read" in last.err
+    for option, problem in (("--layer", "there is no layer 3"), ("--head", "there is no head 3")):
+        ended = regard("align", transformer, *wish(corpus), option, 3)
+        assert ended.code == 2
+        assert problem in ended.err
+
+
+def test_the_best_reading_errs_no_more_than_any_other(regard: Regard, transformer: Path, corpus: Path) -> None:
+    gold = ["--gold", corpus / "test.align", "--json"]
+    best = json.loads(regard("align", transformer, *wish(corpus), *gold, "--best").out)
+    mean = json.loads(regard("align", transformer, *wish(corpus), *gold).out)
+    assert best["score"]["error"] <= mean["score"]["error"]
+    assert best["readings"][0].startswith("best by the gold links themselves: ")
+    assert len(best["links"]) == best["pairs"] == 24
+
+
+def test_the_best_reading_is_chosen_on_the_development_set(
+    regard: Regard, attending: Path, corpus: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "links"
+    developing = [("--dev-source", "valid.en"), ("--dev-target", "valid.ko"), ("--dev-gold", "valid.align")]
+    options = [word for name, file in developing for word in (name, corpus / file)]
+    ended = regard("align", attending, *wish(corpus), "--best", *options, "--output", output, "--json")
+    assert ended.code == 0, ended.err
+    record = json.loads(ended.out)
+    assert record["readings"][0].startswith("best by the development set: ")
+    assert record["score"] is None
+    assert len(output.read_text().splitlines()) == 24
+
+
+def test_two_directions_are_joined(regard: Regard, transformer: Path, attending: Path, corpus: Path) -> None:
+    # The other model translates in the same direction, and reads the Korean as unknown words: its links are links.
+    both = {}
+    for how in ("intersection", "union"):
+        ended = regard("align", transformer, *wish(corpus), "--reverse", attending, "--symmetry", how)
+        assert ended.code == 0, ended.err
+        assert f"joined by {how}" in ended.err
+        both[how] = links_in(ended.out)
+    forward = links_in(regard("align", transformer, *wish(corpus)).out)
+    for smaller, own, larger in zip(both["intersection"], forward, both["union"], strict=True):
+        assert smaller <= own <= larger
+        assert all(source < 6 and target < 6 for source, target in larger)
+
+
+def test_a_file_of_links_is_scored_without_a_model(regard: Regard, tmp_path: Path) -> None:
+    found, gold = tmp_path / "found", tmp_path / "gold"
+    found.write_text("0-0 1-1\n0-1\n")
+    gold.write_text("1-1 2p2 3-3\n1-1\n")
+    ended = regard("align", "--hypothesis", found, "--gold", gold, "--gold-base", 1)
+    assert (ended.code, ended.err) == (0, "")
+    cells = [line.split() for line in ended.out.splitlines()]
+    assert ["precision", "0.6667"] in cells  # 0-0 is sure, 1-1 possible, 0-1 wrong
+    assert ["recall", "0.3333"] in cells
+    assert ["AER", "0.5000"] in cells  # 1 - (1 + 2) / (3 + 3)
+
+
+def test_blank_lines_keep_their_place(regard: Regard, transformer: Path, tmp_path: Path) -> None:
+    source, target = tmp_path / "en", tmp_path / "ko"
+    source.write_text("one cat\n\none\n")
+    target.write_text("하나 고양이\n하나\n\n", encoding="utf-8")
+    ended = regard("align", transformer, "--source", source, "--target", target)
+    assert [bool(line) for line in ended.out.split("\n")] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "a model, --source and --target are needed"),
+        (["{model}"], "a model, --source and --target are needed"),
+        (["--hypothesis", "{gold}"], "needs --gold to be scored against"),
+        (["{model}", "--source", "{en}", "--target", "{ko}", "--best"], "--best chooses by links that people made"),
+        (["{model}", "--source", "{en}", "--target", "{ko}", "--dev-gold", "{gold}"], "go together, with --best"),
+        (["{model}", "--source", "{en}", "--target", "{ko}", "--gold", "{short}"], "24 sentence pairs and 10 lines"),
+        (["--hypothesis", "{gold}", "--gold", "{en}"], "is not a link"),
+        (["--hypothesis", "{gold}", "--gold", "{gold}", "--gold-base", "1"], "counted from 1"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_told(
+    regard: Regard, transformer: Path, corpus: Path, words: list[str], problem: str
+) -> None:
+    places = {"model": transformer, "en": corpus / "test.en", "ko": corpus / "test.ko"}
+    places |= {"gold": corpus / "test.align", "short": corpus / "valid.align"}
+    ended = regard("align", *(word.format(**places) for word in words))
+    assert ended.code == 2
+    assert problem in ended.err

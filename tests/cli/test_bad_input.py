@@ -1,0 +1,84 @@
+"""What people give by mistake: always a clear line and exit code 2, never a traceback."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.toy import Regard
+
+BAD = {
+    "short": (b"one\n", "has 24 lines and"),
+    "latin": (b"one\n" * 6 + b"caf\xe9\n", "latin:7: byte 4 (0xe9) is not UTF-8"),
+    "empty": (b"", "has 24 lines and"),
+    "endless": (b"a" * (16 * 2**20 + 2), "endless:1: the line is longer than"),
+}
+
+
+@pytest.fixture(scope="module")
+def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("bad")
+    for name, (content, _) in BAD.items():
+        (directory / name).write_bytes(content)
+    return directory
+
+
+@pytest.mark.parametrize("name", [*BAD, "missing"])
+@pytest.mark.parametrize("verb", ["evaluate", "compare", "align", "train"])
+def test_a_bad_file_is_named_by_every_command(
+    regard: Regard, transformer: Path, corpus: Path, bad: Path, tmp_path: Path, verb: str, name: str
+) -> None:
+    good, other = corpus / "test.en", bad / name
+    words: list[object] = [verb, transformer, "--source", good]
+    words += ["--target" if verb == "align" else "--reference", other]
+    if verb == "train":
+        paths = f"data.train=['{good}', '{other}']"
+        words = ["train", corpus / "transformer.toml", "--run", tmp_path / "run", "--set", paths]
+    ended = regard(*words)
+    problem = BAD[name][1] if name in BAD else "missing cannot be read"
+    assert ended.code == 2
+    assert problem in ended.err
+    assert str(other) in ended.err
+    assert not ended.out or verb == "train"
+
+
+def test_a_corpus_of_nothing_is_told(regard: Regard, corpus: Path, bad: Path, tmp_path: Path) -> None:
+    paths = f"data.train=['{bad / 'empty'}', '{bad / 'empty'}']"
+    ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", "--set", paths)
+    assert ended.code == 2
+    assert "empty is empty" in ended.err
+
+
+def test_odd_lines_are_measured_line_by_line(regard: Regard, attending: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd"
+    odd.write_bytes(b"\n\x00\ncat\x00dog\r\n \nlone\rreturn\n" + b"cat " * 3000 + b"\n")
+    words = ["--source", odd, "--reference", odd, "--beam", 1, "--resamples", 2, "--output", tmp_path / "out"]
+    ended = regard("evaluate", attending, *words)
+    assert ended.code == 0, ended.err
+    assert "source line 6 has more than 1024 tokens" in ended.err
+    assert (tmp_path / "out").read_bytes().count(b"\n") == 6
+
+
+def test_a_damaged_model_is_refused_by_name(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
+    for name in ("weights.safetensors", "config.toml", "target.tokens"):
+        copy = tmp_path / name / "model"
+        shutil.copytree(transformer / "model", copy)
+        content = bytearray((copy / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (copy / name).write_bytes(content)
+        ended = regard("translate", copy, "--input", corpus / "test.en")
+        assert ended.code == 2
+        assert f"{name} is damaged" in ended.err
+
+
+@pytest.mark.parametrize("verb", ["info", "translate", "evaluate", "compare", "align"])
+def test_what_is_not_a_model_is_refused(regard: Regard, corpus: Path, verb: str) -> None:
+    more: dict[str, list[object]] = {
+        "translate": ["--input", corpus / "test.en"],
+        "evaluate": ["--source", corpus / "test.en", "--reference", corpus / "test.ko"],
+        "compare": ["--source", corpus / "test.en", "--reference", corpus / "test.ko"],
+        "align": ["--source", corpus / "test.en", "--target", corpus / "test.ko"],
+    }
+    ended = regard(verb, corpus, *more.get(verb, []))
+    assert ended.code == 2
+    assert f"{corpus} is not a model" in ended.err

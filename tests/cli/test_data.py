@@ -1,0 +1,27 @@
+from pathlib import Path
+
+from tests.cli.toy import Regard
+
+SMALL = ["--train", 12, "--valid", 3, "--test", 2]
+
+
+def test_a_world_is_written_and_may_be_written_anew(regard: Regard, tmp_path: Path) -> None:
+    world = tmp_path / "world"
+    for seed in (1, 2, 1):
+        ended = regard("data", "world", "sentences", "--out", world, *SMALL, "--seed", seed)
+        assert (ended.code, ended.err) == (0, "")
+        assert "12 train, 3 valid, 2 test pairs" in ended.out
+    for kind in ("en", "ko", "align"):
+        assert len((world / f"train.{kind}").read_text(encoding="utf-8").splitlines()) == 12
+
+
+def test_a_file_that_is_not_of_a_world_is_never_overwritten(regard: Regard, tmp_path: Path) -> None:
+    (tmp_path / "train.en").write_text("mine\n")
+    ended = regard("data", "world", "sentences", "--out", tmp_path, *SMALL)
+    assert ended.code == 2
+    assert "train.en exists" in ended.err
+    assert [path.name for path in tmp_path.iterdir()] == ["train.en"]
+
+
+def test_fewer_than_no_pairs_cannot_be_asked_for(regard: Regard, tmp_path: Path) -> None:
+    assert regard("data", "world", "sentences", "--out", tmp_path, "--train", -1).code == 2

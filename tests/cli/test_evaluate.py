@@ -1,0 +1,50 @@
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.cli.toy import Regard
+
+
+def wish(corpus: Path) -> list[object]:
+    return ["--source", corpus / "test.en", "--reference", corpus / "test.ko", "--beam", 1, "--resamples", 20]
+
+
+def test_scores_come_with_intervals_signatures_and_lengths(regard: Regard, transformer: Path, corpus: Path) -> None:
+    ended = regard("evaluate", transformer, *wish(corpus))
+    assert ended.code == 0, ended.err
+    assert "24 sentences" in ended.out
+    assert "1–10" in ended.out
+    for name in ("BLEU", "chrF2", "TER"):
+        assert f"\n{name:<6} nrefs:1|bs:20|" in ended.out
+    assert "tok:char" in ended.out or "tok:ko-mecab" in ended.out  # the target is Korean
+
+
+def test_json_holds_the_same_and_files_are_written(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    texts, plot = tmp_path / "out.ko", tmp_path / "length.svg"
+    ended = regard("evaluate", transformer, *wish(corpus), "--json", "--output", texts, "--plot", plot, "--lowercase")
+    figures = json.loads(ended.out)
+    assert [score["name"] for score in figures["scores"]] == ["BLEU", "chrF2", "TER"]
+    assert all(score["low"] <= score["high"] for score in figures["scores"])
+    assert "case:lc" in figures["scores"][0]["signature"]
+    assert sum(bucket["count"] for bucket in figures["lengths"]) == figures["sentences"] == 24
+    assert len(texts.read_text(encoding="utf-8").splitlines()) == 24
+    assert ElementTree.parse(plot).getroot().tag.endswith("svg")  # noqa: S314  (our own file)
+
+
+def test_the_reference_against_itself_is_perfect(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    texts = tmp_path / "own"
+    regard("evaluate", transformer, *wish(corpus), "--output", texts)
+    again = regard("evaluate", transformer, "--source", corpus / "test.en", "--reference", texts, "--beam", 1, "--json")
+    scores = {score["name"]: score["value"] for score in json.loads(again.out)["scores"]}
+    assert round(scores["chrF2"]) == 100
+    assert scores["TER"] == 0
+
+
+def test_an_unknown_tokenisation_is_told_before_translating(regard: Regard, transformer: Path, corpus: Path) -> None:
+    ended = regard("evaluate", transformer, *wish(corpus), "--tokenize", "14b")
+    assert ended.code == 2
+    assert "the tokenisation is '14b'; choose one of 13a" in ended.err

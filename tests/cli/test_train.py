@@ -1,0 +1,125 @@
+import json
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from regard.config import load
+from tests.cli.toy import Regard, command, environment
+
+
+def text_files(corpus: Path) -> list[object]:
+    return [
+        *("--source", corpus / "train.en", "--target", corpus / "train.ko"),
+        *("--valid-source", corpus / "valid.en", "--valid-target", corpus / "valid.ko"),
+    ]
+
+
+def test_a_run_holds_config_journal_checkpoints_and_model(transformer: Path) -> None:
+    assert load(transformer / "config.toml").training.steps == 60
+    events = [json.loads(line) for line in (transformer / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [events[0]["event"], events[-1]["event"]] == ["began", "ended"]
+    assert [path.name for path in sorted((transformer / "checkpoints").iterdir())] == ["step-00000030", "step-00000060"]
+    assert (transformer / "model" / "manifest.json").exists()
+
+
+def test_a_run_is_not_begun_twice(regard: Regard, transformer: Path, corpus: Path) -> None:
+    before = (transformer / "journal.jsonl").read_bytes()
+    ended = regard("train", corpus / "transformer.toml", "--run", transformer)
+    assert ended.code == 2
+    assert f"checkpoints up to step 60. Go on with `regard train --run {transformer} --resume`" in ended.err
+    assert (transformer / "journal.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_and_resume_goes_on(
+    regard: Regard, corpus: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    run = tmp_path / "run"
+    wish = ["train", corpus / "transformer.toml", "--run", run, "--json", "--set", "training.steps=100000"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command(*wish), env=environment(), **pipes) as process:  # type: ignore[call-overload]
+        seen = (json.loads(line)["event"] for line in process.stdout)
+        assert "saved" in seen
+        process.send_signal(number)
+        _, messages = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert f"regard train --run {run} --resume" in messages.decode()
+    stopped = json.loads((run / "journal.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    assert stopped["event"] == "saved"
+
+    steps = stopped["step"] + 3
+    ended = regard("train", "--run", run, "--resume", "--json", "--set", f"training.steps={steps}")
+    assert ended.code == 0, ended.err
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    assert (events[0]["event"], events[0]["step"]) == ("began", stopped["step"])
+    assert f"going on from step {stopped['step']}" in events[0]["notes"]
+    assert (events[-1]["event"], events[-1]["step"]) == ("ended", steps)
+    assert (run / "model" / "manifest.json").exists()
+
+
+def test_without_a_recipe_defaults_are_told_and_saved(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    run, small = tmp_path / "run", "{layers=1, width=16, heads=2, inner=16}"
+    settings = ["training.steps=2", "training.threads=1", f"model.encoder={small}", f"model.decoder={small}"]
+    wish = [*text_files(corpus), "--languages", "en,ko", "--run", run, "--probe", "one cat"]
+    ended = regard("train", *wish, *(word for setting in settings for word in ("--set", setting)))
+    assert ended.code == 0, ended.err
+    assert "200 pairs, about" in ended.out
+    saved = load(run / "config.toml")
+    assert f"tokens.size={saved.tokens.size}" in ended.out
+    assert (saved.training.steps, saved.data.languages, saved.training.probes) == (2, ["en", "ko"], ["one cat"])
+    assert f"regard translate {run}/model" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "there is nothing to train"),
+        (["--source", "x"], "--target, --valid-source, --valid-target is missing"),
+        (["--resume", "--run", "nowhere"], "nowhere is not a run: it has no config.toml"),
+        (["nowhere.toml"], "nowhere.toml cannot be read"),
+        (["{recipe}", "--set", "training.stepz=2"], "training.stepz: unknown key (did you mean 'steps'?)"),
+        (["{recipe}", "--set", "training.steps=-2"], "training.steps: Expected `int` >= 1"),
+        (["{recipe}", "--set", "training.steps"], "has no value. Write section.key=value"),
+        (["{recipe}", "--set", "training.steps.more=2"], "steps is a value, not a section"),
+        (["{recipe}", "--set", "model={kind='encoder-only'}"], "'encoder-only', which does not translate"),
+        (["{recipe}", "--set", "data.train=['gone/train.en', 'gone/train.ko']"], "data world sentences --out gone"),
+        (["{recipe}", "--set", "data.valid=[]"], "data.valid is empty"),
+        (["{recipe}", "--set", "training.device=abacus"], "training.device is 'abacus', which cannot be used"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_told(
+    regard: Regard, corpus: Path, tmp_path: Path, words: list[str], problem: str
+) -> None:
+    run = [] if "--run" in words or not words else ["--run", tmp_path / "run"]
+    ended = regard(
+        "train",
+        *(word.format(recipe=corpus / "transformer.toml") if "recipe" in word else word for word in words),
+        *run,
+    )
+    assert ended.code == 2
+    assert problem in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_try_that_failed_on_its_data_can_be_repeated(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    run, recipe = tmp_path / "run", corpus / "transformer.toml"
+    (tmp_path / "empty").write_bytes(b"")
+    empty = f"data.valid=['{tmp_path}/empty', '{tmp_path}/empty']"
+    few = ["--set", "training.steps=2", "--set", "tokens.kind=char", "--set", "training.threads=1"]
+    failed = regard("train", recipe, "--run", run, "--set", empty, "--set", "training.steps=2")
+    assert failed.code == 2
+    assert "empty is empty" in failed.err
+    ended = regard("train", recipe, "--run", run, *few)
+    assert ended.code == 0, ended.err
+    assert json.loads(regard("info", run, "--json").out)["tokens"] == "char"  # and not the words of the first try
+
+
+def test_a_resumed_run_keeps_its_model(regard: Regard, attending: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(attending, run)
+    ended = regard("train", "--run", run, "--resume", "--set", "model.embedding=8")
+    assert ended.code == 2
+    assert "the section(s) model differ" in ended.err

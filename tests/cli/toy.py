@@ -1,0 +1,78 @@
+"""A toy language, recipes for two small models of it, and how to run a command in a process of its own."""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+WORDS = {
+    "one": "하나",
+    "two": "둘",
+    "red": "빨간",
+    "cat": "고양이",
+    "dog": "개",
+    "sees": "본다",
+    "big": "큰",
+    "runs": "달린다",
+}
+STACK = "{layers = 2, width = 32, heads = 2, inner = 64}"
+MODELS = {
+    "transformer": f'[model]\nkind = "transformer"\nencoder = {STACK}\ndecoder = {STACK}\ndropout = 0.0\n',
+    "attending": '[model]\nkind = "rnn-attention"\nembedding = 24\nencoder = {width = 32}\ndecoder = {width = 32}\n',
+}
+TRAINING = (
+    "steps = 60\nbatch_tokens = 250\nwarmup = 10\nlearning_rate = 5e-3\nvalidate_every = 30\ncheckpoint_every = 30\n"
+)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Regard = Callable[..., Finished]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": "1", **more}
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-W", "error", "-m", "regard", *map(str, arguments)]
+
+
+def in_a_process(*arguments: object, given: bytes = b"", **more: str) -> Finished:
+    """Run a command as a user does."""
+    ended = subprocess.run(
+        command(*arguments), input=given, capture_output=True, env=environment(**more), check=False, timeout=120
+    )
+    return Finished(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def write_corpus(directory: Path) -> None:
+    """Every word has one translation, in the same place, so that the gold links are 0-0 1-1 2-2."""
+    chance = random.Random(3)
+    for name, count in (("train", 200), ("valid", 10), ("test", 24)):
+        rows = [[chance.choice(list(WORDS)) for _ in range(chance.randint(2, 6))] for _ in range(count)]
+        lines = {
+            "en": [" ".join(row) for row in rows],
+            "ko": [" ".join(WORDS[word] for word in row) for row in rows],
+            "align": [" ".join(f"{place}-{place}" for place in range(len(row))) for row in rows],
+        }
+        for kind, content in lines.items():
+            (directory / f"{name}.{kind}").write_text("".join(f"{line}\n" for line in content), encoding="utf-8")
+    for name, model in MODELS.items():
+        (directory / f"{name}.toml").write_text(model + _sections(directory), encoding="utf-8")
+
+
+def _sections(directory: Path) -> str:
+    train, valid = ([str(directory / f"{split}.{code}") for code in ("en", "ko")] for split in ("train", "valid"))
+    data = f'[data]\ntrain = {train}\nvalid = {valid}\nlanguages = ["en", "ko"]\n'
+    return f'[tokens]\nkind = "word"\nsize = 40\nshared = false\n{data}[training]\n{TRAINING}threads = 1\n'
