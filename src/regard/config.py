@@ -228,6 +228,7 @@ class TrainingConfig(Options, frozen=True, kw_only=True):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     compile: bool = False
     device: str = "auto"
+    parallel: Literal["replicate", "shard"] = "replicate"  # on several ranks: the whole model on each, or a part of it
     threads: Natural = 0  # 0: as many as the machine has cores
     probes: list[str] = []  # source sentences whose attention is saved as it forms; none: a few of the validation set
 

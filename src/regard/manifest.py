@@ -23,23 +23,29 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def write_manifest(directory: Path, kind: str, version: int) -> None:
     """List every file that is in the directory now; to be written last."""
-    files = {path.name: _digest(path.read_bytes()) for path in sorted(directory.iterdir()) if path.name != NAME}
+    files = {path.name: _digest_of_file(path) for path in sorted(directory.iterdir()) if path.name != NAME}
     manifest = Manifest(kind=kind, version=version, files=files)
     (directory / NAME).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
 
 def read_verified(directory: Path, kind: str, version: int) -> dict[str, bytes]:
     """The contents of every listed file, each checked against its hash."""
-    manifest = _read_manifest(directory, kind)
-    if (manifest.kind, manifest.version) != (kind, version):
-        raise RegardError(
-            f"{directory} holds a {manifest.kind} of version {manifest.version}; expected is a {kind} of version "
-            f"{version}. Give another directory, or write it again with this version of regard."
-        )
+    manifest = _read_manifest(directory, kind, version)
     return {name: _read_file(directory / name, digest) for name, digest in manifest.files.items()}
 
 
-def _read_manifest(directory: Path, kind: str) -> Manifest:
+def verify(directory: Path, kind: str, version: int) -> None:
+    """Check every listed file against its hash, holding none of them in memory."""
+    for name, digest in _read_manifest(directory, kind, version).files.items():
+        try:
+            found = _digest_of_file(directory / name)
+        except OSError as error:
+            raise _unreadable(directory / name, error) from None
+        if found != digest:
+            raise _damaged(directory / name)
+
+
+def _read_manifest(directory: Path, kind: str, version: int) -> Manifest:
     path = directory / NAME
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
@@ -53,6 +59,11 @@ def _read_manifest(directory: Path, kind: str) -> Manifest:
     strays = [name for name in manifest.files if Path(name).name != name or name in ("", ".", "..")]
     if strays:
         raise RegardError(f"{path} names files outside its directory: {strays}. Do not trust where it came from.")
+    if (manifest.kind, manifest.version) != (kind, version):
+        raise RegardError(
+            f"{directory} holds a {manifest.kind} of version {manifest.version}, as {path.name} says; expected is a "
+            f"{kind} of version {version}. Give another directory, or write it again with this version of regard."
+        )
     return manifest
 
 
@@ -60,11 +71,20 @@ def _read_file(path: Path, digest: str) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise RegardError(f"{path} cannot be read: {error.strerror}. Restore it from a copy.") from None
-    if _digest(content) != digest:
-        raise RegardError(f"{path} is damaged: its SHA-256 is not the one in {NAME}. Restore it from a copy.")
+        raise _unreadable(path, error) from None
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise _damaged(path)
     return content
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def _unreadable(path: Path, error: OSError) -> RegardError:
+    return RegardError(f"{path} cannot be read: {error.strerror}. Restore it from a copy.")
+
+
+def _damaged(path: Path) -> RegardError:
+    return RegardError(f"{path} is damaged: its SHA-256 is not the one in {NAME}. Restore it from a copy.")
+
+
+def _digest_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

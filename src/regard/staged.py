@@ -6,6 +6,7 @@ behind has that process's id in its name, and is swept away by the next one.
 
 import glob
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from regard.errors import RegardError
+
+_ORPHAN = re.compile(r"(?P<final>.+)\.(new|old)-\d+")
 
 
 @contextmanager
@@ -82,13 +85,29 @@ def _beside(final: Path, role: str) -> Path:
     return final.with_name(f"{final.name}.{role}-{os.getpid()}")
 
 
+def sweep_orphans(directory: Path) -> None:
+    """Remove all that killed processes left in a directory; the caller holds a lock, so that none still fills it."""
+    for orphan in directory.glob("*-*"):
+        match = _ORPHAN.fullmatch(orphan.name)
+        if match:
+            _retire(orphan, directory / match["final"])
+
+
 def _sweep(final: Path) -> None:
     """Remove what processes that no longer run left beside `final`."""
     for role in ("new", "old"):
         for orphan in final.parent.glob(f"{glob.escape(final.name)}.{role}-*"):
             process = orphan.name.rpartition("-")[2]
             if process.isdecimal() and not _runs(int(process)):
-                _remove(orphan)
+                _retire(orphan, final)
+
+
+def _retire(orphan: Path, final: Path) -> None:
+    """Remove an orphan; one that a kill kept from being replaced goes back to its place."""
+    if not final.exists() and orphan.name.startswith(f"{final.name}.old-"):
+        orphan.rename(final)
+    else:
+        _remove(orphan)
 
 
 def _remove(orphan: Path) -> None:

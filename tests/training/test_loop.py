@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.training.small_run import corpus_of, run_to_the_end, small_config, with_training, write_pairs
 
 from regard.bundle import load_bundle, tensors_of
 from regard.errors import RegardError
@@ -13,6 +12,7 @@ from regard.training import trainer as trainer_module
 from regard.training.checkpoint import checkpoints, load_checkpoint
 from regard.training.journal import Began, Ended, Journal, Probed, Progressed, Saved, Skipped, Validated
 from regard.training.loop import Interrupted, train
+from tests.training.small_run import corpus_of, run_to_the_end, small_config, with_training, write_pairs
 
 ATTENDING = {
     "kind": "rnn-attention",

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from regard.bundle import read_tensors
 from regard.errors import RegardError
-from regard.manifest import read_verified, write_manifest
+from regard.manifest import read_verified, verify, write_manifest
 from regard.staged import staged_directory
+from regard.training.space import require_space
 
 KIND, VERSION = "checkpoint", 1
 WEIGHTS, OPTIMISER, AVERAGE, PROGRESS = (
@@ -38,6 +39,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     best_score: float | None
     best_step: int
     validations_without_better: int
+    skips_in_a_row: int
     surroundings: dict[str, str]  # threads, versions, data: what a bitwise equal continuation depends on
 
 
@@ -51,15 +53,23 @@ class Checkpoint:
     progress: Progress
 
 
+def checkpoint_directory(parent: Path, step: int) -> Path:
+    """Where the checkpoint of a step is."""
+    return parent / f"step-{step:08d}"
+
+
 def save_checkpoint(parent: Path, checkpoint: Checkpoint) -> Path:
-    """Write a checkpoint into a directory of its own, named after its step."""
-    directory = parent / f"step-{checkpoint.progress.step:08d}"
+    """Write a checkpoint into a directory of its own, named after its step, and read it back to see it is whole."""
+    directory = checkpoint_directory(parent, checkpoint.progress.step)
+    parts = (checkpoint.weights, checkpoint.optimiser, checkpoint.average)
+    require_space(directory, (tensor for part in parts for tensor in part.values()))
     with staged_directory(directory) as staging:
         (staging / WEIGHTS).write_bytes(save_tensors(checkpoint.weights))
         (staging / OPTIMISER).write_bytes(save_tensors(checkpoint.optimiser))
         (staging / AVERAGE).write_bytes(save_tensors(checkpoint.average))
         (staging / PROGRESS).write_bytes(msgspec.json.encode(checkpoint.progress))
         write_manifest(staging, KIND, VERSION)
+    verify(directory, KIND, VERSION)
     return directory
 
 
@@ -75,6 +85,8 @@ def load_checkpoint(directory: Path) -> Checkpoint:
         raise RegardError(
             f"{directory} is not a whole checkpoint: {error}. Remove it; an older one will serve."
         ) from None
+    if progress.step != step_of(directory):
+        raise RegardError(f"{directory / PROGRESS} is of step {progress.step}: the directory was renamed. Remove it.")
     return Checkpoint(weights, optimiser, average, progress)
 
 
@@ -106,8 +118,15 @@ def newest_that_verifies(parent: Path) -> tuple[Checkpoint | None, list[str]]:
     return None, passed_over
 
 
-def prune(parent: Path, *, keep: int, best_step: int) -> None:
-    """Remove old checkpoints, but neither the newest ones nor the best."""
-    for directory in checkpoints(parent)[:-keep]:
-        if step_of(directory) != best_step:
+def prune(parent: Path, *, keep: int, every: int, best_step: int) -> None:
+    """Remove old checkpoints, but neither the newest regular ones, nor the newest of all, nor the best."""
+    kept = {*regular(parent, every)[-keep:], *checkpoints(parent)[-1:], checkpoint_directory(parent, best_step)}
+    for directory in checkpoints(parent):
+        if directory not in kept:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def regular(parent: Path, every: int) -> list[Path]:
+    """The checkpoints that a run without interruptions has too, its last one included; the oldest first."""
+    found = checkpoints(parent)
+    return [directory for directory in found if step_of(directory) % every == 0 or directory == found[-1]]

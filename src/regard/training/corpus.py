@@ -1,26 +1,37 @@
 """The data of a run: vocabularies learnt, pairs cut into a store once, batches drawn in an order that resumes."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 
 from regard.batch import Batch
 from regard.config import Config, TokensConfig
 from regard.data import (
-    AcceptedPairs,
+    Cutting,
     Pair,
     Position,
     TokenStore,
-    build_store,
     fingerprint,
     global_batches,
     open_store,
     pair_settings,
     read_pairs,
+    slice_for_rank,
+    tokenised,
+    write_store,
 )
 from regard.errors import RegardError
+from regard.staged import staged_file
 from regard.tokens import Tokenizer, Tokenizers, train_tokenizers
+from regard.training.device import usable_cores
+from regard.training.distributed import ALONE, World
+
+PARTS = "store.parts"
+VOCABULARY_PAIRS = 50_000  # that the vocabulary is learnt from: with more, learning it needs more memory than training
 
 
 @dataclass(frozen=True)
@@ -34,11 +45,17 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One batch, and the position after it."""
+    """A rank's part of one global batch, and the position after it."""
 
     batch: Batch
     epoch: int
     resume: Position
+    share: float = 1.0  # 0: the batch has fewer pairs than there are ranks, and this is a stand-in that must not count
+
+    @property
+    def tokens(self) -> int:
+        """Real target tokens that count."""
+        return sum(self.batch.outputs.lengths) if self.share else 0
 
 
 def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> Corpus:
@@ -52,23 +69,20 @@ def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) 
     mark = fingerprint(config.data.train, *_bytes_of(tokenizers), pair_settings(config.data))
     store = open_store(run / "store", mark)
     if store is None:
-        accepted = AcceptedPairs(
-            pairs(),
-            config.data,
-            encode_source=tokenizers.source.encode,
-            encode_target=tokenizers.target.encode,
-        )
-        store = build_store(
-            run / "store", accepted, fingerprint=mark, progress=lambda count: progress("tokenising", count)
-        )
+        cutting = Cutting(*_bytes_of(tokenizers), config.data)
+        parts = run / PARTS / mark
+        blocks = tokenised(pairs(), cutting, parts=parts, processes=config.training.threads or usable_cores())
+        told = partial(progress, "tokenising")
+        store = write_store(run / "store", blocks, fingerprint=mark, progress=told)
+    shutil.rmtree(run / PARTS, ignore_errors=True)
     valid = [pair for pair in _reader(config, config.data.valid)() if pair.source.strip() and pair.target.strip()]
     if not valid:
         raise RegardError(f"{', '.join(config.data.valid)} has no pair to validate on. Give at least one.")
     return Corpus(tokenizers, store, valid)
 
 
-def batches(corpus: Corpus, config: Config, start: Position, *, device: str) -> Iterator[Drawn]:
-    """The endless sequence of batches from a position on."""
+def batches(corpus: Corpus, config: Config, start: Position, *, device: str, world: World = ALONE) -> Iterator[Drawn]:
+    """A rank's parts of the endless sequence of batches, from a position on."""
     store, seed = corpus.store, config.training.seed
     order = global_batches(
         store.source_lengths,
@@ -79,9 +93,10 @@ def batches(corpus: Corpus, config: Config, start: Position, *, device: str) -> 
     )
     for indices, epoch, resume in order:
         cut = Cutter(corpus, config.tokens, seed, epoch)
-        rows = [cut(int(index)) for index in indices]
+        own = slice_for_rank(indices, world.rank, world.size)
+        rows = [cut(int(index)) for index in (own if len(own) else indices[:1])]
         batch = Batch.of([source for source, _ in rows], [target for _, target in rows], device=device)
-        yield Drawn(batch, epoch, resume)
+        yield Drawn(batch, epoch, resume, share=1.0 if len(own) else 0.0)
 
 
 class Cutter:
@@ -117,11 +132,24 @@ def _vocabularies(
         source, target = (Tokenizer.from_bytes(path.read_bytes()) for path in paths)
         return Tokenizers(source, target)
     progress("learning the vocabulary", 0)
-    tokenizers = train_tokenizers(config.tokens, (pair.source for pair in pairs()), (pair.target for pair in pairs()))
+    sample = _sample(pairs(), VOCABULARY_PAIRS)
+    tokenizers = train_tokenizers(config.tokens, (pair.source for pair in sample), (pair.target for pair in sample))
     directory.mkdir(parents=True, exist_ok=True)
     for path, content in zip(paths, _bytes_of(tokenizers), strict=True):
-        path.write_bytes(content)
+        with staged_file(path) as file:
+            file.write(content)
     return tokenizers
+
+
+def _sample(pairs: Iterator[Pair], largest: int) -> list[Pair]:
+    """At most so many of the pairs, each as likely as any other (reservoir sampling), and always the same ones."""
+    kept = list(islice(pairs, largest))
+    draw = Random(0)  # noqa: S311  (repeatable, not secret)
+    for seen, pair in enumerate(pairs, start=largest + 1):
+        place = int(draw.random() * seen)
+        if place < largest:
+            kept[place] = pair
+    return kept
 
 
 def _bytes_of(tokenizers: Tokenizers) -> tuple[bytes, bytes]:

@@ -9,10 +9,12 @@ from regard.config import TrainingConfig
 from regard.errors import RegardError
 
 
-def choose_device(name: str) -> str:
-    """The device asked for, or for "auto" the fastest there is."""
+def choose_device(name: str, local_rank: int = 0) -> str:
+    """The device asked for, or for "auto" the fastest there is; of several graphics cards, each rank takes its own."""
+    if name in ("auto", "cuda") and torch.cuda.is_available():
+        return f"cuda:{local_rank % torch.cuda.device_count()}"
     if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
@@ -21,16 +23,26 @@ def choose_device(name: str) -> str:
     return name
 
 
-def set_threads(config: TrainingConfig) -> int:
-    """Use as many threads as the config says, or as the process may use cores; returns how many."""
-    threads = config.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [None])
+def set_threads(config: TrainingConfig, *, sharing: int = 1) -> int:
+    """Use as many threads as the config says, or this process's part of the cores; returns how many."""
+    threads = config.threads or max(1, usable_cores() // sharing)
     torch.set_num_threads(threads)
     return threads
 
 
-def precision_of(config: TrainingConfig, device: str) -> AbstractContextManager[object]:
-    """A context for the forward pass: bfloat16 where it was asked for, or where "auto" finds hardware for it."""
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def dtype_of(config: TrainingConfig, device: str) -> torch.dtype:
+    """What the forward pass computes in: bfloat16 where it was asked for, or where "auto" finds hardware for it."""
     has_hardware = device.startswith("cuda") and torch.cuda.is_bf16_supported()
-    if config.precision == "bfloat16" or (config.precision == "auto" and has_hardware):
-        return torch.autocast(device.split(":")[0], dtype=torch.bfloat16)
-    return nullcontext()
+    is_half = config.precision == "bfloat16" or (config.precision == "auto" and has_hardware)
+    return torch.bfloat16 if is_half else torch.float32
+
+
+def precision_of(config: TrainingConfig, device: str) -> AbstractContextManager[object]:
+    """A context for the forward pass in its precision."""
+    dtype = dtype_of(config, device)
+    return nullcontext() if dtype == torch.float32 else torch.autocast(device.split(":")[0], dtype=dtype)

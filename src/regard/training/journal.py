@@ -1,11 +1,11 @@
 """What happened in a run, as JSON lines: for people to draw curves from, and for the page to show live."""
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from regard.errors import RegardError
+from regard.staged import staged_file
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", omit_defaults=True):
@@ -83,8 +83,11 @@ class Journal:
 
     def write(self, event: AnyEvent) -> None:
         """Add one event; each line is written whole, so that a reader never waits for the rest of one."""
-        with self.path.open("ab") as file:
-            file.write(msgspec.json.encode(event) + b"\n")
+        try:
+            with self.path.open("ab") as file:
+                file.write(msgspec.json.encode(event) + b"\n")
+        except OSError as error:
+            raise self._unwritable(error) from None
 
     def read(self) -> list[AnyEvent]:
         """Every event; a last line that was cut off by a kill is passed over."""
@@ -96,9 +99,17 @@ class Journal:
     def go_back_to(self, step: int) -> None:
         """Forget what happened after a step: training goes on from there, and will write it anew."""
         kept = b"".join(msgspec.json.encode(event) + b"\n" for event in self.read() if event.step <= step)
-        temporary = self.path.with_suffix(".new")
-        temporary.write_bytes(kept)
-        os.replace(temporary, self.path)
+        try:
+            with staged_file(self.path) as file:
+                file.write(kept)
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> RegardError:
+        return RegardError(
+            f"{self.path} cannot be written: {error.strerror}. Make room, or choose a directory that can be written, "
+            "then go on with --resume."
+        )
 
     def _parse(self, line: bytes, number: int) -> AnyEvent:
         try:

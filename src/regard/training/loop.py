@@ -4,27 +4,37 @@
 test). It knows no model by name.
 """
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import torch
 
-from regard.bundle import save_bundle
+from regard.bundle import Bundle, save_bundle
 from regard.config import Config
 from regard.data import plan_epoch
-from regard.training.checkpoint import checkpoints, load_weights
+from regard.training.checkpoint import load_weights, regular
 from regard.training.corpus import Corpus, batches
+from regard.training.distributed import ALONE, World
 from regard.training.journal import AnyEvent, Began, Ended, Journal, Probed, Validated
+from regard.training.lock import locked
 from regard.training.meter import Meter
 from regard.training.probes import save_probes
-from regard.training.resuming import go_on, save
+from regard.training.resuming import go_on, save, sweep
 from regard.training.schedule import rate_at
+from regard.training.space import told_of_memory
 from regard.training.trainer import Trainer, begin, current_weights, take_step, with_weights
-from regard.training.validation import validate
+from regard.training.validation import Validation, validate
 from regard.training.weights import mean_of
 
 StopSignal = Callable[[], int | None]
+MEMORY_ADVICE = (
+    "Lower training.batch_tokens, and raise training.accumulate as much for the same result; then go on with --resume. "
+    "What was saved is as it was."
+)
 
 
 class Interrupted(Exception):  # noqa: N818  (not an error: the user asked for it)
@@ -42,30 +52,31 @@ def train(
     *,
     resume: bool = False,
     stop_signal: StopSignal = lambda: None,
+    world: World = ALONE,
 ) -> Iterator[AnyEvent]:
-    """Train to the end, or until a signal asks to stop; what happens is written to the journal and given as events."""
-    journal = Journal(run / "journal.jsonl")
-    for event in _events(config, run, corpus, resume, stop_signal, journal):
-        journal.write(event)
-        yield event
+    """Train to the end, or until a signal asks to stop; what happens is written to the journal and given as events.
+
+    Of several ranks each must call this; the first one alone writes.
+    """
+    journal = Journal(run / "journal.jsonl" if world.is_first else Path(os.devnull))
+    with locked(run) if world.is_first else nullcontext(), told_of_memory(MEMORY_ADVICE):
+        if world.is_first:
+            sweep(run)
+        trainer = begin(config, run, corpus, world)
+        notes = go_on(trainer) if resume else []
+        journal.go_back_to(trainer.step)
+        for event in _events(trainer, notes, stop_signal):
+            journal.write(event)
+            yield event
 
 
-def _events(
-    config: Config,
-    run: Path,
-    corpus: Corpus,
-    resume: bool,
-    stop_signal: StopSignal,
-    journal: Journal,
-) -> Iterator[AnyEvent]:
-    trainer = begin(config, run, corpus)
-    notes = go_on(trainer) if resume else []
-    journal.go_back_to(trainer.step)
+def _events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -> Iterator[AnyEvent]:
+    config, world = trainer.config, trainer.world
     yield _began(trainer, notes)
-    drawn = batches(corpus, config, trainer.position, device=trainer.device)
+    drawn = batches(trainer.corpus, config, trainer.position, device=trainer.device, world=world)
     meter = Meter(trainer.seconds)
     if trainer.step == 0:
-        yield _probe(trainer)
+        yield _probe(trainer, _bundle_now(trainer))
     while not trainer.is_over:
         skipped = take_step(trainer, list(islice(drawn, config.training.accumulate)), meter)
         if skipped is not None:
@@ -73,8 +84,8 @@ def _events(
         if meter.is_due or trainer.is_over:
             yield meter.read(trainer.step, rate=rate_at(trainer.step, config.training), epoch=trainer.epoch)
         yield from _after_step(trainer, meter)
-        signal = stop_signal()
-        if signal is not None:
+        signal = int(world.largest(stop_signal() or 0))  # whichever rank it came to, all stop after the same step
+        if signal:
             yield save(trainer, meter.seconds)
             raise Interrupted(signal)
     yield _end(trainer, meter)
@@ -84,22 +95,33 @@ def _after_step(trainer: Trainer, meter: Meter) -> Iterator[AnyEvent]:
     options = trainer.config.training
     if trainer.step % options.validate_every == 0 or trainer.step == options.steps:
         with meter.paused():
-            validated, probed = _validate(trainer), _probe(trainer)
+            bundle = _bundle_now(trainer)
+            validated, probed = _validate(trainer, bundle), _probe(trainer, bundle)
         yield validated
         yield probed
         if validated.is_best and options.average < 2:
-            save_bundle(trainer.run / "model", with_weights(trainer, current_weights(trainer)))
+            _publish(trainer, bundle)
     if trainer.step % options.checkpoint_every == 0 or trainer.is_over:
         with meter.paused():
             saved = save(trainer, meter.seconds)
         yield saved
 
 
-def _validate(trainer: Trainer) -> Validated:
-    bundle = trainer.bundle
-    if trainer.average is not None:
-        bundle = with_weights(trainer, current_weights(trainer))
-    found = validate(bundle, trainer.corpus.valid)
+def _bundle_now(trainer: Trainer) -> Bundle:
+    """The model as it would be used now, apart from the one that is being trained; every rank has a part in it."""
+    return with_weights(trainer, current_weights(trainer))
+
+
+def _publish(trainer: Trainer, bundle: Bundle) -> None:
+    if trainer.world.is_first:
+        save_bundle(trainer.run / "model", bundle)
+
+
+def _validate(trainer: Trainer, bundle: Bundle) -> Validated:
+    world = trainer.world
+    found = validate(bundle, trainer.corpus.valid) if world.is_first else Validation.unknown()
+    loss, bleu, chrf = world.told_by_first([found.loss, found.bleu, found.chrf])
+    found = replace(found, loss=loss, bleu=bleu, chrf=chrf)
     score = found.score(trainer.config.training.metric)
     is_best = trainer.best_score is None or score > trainer.best_score
     if is_best:
@@ -116,18 +138,19 @@ def _validate(trainer: Trainer) -> Validated:
     )
 
 
-def _probe(trainer: Trainer) -> Probed:
+def _probe(trainer: Trainer, bundle: Bundle) -> Probed:
     directory = trainer.run / "probes" / f"step-{trainer.step:08d}"
-    save_probes(directory, trainer.bundle, trainer.corpus.valid, trainer.config.training.probes)
+    if trainer.world.is_first:
+        save_probes(directory, bundle, trainer.corpus.valid, trainer.config.training.probes)
     return Probed(step=trainer.step, file=str(directory.relative_to(trainer.run)))
 
 
 def _end(trainer: Trainer, meter: Meter) -> Ended:
     options = trainer.config.training
-    saved = checkpoints(trainer.run / "checkpoints")[-options.average :] if options.average > 1 else []
-    if saved:
+    if options.average > 1 and trainer.world.is_first:
+        saved = regular(trainer.run / "checkpoints", options.checkpoint_every)[-options.average :]
         weights = mean_of(len(saved), lambda index: load_weights(saved[index]))
-        save_bundle(trainer.run / "model", with_weights(trainer, weights))
+        _publish(trainer, with_weights(trainer, weights))
     reason = "all steps were taken" if trainer.step >= options.steps else f"no better {options.metric} for long"
     return Ended(step=trainer.step, reason=reason, model=str(trainer.run / "model"), seconds=meter.seconds)
 

@@ -1,17 +1,42 @@
 """Saving a run and going on with it: a checkpoint holds all that the next step depends on."""
 
+from pathlib import Path
+
 import torch
 from torch import Tensor
 
-from regard.bundle import restore, tensors_of
+from regard import __version__
+from regard.bundle import restore
 from regard.data import Position
-from regard.training.checkpoint import Checkpoint, Progress, newest_that_verifies, prune, save_checkpoint
+from regard.staged import sweep_orphans
+from regard.training.checkpoint import (
+    Checkpoint,
+    Progress,
+    checkpoint_directory,
+    load_checkpoint,
+    newest_that_verifies,
+    prune,
+    save_checkpoint,
+)
+from regard.training.device import dtype_of
 from regard.training.journal import Saved
+from regard.training.sharding import like, whole, whole_tensors
 from regard.training.trainer import Trainer
 
 
 def save(trainer: Trainer, seconds: float) -> Saved:
-    parent, options = trainer.run / "checkpoints", trainer.config.training
+    """Write a checkpoint; the older ones go only after the new one has been read back."""
+    parent, options = _parent(trainer), trainer.config.training
+    checkpoint = _snapshot(trainer, seconds)  # every rank has a part in it
+    if trainer.world.is_first:
+        save_checkpoint(parent, checkpoint)
+        keep = max(options.keep, options.average)
+        prune(parent, keep=keep, every=options.checkpoint_every, best_step=trainer.best_step)
+    directory = checkpoint_directory(parent, trainer.step)
+    return Saved(step=trainer.step, directory=str(directory.relative_to(trainer.run)))
+
+
+def _snapshot(trainer: Trainer, seconds: float) -> Checkpoint:
     progress = Progress(
         step=trainer.step,
         epoch=trainer.position.epoch,
@@ -20,42 +45,68 @@ def save(trainer: Trainer, seconds: float) -> Saved:
         best_score=trainer.best_score,
         best_step=trainer.best_step,
         validations_without_better=trainer.without_better,
+        skips_in_a_row=trainer.skips_in_a_row,
         surroundings=_surroundings(trainer),
     )
-    average = dict(trainer.average.average) if trainer.average else {}
-    weights = tensors_of(trainer.model)
-    directory = save_checkpoint(parent, Checkpoint(weights, _optimiser_tensors(trainer), average, progress))
-    prune(parent, keep=max(options.keep, options.average), best_step=trainer.best_step)
-    return Saved(step=trainer.step, directory=str(directory.relative_to(trainer.run)))
+    weights = whole_tensors([*trainer.model.named_parameters(), *trainer.model.named_buffers()])
+    average = whole_tensors(trainer.average.average.items()) if trainer.average else {}
+    return Checkpoint(weights, _optimiser_tensors(trainer), average, progress)
+
+
+def sweep(run: Path) -> None:
+    """Remove what killed processes left half-written anywhere in a run; its lock must be held."""
+    for directory in (run, run / "checkpoints", run / "probes"):
+        sweep_orphans(directory)
 
 
 def go_on(trainer: Trainer) -> list[str]:
     """Put the newest good checkpoint into a run; returns what the user should know."""
-    checkpoint, notes = newest_that_verifies(trainer.run / "checkpoints")
+    checkpoint, notes = _newest(trainer)
     if checkpoint is None:
         return [*notes, "no checkpoint was found: training starts from the beginning"]
+    _restore(trainer, checkpoint)
+    return [*notes, f"going on from step {trainer.step}", *_differences(trainer, checkpoint.progress.surroundings)]
+
+
+def _newest(trainer: Trainer) -> tuple[Checkpoint | None, list[str]]:
+    """The newest good checkpoint as the first rank finds it, so that all take the same one."""
+    parent, world = _parent(trainer), trainer.world
+    checkpoint, notes = newest_that_verifies(parent) if world.is_first else (None, [])
+    [step] = world.told_by_first([checkpoint.progress.step if checkpoint else -1])
+    if step >= 0 and not world.is_first:
+        checkpoint = load_checkpoint(checkpoint_directory(parent, int(step)))
+    return checkpoint, notes
+
+
+def _restore(trainer: Trainer, checkpoint: Checkpoint) -> None:
     progress = checkpoint.progress
-    restore(trainer.model, checkpoint.weights, origin="the checkpoint")
+    origin = checkpoint_directory(_parent(trainer), progress.step)
+    own = dict([*trainer.model.named_parameters(), *trainer.model.named_buffers()])
+    fitting = {name: like(tensor, own[name]) if name in own else tensor for name, tensor in checkpoint.weights.items()}
+    restore(trainer.model, fitting, origin=str(origin))
     _restore_optimiser(trainer, checkpoint.optimiser)
     if trainer.average is not None and checkpoint.average:
-        trainer.average.average = {name: tensor.to(trainer.device) for name, tensor in checkpoint.average.items()}
+        trainer.average.average = {name: like(tensor, own[name]) for name, tensor in checkpoint.average.items()}
     trainer.step, trainer.seconds = progress.step, progress.seconds
-    trainer.position = Position(progress.epoch, progress.cursor)
+    trainer.position, trainer.epoch = Position(progress.epoch, progress.cursor), progress.epoch
     trainer.best_score, trainer.best_step = progress.best_score, progress.best_step
     trainer.without_better = progress.validations_without_better
+    trainer.skips_in_a_row = progress.skips_in_a_row
+
+
+def _differences(trainer: Trainer, before: dict[str, str]) -> list[str]:
     now = _surroundings(trainer)
-    changed = [
-        f"{name} was {progress.surroundings.get(name)} and is now {value}: the result will not be bitwise the same"
+    return [
+        f"{name} was {before.get(name)} and is now {value}: the result will not be bitwise the same"
         for name, value in now.items()
-        if progress.surroundings.get(name) != value
+        if before.get(name) != value
     ]
-    return [*notes, f"going on from step {progress.step}", *changed]
 
 
 def _optimiser_tensors(trainer: Trainer) -> dict[str, Tensor]:
     state = trainer.optimiser.state
     return {
-        f"{name}/{part}": tensor.detach().cpu().contiguous()
+        f"{name}/{part}": whole(tensor.detach()).cpu().contiguous()
         for name, parameter in trainer.model.named_parameters()
         for part, tensor in state.get(parameter, {}).items()
     }
@@ -65,14 +116,23 @@ def _restore_optimiser(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
     for name, parameter in trainer.model.named_parameters():
         own = {key.rpartition("/")[2]: value for key, value in tensors.items() if key.rpartition("/")[0] == name}
         # The step count stays where the optimiser keeps it; the moments live beside the parameter.
-        trainer.optimiser.state[parameter] = {part: tensor.to(parameter.device) for part, tensor in own.items()}
+        trainer.optimiser.state[parameter] = {part: like(tensor, parameter) for part, tensor in own.items()}
 
 
 def _surroundings(trainer: Trainer) -> dict[str, str]:
     return {
         "threads": str(torch.get_num_threads()),
-        "device": trainer.device,
+        "processes": str(trainer.world.size),
+        "parallel": trainer.config.training.parallel,
+        "device": trainer.device.split(":")[0],
+        "precision": str(dtype_of(trainer.config.training, trainer.device)).removeprefix("torch."),
+        "seed": str(trainer.config.training.seed),
+        "regard": __version__,
         "torch": str(torch.__version__),
         "cpu": torch.backends.cpu.get_cpu_capability(),
         "data": trainer.corpus.store.fingerprint,
     }
+
+
+def _parent(trainer: Trainer) -> Path:
+    return trainer.run / "checkpoints"

@@ -6,25 +6,41 @@ on exactly where it was.
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 import torch
 from torch import Tensor, nn
 
-from regard.bundle import Bundle, new_bundle, restore, tensors_of
+from regard.batch import Batch
+from regard.bundle import Bundle, new_bundle, restore
 from regard.config import Config
 from regard.data import Position
 from regard.errors import RegardError
 from regard.training.checkpoint import checkpoints
 from regard.training.corpus import Corpus, Drawn
 from regard.training.device import choose_device, precision_of, set_threads
+from regard.training.distributed import ALONE, World
 from regard.training.journal import Skipped
 from regard.training.memory import keep_freed_memory
 from regard.training.meter import Meter
 from regard.training.schedule import rate_at
+from regard.training.sharding import add_up_gradients, spread, whole, whole_tensors
 from regard.training.validation import batch_loss
 from regard.training.weights import MovingAverage
 
 SKIPS_IN_A_ROW = 5
+
+
+class Objective(nn.Module):
+    """What is minimised, as a function of a batch."""
+
+    def __init__(self, model: nn.Module, smoothing: float) -> None:
+        super().__init__()
+        self.model = model
+        self.smoothing = smoothing
+
+    def forward(self, batch: Batch) -> Tensor:
+        return batch_loss(self.model, batch, smoothing=self.smoothing)
 
 
 @dataclass
@@ -36,8 +52,10 @@ class Trainer:
     corpus: Corpus
     bundle: Bundle
     device: str
+    objective: Objective
     optimiser: torch.optim.Optimizer
     average: MovingAverage | None
+    world: World = ALONE
     step: int = 0
     position: Position = field(default_factory=Position)
     epoch: int = 0
@@ -57,20 +75,23 @@ class Trainer:
         return self.step >= self.config.training.steps or bool(patience and self.without_better >= patience)
 
 
-def begin(config: Config, run: Path, corpus: Corpus) -> Trainer:
+def begin(config: Config, run: Path, corpus: Corpus, world: World = ALONE) -> Trainer:
     """A run before its first step."""
+    options = config.training
     keep_freed_memory()
-    set_threads(config.training)
-    torch.manual_seed(config.training.seed)
-    device = choose_device(config.training.device)
+    set_threads(options, sharing=world.local_size)
+    torch.manual_seed(options.seed)
+    device = choose_device(options.device, world.local_rank)
     bundle = new_bundle(config, corpus.tokenizers)
     model = bundle.model.to(device).train()
-    options = config.training
+    objective = Objective(model, options.label_smoothing)
+    if options.parallel == "shard" and world.size > 1:
+        spread(objective, world, device)
     optimiser = torch.optim.AdamW(
         model.parameters(), lr=0.0, betas=options.betas, eps=1e-9, weight_decay=options.weight_decay, fused=True
     )
     average = MovingAverage(model, options.moving_average) if options.moving_average else None
-    return Trainer(config, run, corpus, bundle, device, optimiser, average)
+    return Trainer(config, run, corpus, bundle, device, objective, optimiser, average, world)
 
 
 def take_step(trainer: Trainer, drawn: list[Drawn], meter: Meter) -> Skipped | None:
@@ -78,27 +99,35 @@ def take_step(trainer: Trainer, drawn: list[Drawn], meter: Meter) -> Skipped | N
     options = trainer.config.training
     trainer.step += 1
     trainer.position, trainer.epoch = drawn[-1].resume, drawn[-1].epoch
-    # Everything random in this step follows from the seed and the step's number alone.
-    torch.manual_seed((options.seed << 32) + trainer.step)
-    tokens = sum(sum(one.batch.outputs.lengths) for one in drawn)
-    trainer.optimiser.zero_grad(set_to_none=False)
-    total = 0.0
-    for one in drawn:
-        with precision_of(options, trainer.device):
-            loss = batch_loss(trainer.model, one.batch, smoothing=options.label_smoothing) / tokens
-        loss.backward()  # type: ignore[no-untyped-call]
-        total += float(loss.detach())
-    norm = float(nn.utils.clip_grad_norm_(trainer.model.parameters(), options.clip or float("inf")))
-    if not torch.tensor([total, norm]).isfinite().all():
-        return _skip(trainer, total)
+    tokens = int(trainer.world.total(sum(one.tokens for one in drawn)))
+    loss = _backward(trainer, drawn, tokens)
+    norm = whole(nn.utils.clip_grad_norm_(trainer.model.parameters(), options.clip or float("inf")))
+    if not torch.tensor([loss, float(norm)]).isfinite().all():
+        return _skip(trainer, loss)
     trainer.skips_in_a_row = 0
     for group in trainer.optimiser.param_groups:
         group["lr"] = rate_at(trainer.step, options)
     trainer.optimiser.step()
     if trainer.average is not None:
         trainer.average.update(trainer.step)
-    meter.add(total * tokens, tokens)
+    meter.add(loss * tokens, tokens)
     return None
+
+
+def _backward(trainer: Trainer, drawn: list[Drawn], tokens: int) -> float:
+    """The loss per token of all ranks' batches together, and its gradients, the same on every rank."""
+    options, world = trainer.config.training, trainer.world
+    # Everything random in this step follows from the seed, the step's number and the rank alone.
+    torch.manual_seed(Random(f"{options.seed}:{trainer.step}:{world.rank}").getrandbits(63))  # noqa: S311
+    trainer.optimiser.zero_grad(set_to_none=False)
+    total = 0.0
+    for one in drawn:
+        with precision_of(options, trainer.device):
+            loss = trainer.objective(one.batch) * (one.share / tokens)
+        loss.backward()
+        total += float(loss.detach())
+    add_up_gradients(trainer.model.parameters(), world)
+    return world.total(total)
 
 
 def _skip(trainer: Trainer, loss: float) -> Skipped:
@@ -123,4 +152,5 @@ def with_weights(trainer: Trainer, weights: dict[str, Tensor]) -> Bundle:
 
 def current_weights(trainer: Trainer) -> dict[str, Tensor]:
     """The weights to be used now: the moving average where there is one."""
-    return tensors_of(trainer.model) | (trainer.average.average if trainer.average else {})
+    tensors = dict([*trainer.model.named_parameters(), *trainer.model.named_buffers()])
+    return whole_tensors((tensors | (trainer.average.average if trainer.average else {})).items())

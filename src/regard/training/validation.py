@@ -25,6 +25,11 @@ class Validation:
     chrf: float
     samples: list[tuple[str, str, str]]
 
+    @classmethod
+    def unknown(cls) -> "Validation":
+        """What a rank knows before the first one has told it."""
+        return cls(0.0, 0.0, 0.0, [])
+
     def score(self, metric: str) -> float:
         """The chosen metric, turned so that more is better."""
         return {"loss": -self.loss, "bleu": self.bleu, "chrf": self.chrf}[metric]
