@@ -48,6 +48,9 @@ def staged_file(final: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(staging, final)
+    except OSError as error:
+        error.filename = error.filename or str(final)  # a failed write does not say where it was to go
+        raise
     finally:
         staging.unlink(missing_ok=True)
 
