@@ -14,7 +14,7 @@ from regard.decoding.loop import NEVER_SAID, generate, stream
 from regard.decoding.rescoring import rescore
 from regard.errors import RegardError
 from regard.symbols import END, MASK, PADDING, UNKNOWN
-from tests.decoding.reciter import WORD, Reciter
+from tests.decoding.reciter import RIVAL, WORD, Reciter
 from tests.laws.small_models import Case, Small, cases, seeds
 
 # One of each way to keep a state: recurrent, recurrent with joined, keys and values, both, and no memory at all.
@@ -89,6 +89,13 @@ def test_a_prefix_may_hold_what_is_never_said_of_itself(seed: int, token: int) -
     for forced in ([[token], [token]], [[token], []]):
         found = generate(model, source_of([[5], [6]]), DecodingConfig(beam=2, length_extra=2), prefixes=forced)
         assert [own[0].tokens[: len(prefix)] for own, prefix in zip(found, forced, strict=True)] == forced
+
+
+def test_a_prefix_goes_on_when_the_sentences_before_it_have_left() -> None:
+    source, forced = source_of([[], [5] * 9]), [[], [RIVAL] * 4]
+    (first,), (second,) = generate(Reciter(), source, DecodingConfig(beam=1), prefixes=forced)
+    assert first.tokens == []
+    assert second.tokens == [*forced[1], *[WORD] * 5]
 
 
 def test_a_prefix_that_has_ended_is_refused() -> None:

@@ -4,7 +4,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.small_models import DTYPES, SCORES, TOLERANCES, randomise, seeds
 from torch import Tensor
 
 from regard.attention.attend import attend
@@ -15,6 +14,7 @@ from regard.attention.recording import record_attention
 from regard.attention.scores import scaled_dot
 from regard.attention.visibility import causal
 from regard.layers.grid import GridSelfAttention
+from tests.laws.small_models import DTYPES, SCORES, TOLERANCES, randomise, seeds
 
 BATCH, QUERIES, KEYS, VALUE_WIDTH = 2, 3, 5, 7
 WIDTH, HEADS = 22, 2  # a head's width is 11

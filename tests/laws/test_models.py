@@ -7,6 +7,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
+
+from regard.attention.recording import record_attention
+from regard.batch import Padded, Pictures
+from regard.config import ModelConfig
 from tests.laws.small_models import (
     CATALOGUE,
     GENERATORS,
@@ -25,13 +30,9 @@ from tests.laws.small_models import (
     seeds,
     with_junk_padding,
 )
-from torch import Tensor
-
-from regard.attention.recording import record_attention
-from regard.batch import Padded, Pictures
-from regard.config import ModelConfig
 
 few = settings(max_examples=2)  # of every kind in every precision: over a hundred in all
+single = settings(max_examples=1)
 WITHOUT_POSITIONS = [name for name in LOOKERS + READERS if getattr(CATALOGUE[name], "positions", "") == "none"]
 WITH_POSITIONS = [name for name in LOOKERS + READERS if getattr(CATALOGUE[name], "positions", "none") != "none"]
 
@@ -87,7 +88,7 @@ def test_a_row_of_nothing_but_padding_looks_at_nothing_and_harms_nobody(small: S
 
 @for_every(GENERATORS)
 @given(cases())
-@few
+@single
 def test_a_row_is_the_same_in_a_batch_and_alone(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), case.source, case.target
     together = say(model, source, target.tokens)
@@ -149,7 +150,7 @@ def test_without_positions_a_reordered_source_is_the_same_source(small: Small, c
 
 @for_every(WITH_POSITIONS)
 @given(seeds)
-@few
+@single
 def test_with_positions_a_reordered_source_is_another(small: Small, seed: int) -> None:
     model = small.build(seed)
     before, after = encoded(model, Padded.from_rows([[5, 6, 7]])), encoded(model, Padded.from_rows([[7, 6, 5]]))
@@ -161,7 +162,7 @@ def test_with_positions_a_reordered_source_is_another(small: Small, seed: int) -
 
 @for_every([*LOOKERS, *(name for name in GENERATORS if name not in TRANSLATORS)])
 @given(cases())
-@few
+@single
 def test_the_weights_of_every_layer_sum_to_one_over_what_it_may_see(small: Small, case: Case) -> None:
     model, source = small.build(case.seed), case.source
     with record_attention(model) as recording:

@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.small_models import GENERATORS, SMALLEST, Case, Small, cases, for_every
 
 from regard.batch import Padded, source_of
 from regard.config import DecodingConfig
@@ -15,6 +14,7 @@ from regard.decoding.loop import generate
 from regard.decoding.rescoring import rescore
 from regard.decoding.search import Hypothesis
 from regard.symbols import BEGIN, END, MASK, PADDING, UNKNOWN
+from tests.laws.small_models import GENERATORS, SMALLEST, Case, Small, cases, for_every
 
 LIMIT = 3
 WORDS = (UNKNOWN, 5)  # all that the smallest vocabulary can say besides END
@@ -44,7 +44,7 @@ def test_a_wide_beam_is_an_exhaustive_search(small: Small, case: Case, penalty: 
 @single
 def test_the_score_of_a_beam_is_the_rescored_log_probability(small: Small, case: Case, penalty: float) -> None:
     model = small.build(case.seed)
-    config = DecodingConfig(beam=3, nbest=3, length_penalty=penalty, length_ratio=0, length_extra=4)
+    config = DecodingConfig(beam=3, nbest=3, length_penalty=penalty, length_ratio=0, length_extra=3)
     found = generate(model, case.source, config)
     for sentence, own in enumerate(found):
         for hypothesis, said in zip(own, rescored(model, case.source, sentence, own), strict=True):
@@ -70,9 +70,9 @@ def test_the_best_outputs_are_sorted_and_distinct(small: Small, case: Case, pena
 @single
 def test_a_beam_of_one_is_the_likeliest_token_at_every_step(small: Small, case: Case) -> None:
     model, source = small.build(case.seed), case.source
-    found = generate(model, source, DecodingConfig(beam=1, length_ratio=0, length_extra=4))
+    found = generate(model, source, DecodingConfig(beam=1, length_ratio=0, length_extra=3))
     for row, (hypothesis,) in enumerate(found):
-        assert (hypothesis.tokens, hypothesis.is_ended) == likeliest(model, source, row, limit=4)
+        assert (hypothesis.tokens, hypothesis.is_ended) == likeliest(model, source, row, limit=3)
 
 
 def source_of_few_words(case: Case) -> Padded:

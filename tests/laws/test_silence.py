@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.small_models import DTYPES, SCORES, TOLERANCES, randomise, seeds
 from torch import Tensor, nn
 
 from regard.attention.attend import attend
@@ -17,6 +16,7 @@ from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.recording import record_attention
 from regard.attention.visibility import causal, real_keys
+from tests.laws.small_models import DTYPES, SCORES, TOLERANCES, randomise, seeds
 
 BATCH, QUERIES, KEYS = 2, 3, 5
 WIDTH, HEADS = 14, 2
@@ -32,7 +32,7 @@ hiding = pytest.mark.parametrize(
     "visible", [PADDING, CAUSAL, PADDING & CAUSAL, NOTHING], ids=["padding", "causal", "both", "nothing"]
 )
 poisons = st.sampled_from([float("nan"), float("inf"), -float("inf")])
-some = settings(max_examples=6)
+some = settings(max_examples=4)
 
 Compute = Callable[..., Tensor]
 
