@@ -40,7 +40,7 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """The exit code of a command."""
     try:
-        return root.main(list(arguments), prog_name="regard", standalone_mode=False) or 0
+        return root.main(list(arguments), prog_name="regard", standalone_mode=False, obj=list(arguments)) or 0
     except click.ClickException as problem:
         problem.show()
         return problem.exit_code

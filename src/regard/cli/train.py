@@ -13,14 +13,27 @@ from regard.cli.options import PATH, json_option
 Examples:
   regard train recipes/world-transformer.toml --set training.steps=500
   regard train --source train.en --target train.de --valid-source valid.en --valid-target valid.de
-  regard train --run runs/world-transformer --resume""",
+  regard train --run runs/world-transformer --resume
+  torchrun --nproc-per-node 8 -m regard train recipes/world-transformer.toml""",
 )
 @click.argument("recipe", type=PATH, required=False)
 @click.option(
     "--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change an option of the recipe; repeatable."
 )
-@click.option("--run", type=PATH, help="Directory of the run. [default: runs/NAME-OF-THE-RECIPE]")
+@click.option(
+    "--run",
+    "--run-directory",
+    "run",
+    type=PATH,
+    help="Directory of the run (torchrun takes --run for its own). [default: runs/NAME-OF-THE-RECIPE]",
+)
 @click.option("--resume", is_flag=True, help="Go on from the newest good checkpoint of the run.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 1024),
+    default=1,
+    help="Processes on this machine that train one model together. [default: 1]",
+)
 @click.option(
     "--probe",
     "probes",
@@ -40,6 +53,7 @@ def command(
     settings: tuple[str, ...],
     probes: tuple[str, ...],
     resume: bool,
+    processes: int,
     as_json: bool,
     languages: str | None,
     **files: Path | None,
@@ -49,6 +63,12 @@ def command(
     The run's directory gets the whole config, a journal (JSON lines), checkpoints, and model/, which the other commands
     take. Ctrl-C saves and stops; --resume goes on.
     """
+    from regard.cli.running.launching import is_member, launch
+
+    if processes > 1 and not is_member():
+        context = click.get_current_context()
+        context.exit(launch(processes, context.find_root().obj))
+
     from regard.cli.running.recipes import TextFiles, Wish
     from regard.cli.running.train import run_training
 

@@ -4,6 +4,7 @@ For models whose training does not fit one device. What leaves the run (checkpoi
 may go on replicated that was begun sharded, and the other way about.
 """
 
+import warnings
 from collections.abc import Iterable
 
 import torch
@@ -17,6 +18,8 @@ from regard.training.distributed import World
 
 def spread(objective: nn.Module, world: World, device: str) -> None:
     """Spread the parameters over the ranks; matrices of repeated blocks are gathered one by one, as they are needed."""
+    # It warns of outputs changed in place, which would lose gradients; no model of ours does that, and a test compares.
+    warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view", category=UserWarning)
     mesh = init_device_mesh(device.split(":")[0], (world.size,))
     for module in objective.modules():
         if isinstance(module, nn.ModuleList):

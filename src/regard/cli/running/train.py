@@ -1,7 +1,8 @@
 """Running `regard train`."""
 
 import shlex
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -9,48 +10,69 @@ import click
 from regard.cli.running.recipes import CONFIG, Plan, Wish, plan
 from regard.cli.running.stopping import noted_signals
 from regard.cli.running.telling import tell
-from regard.cli.running.watching import Watcher, choose_watcher
+from regard.cli.running.watching import SilentWatcher, Watcher, choose_watcher
 from regard.config import to_toml
 from regard.errors import RegardError
 from regard.staged import staged_file
 from regard.training.corpus import Corpus, prepare
+from regard.training.distributed import World, is_restarted, joined_world
+from regard.training.lock import locked
 from regard.training.loop import Interrupted, train
 
 
 def run_training(wish: Wish, *, as_json: bool) -> None:
-    """Train as wished, and say what to do next."""
-    planned = plan(wish)
-    if not wish.resume:
-        _remove_leftovers(planned.run)
-    with closing(choose_watcher(as_json=as_json, steps=planned.config.training.steps)) as watcher:
-        for note in planned.notes:
-            watcher.note(note)
-        corpus = _prepare(planned, watcher)
-        stopped_by = _train(planned, corpus, watcher, resume=wish.resume)
+    """Train as wished, alone or as one of several processes, and say what to do next."""
+    wish = replace(wish, resume=wish.resume or is_restarted())
+    with joined_world() as world:
+        planned = world.after_first(lambda: plan(wish))
+        world.wait()  # the first rank writes from here on, and the others must have planned before that
+        with (
+            _locked(planned.run) if world.is_first else nullcontext(),
+            closing(_watcher(planned, world, as_json)) as told,
+        ):
+            corpus = world.after_first(lambda: _prepare(planned, told, world, resume=wish.resume))
+            stopped_by = _train(planned, corpus, told, world, resume=wish.resume)
+        if world.is_first:
+            _tell_what_next(planned, corpus, stopped_by, as_json=as_json)
+    if stopped_by:
+        raise click.exceptions.Exit(128 + stopped_by)
+
+
+def _watcher(planned: Plan, world: World, as_json: bool) -> Watcher:
+    return choose_watcher(as_json=as_json, steps=planned.config.training.steps) if world.is_first else SilentWatcher()
+
+
+def _tell_what_next(planned: Plan, corpus: Corpus, stopped_by: int | None, *, as_json: bool) -> None:
     run = shlex.quote(str(planned.run))
     if stopped_by:
         tell(f"stopped and saved. To go on: regard train --run {run} --resume", to_error=True)
-        raise click.exceptions.Exit(128 + stopped_by)
+        return
     example = shlex.quote(min((pair.source for pair in corpus.valid), key=len))
     tell(f"The model is in {planned.run / 'model'}. To try it:", to_error=as_json)
     tell(f"  echo {example} | regard translate {run}/model", to_error=as_json)
 
 
-def _prepare(planned: Plan, watcher: Watcher) -> Corpus:
+def _prepare(planned: Plan, watcher: Watcher, world: World, *, resume: bool) -> Corpus:
     """Vocabularies and tokens; the config is written once they are made, so that a failure here begins no run."""
-    _make_directory(planned.run)
+    if world.is_first and not resume:
+        _remove_leftovers(planned.run)
+    for note in planned.notes:
+        watcher.note(note)
     corpus = prepare(planned.config, planned.run, progress=watcher.preparing)
     watcher.note(f"{corpus.store.report.describe()}; {_sizes(corpus)}")
-    with staged_file(planned.run / CONFIG) as file:
-        file.write(to_toml(planned.config).encode())
+    if world.is_first:
+        with staged_file(planned.run / CONFIG) as file:
+            file.write(to_toml(planned.config).encode())
     return corpus
 
 
-def _train(planned: Plan, corpus: Corpus, watcher: Watcher, *, resume: bool) -> int | None:
+def _train(planned: Plan, corpus: Corpus, watcher: Watcher, world: World, *, resume: bool) -> int | None:
     """Train to the end; the signal that stopped it, if one did."""
     with noted_signals() as stop_signal:
         try:
-            for event in train(planned.config, planned.run, corpus, resume=resume, stop_signal=stop_signal):
+            for event in train(
+                planned.config, planned.run, corpus, resume=resume, stop_signal=stop_signal, world=world
+            ):
                 watcher.see(event)
         except Interrupted as stop:
             return stop.signal
@@ -63,11 +85,12 @@ def _remove_leftovers(run: Path) -> None:
         (run / "tokens" / name).unlink(missing_ok=True)
 
 
-def _make_directory(run: Path) -> None:
+def _locked(run: Path) -> AbstractContextManager[None]:
     try:
         run.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RegardError(f"{run} cannot be made: {error.strerror}. Choose another directory with --run.") from None
+    return locked(run)
 
 
 def _sizes(corpus: Corpus) -> str:

@@ -63,6 +63,15 @@ class PlainWatcher:
         """Nothing is left to do."""
 
 
+class SilentWatcher:
+    """Nothing at all: of several processes, one speaks."""
+
+    def note(self, message: str) -> None: ...
+    def preparing(self, stage: str, count: int) -> None: ...
+    def see(self, event: AnyEvent) -> None: ...
+    def close(self) -> None: ...
+
+
 class LiveWatcher:
     """A bar that moves with the steps; validations scroll past above it."""
 

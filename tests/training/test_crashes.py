@@ -1,0 +1,54 @@
+"""However a run is ended, it ends where it would have: real processes, real signals, every system call of a save."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KILLS = 30
+
+
+def driven(*words: object) -> dict[str, Any]:
+    """What `tests.training.faults` found out."""
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "tests.training.faults", *map(str, words)]
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert finished.returncode == 0, finished.stderr
+    found: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed: it is what kills at a system call")
+def test_a_kill_at_any_system_call_of_a_save_changes_nothing(tmp_path: Path) -> None:
+    found = driven("every-call", tmp_path)
+    calls = sum(found["calls"].values())
+    assert found["ends"] == {"killed": calls}
+    assert {"mkdir", "write", "fsync", "rename", "unlinkat", "rmdir"} <= set(found["calls"])  # saving, and pruning
+    assert found["in_the_middle"] > calls // 4
+    assert found["states"] >= 8  # nothing yet; directory, files and manifest, one by one; renamed; pruned
+    assert set(found["hashes"]) == {found["whole"]}
+    assert found["leftovers"] == []
+
+
+def test_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
+    found = driven("random", tmp_path, KILLS)
+    assert found["killed"] >= KILLS
+    assert found["inside_a_save"] >= 1
+    assert set(found["hashes"]) == {found["whole"]}
+
+
+def test_signals_save_and_end_at_once_and_change_nothing(tmp_path: Path) -> None:
+    found = driven("signals", tmp_path)
+    for name, code in (("SIGTERM", 143), ("SIGINT", 130)):
+        outcome = found[name]
+        assert outcome["code"] == code
+        assert outcome["seconds"] < 10
+        assert 5 <= outcome["stopped_at"] < 10
+        assert outcome["resumed"] == 0
+        assert outcome["hash"] == found["whole"]

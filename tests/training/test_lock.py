@@ -1,0 +1,59 @@
+"""One process at a time in a run."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from regard.errors import RegardError
+from regard.training.lock import locked
+
+HOLDER = """
+import sys
+from pathlib import Path
+from regard.training.lock import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def started(run: Path) -> "subprocess.Popen[str]":
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    command, pipe = [sys.executable, "-c", HOLDER, str(run)], subprocess.PIPE
+    return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def holder(run: Path) -> "subprocess.Popen[str]":
+    process = started(run)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_second_process_is_refused_and_told_who_holds_the_run(tmp_path: Path) -> None:
+    with holder(tmp_path) as process:
+        with pytest.raises(RegardError, match=f"is in use by process {process.pid}"), locked(tmp_path):
+            raise AssertionError("the lock was held twice")
+        process.kill()  # however the holder ends, the lock is free
+    with locked(tmp_path):
+        pass
+
+
+def test_holding_twice_in_one_process_is_holding_once(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        with locked(tmp_path):
+            pass
+        refused = started(tmp_path)
+        assert f"is in use by process {os.getpid()}" in refused.communicate()[1]
+        assert refused.returncode != 0
+    with holder(tmp_path) as process:
+        process.kill()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RegardError, match="file/run/lock cannot be written"), locked(tmp_path / "file" / "run"):
+        pass
