@@ -78,7 +78,7 @@ def _read_file(path: Path, digest: str) -> bytes:
 
 
 def _unreadable(path: Path, error: OSError) -> RegardError:
-    return RegardError(f"{path} cannot be read: {error.strerror}. Restore it from a copy.")
+    return RegardError(f"{path}, which {NAME} lists, cannot be read: {error.strerror}. Restore it from a copy.")
 
 
 def _damaged(path: Path) -> RegardError:
