@@ -107,6 +107,7 @@ def test_a_loss_that_is_not_finite_is_skipped_and_counted_and_then_ends_the_run(
         seen.extend(events)
     skipped = [event for event in seen if isinstance(event, Skipped)]
     assert [event.in_a_row for event in skipped] == [1, 2, 3, 4]
+    assert Journal(data / "run" / "journal.jsonl").read() == seen  # so the run can be taken up again
     saved = load_checkpoint(checkpoints(data / "run" / "checkpoints")[-1])
     assert all(tensor.isfinite().all() for tensor in saved.weights.values())
 

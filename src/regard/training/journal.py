@@ -54,7 +54,7 @@ class Probed(Event, frozen=True, kw_only=True, tag="probe"):
 class Skipped(Event, frozen=True, kw_only=True, tag="skipped"):
     """A step was not taken, because its loss or gradient was not a finite number."""
 
-    loss: float
+    loss: float | None  # None: not a finite number, for which JSON has no word
     in_a_row: int
 
 

@@ -4,6 +4,7 @@ All that a step draws at random follows from the seed and the step's number, so 
 on exactly where it was.
 """
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -139,7 +140,8 @@ def _skip(trainer: Trainer, loss: float) -> Skipped:
             f"The last good checkpoint is {saved[-1] if saved else 'the beginning'}. "
             "Lower training.learning_rate or training.clip, then go on with --resume."
         )
-    return Skipped(step=trainer.step, loss=loss, in_a_row=trainer.skips_in_a_row)
+    known = loss if math.isfinite(loss) else None
+    return Skipped(step=trainer.step, loss=known, in_a_row=trainer.skips_in_a_row)
 
 
 def with_weights(trainer: Trainer, weights: dict[str, Tensor]) -> Bundle:

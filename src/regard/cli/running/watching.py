@@ -131,7 +131,8 @@ def _what_happened(event: AnyEvent) -> str:
         case Probed():
             return f"attention of the probes saved to {event.file}"
         case Skipped():
-            return f"skipped: the loss is {event.loss}, {event.in_a_row} in a row"
+            what = "loss" if event.loss is None else "gradient"
+            return f"skipped: the {what} is not a finite number, {event.in_a_row} in a row"
         case Saved():
             return f"saved {event.directory}"
         case Ended():
