@@ -19,7 +19,7 @@ demo: setup
 	printf 'AI changes the world\nRobots must obey orders\n' | $(BIN)/regard translate runs/demo/model --scores
 
 test: setup
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: setup
 	$(BIN)/ruff check .

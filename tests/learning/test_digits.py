@@ -24,12 +24,11 @@ def _one_thread() -> None:
     torch.set_num_threads(1)  # these models are too small for two to help
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_task_is_learned_to_98_in_100(name: str, task: str, seed: int) -> None:
+def test_a_task_is_learned_to_98_in_100(name: str, task: str) -> None:
     lesson = Lesson(task)
-    model = learn(LEARNERS[name], lesson, seed=seed)
+    model = learn(LEARNERS[name], lesson, seed=0)  # benchmarks/lineage.py has three seeds, and the times
     assert exact(model, lesson) >= 0.98
 
 

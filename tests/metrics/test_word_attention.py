@@ -52,7 +52,8 @@ def test_a_word_of_pieces_that_are_not_there_is_refused(word):
 
 
 def test_each_target_word_is_linked_to_what_it_looks_at_most():
-    assert links_from_weights([[0.1, 0.9], [0.6, 0.4], [0.5, 0.5]]) == {(1, 0), (0, 1), (0, 2)}
+    weights = [[0.1, 0.9], [0.7, 0.3], [0.5, 0.5], [0.6, 0.31]]
+    assert links_from_weights(weights) == {(1, 0), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3)}
 
 
 def test_a_word_that_looks_nowhere_has_no_link():

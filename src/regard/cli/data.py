@@ -21,7 +21,7 @@ def world() -> None:
 
 @world.command()
 @click.option("--out", type=PATH, required=True, help="Directory to write to.")
-@click.option("--train", type=COUNT, default=20_000, show_default=True, help="Pairs to train on.")
+@click.option("--train", type=COUNT, default=60_000, show_default=True, help="Pairs to train on.")
 @click.option("--valid", type=COUNT, default=500, show_default=True, help="Pairs to validate on.")
 @click.option("--test", type=COUNT, default=1_000, show_default=True, help="Pairs to test on.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other sentences.")

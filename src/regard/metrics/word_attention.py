@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from regard.errors import RegardError
 from regard.metrics.alignment import Links
 
+NEARLY = 0.5  # of the largest weight: a word such as 따라야 belongs to "must" and to "obey", and looks at both
 Words = Sequence[Sequence[int]]  # the indices of each word's pieces
 
 
@@ -28,12 +29,12 @@ def merge_words(weights: ArrayLike, source_words: Words, target_words: Words) ->
 
 
 def links_from_weights(weights: ArrayLike) -> Links:
-    """Each target word linked to the source word it looks at most (the first of equals), if it looks at any."""
+    """Each target word linked to the source word it looks at most, and to others it looks at nearly as much."""
     matrix = _matrix(weights)
     if matrix.shape[1] == 0:
         return frozenset()
-    best = matrix.argmax(axis=1)
-    return frozenset((int(best[target]), target) for target in range(len(matrix)) if matrix[target, best[target]] > 0)
+    is_linked = (matrix >= NEARLY * matrix.max(axis=1, keepdims=True)) & (matrix > 0)
+    return frozenset((int(source), int(target)) for target, source in np.argwhere(is_linked))
 
 
 def _matrix(weights: ArrayLike) -> NDArray[np.float64]:

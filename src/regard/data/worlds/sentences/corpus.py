@@ -83,7 +83,7 @@ def pharaoh(pair: SentencePair) -> str:
 
 
 def write_world(
-    directory: Path, *, train: int = 20_000, valid: int = 500, test: int = 1_000, seed: int = 0
+    directory: Path, *, train: int = 60_000, valid: int = 500, test: int = 1_000, seed: int = 0
 ) -> dict[Split, int]:
     """Write the three splits, their links and a README.txt; returns how many pairs each split has."""
     counts: dict[Split, int] = {"train": train, "valid": valid, "test": test}
