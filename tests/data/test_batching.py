@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from regard.data.batching import EpochPlan, Position, batches, global_batches, plan_epoch, slice_for_rank
 from regard.errors import RegardError
 
-MULTI30K = Path("/work/shared/data/multi30k")
+MULTI30K = Path(__file__).parents[3] / "shared" / "data" / "multi30k"
 
 lengths = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=300).map(
     lambda rows: np.array(rows, np.int32).T

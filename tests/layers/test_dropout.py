@@ -1,4 +1,4 @@
-"""Dropout by bytes has the law of dropout: the right share, the right mean, the right gradient, nothing outside training."""
+"""Dropout by bytes has the law of dropout: the right share, mean and gradient, and nothing outside training."""
 
 import pytest
 import torch

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from tests.learning.tasks import TASKS, Lesson, exact, learn
 
 from regard.config import AttendingConfig, ModelConfig, RecurrentConfig, RecurrentStack, Stack, TransformerConfig
+from tests.learning.tasks import TASKS, Lesson, exact, learn
 
 STACK = Stack(layers=2, width=64, heads=4, inner=128)
 ROWS = RecurrentStack(layers=1, width=96)
