@@ -1,5 +1,6 @@
 """Cutting by several processes gives what one gives, and goes on where a killed process stopped."""
 
+import multiprocessing
 import os
 import random
 import signal
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from regard.config import DataConfig
@@ -86,8 +88,6 @@ if __name__ == "__main__":
 def test_a_killed_build_goes_on_and_leaves_no_process_behind(
     tmp_path: Path, cutting: Cutting, expected: dict[str, bytes]
 ) -> None:
-    import msgspec
-
     (tmp_path / "cutting").write_bytes(msgspec.msgpack.encode(cutting))
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'src'}"}
@@ -125,9 +125,24 @@ def test_a_bad_line_ends_the_work_with_its_own_message(tmp_path: Path, cutting: 
         list(tokenised(broken(), cutting, parts=tmp_path / "parts", processes=2))
 
 
-def test_a_process_that_dies_is_an_error_and_not_a_silence(tmp_path: Path, cutting: Cutting) -> None:
-    import multiprocessing
+def test_a_script_whose_processes_cannot_start_is_told_so(tmp_path: Path, cutting: Cutting) -> None:
+    large = msgspec.structs.replace(cutting, data=DataConfig(languages=["x" * 500_000]))  # more than a pipe holds
+    (tmp_path / "cutting").write_bytes(msgspec.msgpack.encode(large))
+    (tmp_path / "script.py").write_text(PROLOGUE.replace('__name__ == "__main__"', "True"))
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(
+        [sys.executable, tmp_path / "script.py", tmp_path, tmp_path / "cutting"],
+        env={**os.environ, "PYTHONPATH": f"{root}:{root / 'src'}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "a process that cuts text into tokens has died" in ended.stderr
 
+
+def test_a_process_that_dies_is_an_error_and_not_a_silence(tmp_path: Path, cutting: Cutting) -> None:
     blocks = tokenised(some_pairs(), cutting, parts=tmp_path / "parts", processes=2)
     next(blocks)
     children = multiprocessing.active_children()

@@ -1,5 +1,6 @@
 """Many tokenised pairs as a few blocks of bytes: what processes hand to each other, and what a store is made from."""
 
+import struct
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -86,9 +87,13 @@ def joined(report: FilterReport, block: PackedPairs) -> FilterReport:
 
 def _columns(block: list[TokenisedPair]) -> dict[str, Column]:
     rows = {
-        "source-ids": [np.array(pair.source_ids, _IDS).tobytes() for pair in block],
-        "target-ids": [np.array(pair.target_ids, _IDS).tobytes() for pair in block],
+        "source-ids": [_ids(pair.source_ids) for pair in block],
+        "target-ids": [_ids(pair.target_ids) for pair in block],
         "source-text": [pair.source.encode() for pair in block],
         "target-text": [pair.target.encode() for pair in block],
     }
     return {name: Column.of(rows[name], dtype) for name, dtype in COLUMNS.items()}
+
+
+def _ids(ids: list[int]) -> bytes:
+    return struct.pack(f"<{len(ids)}i", *ids)

@@ -57,15 +57,25 @@ def _blocks(pairs: Iterable[Pair], cutting: Cutting, parts: Path, processes: int
         yield from (_decoded(_cutter(cutting)(chunk)) for chunk in beginning)
         return
     parts.mkdir(parents=True, exist_ok=True)
+    numbered = ((parts / f"{index:08d}", chunk) for index, chunk in enumerate(chain(beginning, remaining)))
+    if processes == 1:
+        cut = _cutter(cutting)
+        yield from (_decoded(_part(path, chunk, cut)) for path, chunk in numbered)
+    else:
+        yield from map(_decoded, _by_team(numbered, cutting, processes))
+
+
+def _by_team(numbered: Iterator[tuple[Path, Texts]], cutting: Cutting, processes: int) -> Iterator[bytes]:
+    """The parts in their order, while later ones are under way; the threads do nothing but wait for processes."""
     with _team(cutting, processes) as cut, ThreadPoolExecutor(processes) as threads:
         waiting: deque[Future[bytes]] = deque()
         try:
-            for index, chunk in enumerate(chain(beginning, remaining)):
-                waiting.append(threads.submit(_part, parts / f"{index:08d}", chunk, cut))
-                if len(waiting) > processes:  # one each, and one ready for whoever ends first
-                    yield _decoded(waiting.popleft().result())
+            for path, chunk in numbered:
+                waiting.append(threads.submit(_part, path, chunk, cut))
+                if len(waiting) > 2 * processes:  # one each under way, and one each that is ready to be
+                    yield waiting.popleft().result()
             while waiting:
-                yield _decoded(waiting.popleft().result())
+                yield waiting.popleft().result()
         finally:
             threads.shutdown(cancel_futures=True)
 
@@ -119,27 +129,24 @@ def _cutter(cutting: Cutting) -> Cut:
 
 @contextmanager
 def _team(cutting: Cutting, processes: int) -> Iterator[Cut]:
-    """A function that any thread may call: it has the work done by a process that is free. One process is this one."""
-    if processes == 1:
-        yield _cutter(cutting)
-        return
+    """A function that any thread may call: it has the work done by a process that is free."""
     free: SimpleQueue[Connection] = SimpleQueue()
-    members = [_hire(cutting, free) for _ in range(processes)]
+    members = [_hire() for _ in range(processes)]
 
     def cut(chunk: Texts) -> bytes:
         connection = free.get()
         try:
-            connection.send_bytes(msgspec.msgpack.encode(chunk))
-            return connection.recv_bytes()
-        except (EOFError, OSError):
-            raise RegardError(
-                "a process that cut text into tokens has died, perhaps because memory ran out. "
-                "Try again: what is done is kept."
-            ) from None
+            with _alive():
+                connection.send_bytes(msgspec.msgpack.encode(chunk))
+                return connection.recv_bytes()
         finally:
             free.put(connection)
 
     try:
+        for connection, _ in members:
+            with _alive():
+                connection.send_bytes(msgspec.msgpack.encode(cutting))
+            free.put(connection)
         yield cut
     finally:
         for connection, process in members:
@@ -147,20 +154,31 @@ def _team(cutting: Cutting, processes: int) -> Iterator[Cut]:
             process.join()
 
 
-def _hire(cutting: Cutting, free: "SimpleQueue[Connection]") -> tuple[Connection, multiprocessing.context.SpawnProcess]:
+def _hire() -> tuple[Connection, multiprocessing.context.SpawnProcess]:
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
-    process = spawning.Process(target=_work, args=(theirs, msgspec.msgpack.encode(cutting)), daemon=True)
+    # The vocabularies are sent later: a process that dies before it takes large arguments blocks its parent for ever.
+    process = spawning.Process(target=_work, args=(theirs,), daemon=True)
     process.start()
     theirs.close()
-    free.put(ours)
     return ours, process
 
 
-def _work(connection: Connection, cutting: bytes) -> None:
-    """The life of a spawned process: chunks in, packed pairs out, until the other end is closed."""
+@contextmanager
+def _alive() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError):
+        raise RegardError(
+            "a process that cuts text into tokens has died, perhaps because memory ran out. Try again: what is done is "
+            'kept. (A script of your own must do its work under `if __name__ == "__main__":`.)'
+        ) from None
+
+
+def _work(connection: Connection) -> None:
+    """The life of a spawned process: a cutting, then chunks in, packed pairs out, until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends us
-    cut = _cutter(msgspec.msgpack.decode(cutting, type=Cutting))
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        cut = _cutter(msgspec.msgpack.decode(connection.recv_bytes(), type=Cutting))
         while True:
             connection.send_bytes(cut(msgspec.msgpack.decode(connection.recv_bytes(), type=Texts)))
