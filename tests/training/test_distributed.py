@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.training.faults import final_hash
+from tests.training.made_once import made_once
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
@@ -21,23 +22,31 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("ranks")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    return made_once(tmp_path_factory, "ranks", _ranks)
 
 
 @pytest.fixture(scope="module")
-def outcome(place: Path) -> dict[str, Any]:
+def place(ranks: tuple[Path, dict[str, Any]]) -> Path:
+    return ranks[0]
+
+
+@pytest.fixture(scope="module")
+def outcome(ranks: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
+    return ranks[1]
+
+
+def _ranks(directory: Path) -> object:
     """What `tests.training.ranks` found out."""
-    command = [sys.executable, "-m", "tests.training.ranks", str(place)]
+    command = [sys.executable, "-m", "tests.training.ranks", str(directory)]
     ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return found
+    return json.loads(ended.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("ranks", ["two", "three", "shard"])
-def test_gradients_are_those_of_one_process(outcome: dict[str, Any], ranks: str) -> None:
-    found = outcome["gradients"][ranks]
+@pytest.mark.parametrize("several", ["two", "three", "shard"])
+def test_gradients_are_those_of_one_process(outcome: dict[str, Any], several: str) -> None:
+    found = outcome["gradients"][several]
     assert found["same_batches"]
     assert found["same_tokens"]
     assert found["empty_slices"] >= 1  # batches with fewer pairs than ranks were among them

@@ -67,12 +67,13 @@ def _blocks(pairs: Iterable[Pair], cutting: Cutting, parts: Path, processes: int
 
 def _by_team(numbered: Iterator[tuple[Path, Texts]], cutting: Cutting, processes: int) -> Iterator[bytes]:
     """The parts in their order, while later ones are under way; the threads do nothing but wait for processes."""
-    with _team(cutting, processes) as cut, ThreadPoolExecutor(processes) as threads:
+    # Twice as many threads as processes: while one waits for the disk, another keeps its process busy.
+    with _team(cutting, processes) as cut, ThreadPoolExecutor(2 * processes) as threads:
         waiting: deque[Future[bytes]] = deque()
         try:
             for path, chunk in numbered:
                 waiting.append(threads.submit(_part, path, chunk, cut))
-                if len(waiting) > 2 * processes:  # one each under way, and one each that is ready to be
+                if len(waiting) > 2 * processes:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
