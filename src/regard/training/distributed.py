@@ -96,13 +96,10 @@ def joined_world() -> Iterator[World]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return
-    rank, size, local_rank, local_size = (
-        int(os.environ.get(name, "0")) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
-    )
-    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and communication.is_nccl_available() else "gloo"
     with _in_touch():
-        communication.init_process_group(backend, timeout=PATIENCE)
+        rank, size = _join()
     try:
+        local_rank, local_size = (int(os.environ.get(name, "0")) for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"))
         yield World(rank, size, local_rank, max(1, local_size))
     finally:
         communication.destroy_process_group()
@@ -110,7 +107,21 @@ def joined_world() -> Iterator[World]:
 
 def is_restarted() -> bool:
     """Whether torchrun started this process in place of one that died."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+    return _restarts() > 0
+
+
+def _join() -> tuple[int, int]:
+    """Meet the others; returns rank and size."""
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and communication.is_nccl_available() else "gloo"
+    store, rank, size = next(communication.rendezvous("env://", timeout=PATIENCE))  # type: ignore[attr-defined]
+    # torchrun's store outlives its workers: without a name of their own, restarted ones would call the dead.
+    own = communication.PrefixStore(f"restart-{_restarts()}", store)  # type: ignore[attr-defined]
+    communication.init_process_group(backend, store=own, rank=rank, world_size=size, timeout=PATIENCE)
+    return rank, size
+
+
+def _restarts() -> int:
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
 
 
 @contextmanager
