@@ -149,7 +149,8 @@ def _shuffle_batches(order: Indices, sizes: Indices, stream: np.random.PCG64) ->
     shuffled = _shuffled(len(sizes), stream)
     sizes, starts = sizes[shuffled], starts[shuffled]
     bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places = np.arange(len(order)) + np.repeat(starts - bounds[:-1], sizes)
+    places = np.repeat(starts - bounds[:-1], sizes)
+    places += np.arange(len(order))
     return order[places], bounds
 
 

@@ -21,13 +21,14 @@ import msgspec
 
 from regard.config import DataConfig
 from regard.data.filters import AcceptedPairs
-from regard.data.packed import PAIRS_AT_ONCE, PackedPairs, pack, without_duplicates
+from regard.data.packed import PackedPairs, pack, without_duplicates
 from regard.data.readers import Pair
 from regard.errors import RegardError
 from regard.staged import staged_file
 from regard.tokens import Tokenizer
 
-TEXT_AT_ONCE = 2**23  # characters in a part; lines may be long
+PAIRS_OF_A_PART = 4_000  # several parts are under way at once, in several copies: larger ones would show in memory
+TEXT_OF_A_PART = 2**22  # characters; lines may be long
 _DIGEST = hashlib.sha256().digest_size
 Texts = list[tuple[str, str]]
 Cut = Callable[[Texts], bytes]  # to packed pairs, encoded
@@ -88,7 +89,7 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[Texts]:
     for pair in pairs:
         chunk.append((pair.source, pair.target))
         size += len(pair.source) + len(pair.target)
-        if len(chunk) == PAIRS_AT_ONCE or size >= TEXT_AT_ONCE:
+        if len(chunk) == PAIRS_OF_A_PART or size >= TEXT_OF_A_PART:
             yield chunk
             chunk, size = [], 0
     if chunk:

@@ -12,9 +12,13 @@ _KEEP = 1 << 30  # bytes: blocks below a gigabyte come from the heap, and a giga
 
 
 def keep_freed_memory() -> bool:
-    """Ask glibc to reuse large blocks; False where there is no glibc to ask."""
-    if not sys.platform.startswith("linux"):
-        return False
-    name = ctypes.util.find_library("c")
-    mallopt = getattr(ctypes.CDLL(name), "mallopt", None) if name else None
+    """Ask glibc to reuse large blocks from now on; what was freed before goes back to the system first.
+
+    False where there is no glibc to ask.
+    """
+    name = ctypes.util.find_library("c") if sys.platform.startswith("linux") else None
+    library = ctypes.CDLL(name) if name else None
+    trim, mallopt = getattr(library, "malloc_trim", None), getattr(library, "mallopt", None)
+    if trim is not None:
+        trim(0)  # preparing a large corpus leaves free blocks that training would only lie beside
     return mallopt is not None and all(mallopt(option, _KEEP) for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD))
