@@ -256,7 +256,7 @@ def test_settings_are_laid_over_the_recipe() -> None:
     settings = (
         "training.steps=2000",
         "training.learning_rate=3e-4",
-        "training.compile=true",
+        "tokens.shared=true",
         "training.betas=[0.5, 0.75]",
         "training.device=cpu",
         "data.train=['a.tsv', \"b=c.tsv\"]",
@@ -266,7 +266,7 @@ def test_settings_are_laid_over_the_recipe() -> None:
         "model.decoder.width=64",
     )
     config = from_toml(text, settings=settings)
-    training = TrainingConfig(steps=2000, seed=7, learning_rate=3e-4, compile=True, betas=(0.5, 0.75), device="cpu")
+    training = TrainingConfig(steps=2000, seed=7, learning_rate=3e-4, betas=(0.5, 0.75), device="cpu")
     assert config.training == training
     assert config.data.train == ["a.tsv", "b=c.tsv"]
     assert isinstance(config.model, AttendingConfig)

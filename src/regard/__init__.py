@@ -1,4 +1,4 @@
-"""regard: the attention lineage, trained, measured, seen from inside and served.
+"""regard: the attention lineage, trained, measured and seen from inside.
 
 Names are imported when they are first asked for, so that `import regard` (and `regard --help`) does not wait for torch.
 """

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.errors import RegardError
 from regard.symbols import BEGIN, END, PADDING
 
 Rows = Sequence[Sequence[int]]
@@ -26,6 +27,8 @@ class Padded:
     @classmethod
     def from_rows(cls, rows: Rows, *, device: torch.device | str = "cpu") -> "Padded":
         """Rows of ids as they are."""
+        if not rows:
+            raise RegardError("a batch needs at least one row; none was given.")
         lengths = tuple(len(row) for row in rows)
         longest = max(lengths)
         tokens = torch.tensor([[*row, *[PADDING] * (longest - len(row))] for row in rows], dtype=torch.long)

@@ -226,7 +226,6 @@ class TrainingConfig(Options, frozen=True, kw_only=True):
     metric: Literal["loss", "bleu", "chrf"] = "bleu"
     patience: Natural = 0  # validations without a better score before stopping; 0: never stop early
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    compile: bool = False
     device: str = "auto"
     parallel: Literal["replicate", "shard"] = "replicate"  # on several ranks: the whole model on each, or a part of it
     threads: Natural = 0  # 0: as many as the machine has cores
@@ -240,7 +239,7 @@ class DecodingConfig(Options, frozen=True, kw_only=True):
     nbest: Annotated[int, Meta(ge=1, le=1024)] = 1
     length_penalty: Annotated[float, Meta(ge=0, le=10)] = 1.0  # a score is divided by length to this power
     coverage: Amount = 0.0  # strength of the penalty for source words that nothing attended to; 0: none
-    sample: bool = False  # draw tokens at random instead of searching
+    sample: bool = False  # draw tokens at random instead of searching: nbest outputs, each drawn by itself
     temperature: Rate = 1.0
     top_k: Natural = 0  # draw among this many likeliest tokens; 0: all
     top_p: Annotated[float, Meta(gt=0, le=1)] = 1.0  # draw among the likeliest tokens that hold this much probability

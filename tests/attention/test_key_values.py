@@ -125,3 +125,15 @@ def test_whether_all_is_finite_is_asked_of_these_positions_and_not_of_the_room()
     assert not extended.is_finite
     assert trunk.is_finite
     assert KeyValues(trunk.room, trunk.length).is_finite
+
+
+def test_a_cache_made_in_inference_mode_can_be_extended_outside_it() -> None:
+    def one() -> KeyValues:
+        return KeyValues.of(torch.randn(2, 3, 1, 5), torch.randn(2, 3, 1, 7))
+
+    with torch.inference_mode():
+        grown = one().extend(one())
+    with torch.no_grad():
+        longer = grown.extend(one())
+    assert longer.length == 3
+    assert torch.equal(longer.key[:, :, :2], grown.key)

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attention.attend import attend
+from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.recording import record_attention
 from regard.attention.scores import scaled_dot
@@ -77,10 +78,21 @@ def test_queries_and_keys_are_turned_by_their_positions_and_values_are_not() -> 
     torch.manual_seed(0)
     layer = MultiHeadAttention(WIDTH, HEADS, rotate=lambda x, positions: x * (2.0 + positions[:, None]))
     x, positions = torch.randn(BATCH, QUERIES, WIDTH), torch.arange(QUERIES)
-    plain, turned = layer.key_values(x), layer.key_values(x, positions)
+    plain, turned = layer.key_values(x, torch.zeros_like(positions) - 1), layer.key_values(x, positions)
     assert_close(turned.key, plain.key * (2.0 + positions[:, None]))
     assert torch.equal(turned.value, plain.value)
     with record_attention(layer, details=True) as recording:
         layer(x, plain, positions=positions)
     query = layer.query(x).view(BATCH, QUERIES, HEADS, HEAD_WIDTH).transpose(1, 2)
     assert_close(recording.layers[""]["query"], query * (2.0 + positions[:, None]))
+
+
+def test_a_hidden_key_so_large_that_its_score_overflows_changes_nothing() -> None:
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(6, 2)
+    x = torch.randn(1, 3, 6) * 100
+    visible = torch.tensor([True, True, False])[None, None, None]
+    own = layer.key_values(x)
+    huge = KeyValues.of(own.key.clone(), own.value)
+    huge.key[:, :, 2] = 3e37
+    assert torch.allclose(layer(x, huge, visible), layer(x, own, visible), atol=1e-4)

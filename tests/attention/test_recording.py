@@ -8,7 +8,8 @@ from torch.testing import assert_close
 from regard.attention.general import Attention
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.recording import Recording, record_attention, recording_of
-from regard.attention.visibility import causal, causal_newest
+from regard.attention.visibility import causal
+from regard.layers.blocks import causal_newest
 
 BATCH, LENGTH, HEADS, WIDTH = 2, 5, 3, 21
 DETAILS = {"weights", "query", "key", "value", "scores", "visible", "context"}
@@ -175,3 +176,26 @@ def test_two_threads_may_record_one_model_each_for_itself(model: Model, x: Tenso
     assert inside[0].layers["last"]["weights"].shape[0] == 1
     assert outside.layers["last"]["weights"].shape[0] == BATCH
     assert_close(inside[0].layers["last"]["weights"], outside.layers["last"]["weights"][:1])
+
+
+def test_a_second_pass_over_another_batch_is_refused_and_not_mixed_in() -> None:
+    layer = MultiHeadAttention(6, 2)
+    first, second, shorter = torch.randn(3, 5, 6), torch.randn(2, 5, 6), torch.randn(3, 4, 6)
+    for other in (second, shorter):
+        with record_attention(layer) as recording:
+            layer(first, layer.key_values(first))
+            with pytest.raises(ValueError, match="one pass over one batch"):
+                layer(other, layer.key_values(other))
+        assert recording.layers[""]["weights"].shape == (3, 2, 5, 5)
+
+
+def test_scores_of_keys_that_did_not_exist_yet_are_minus_infinity() -> None:
+    layer = MultiHeadAttention(6, 2)
+    x = torch.randn(1, 2, 6)
+    with record_attention(layer, details=True) as recording, torch.no_grad():
+        past = layer.key_values(x[:, :1])
+        layer(x[:, :1], past)
+        layer(x[:, 1:], past.extend(layer.key_values(x[:, 1:])))
+    scores = recording.layers[""]["scores"]
+    assert scores[0, :, 0, 1].isneginf().all()
+    assert scores[0, :, 1].isfinite().all()

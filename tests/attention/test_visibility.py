@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.attention.attend import softmax_over_visible
-from regard.attention.visibility import causal, causal_newest, real_keys, window
+from regard.attention.visibility import causal, real_keys, window
+from regard.layers.blocks import causal_newest
 
 places = st.lists(st.integers(0, 20), min_size=1, max_size=7)
 

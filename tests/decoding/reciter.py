@@ -34,8 +34,9 @@ class Reciter:
     With a `patience` its END comes that many words late.
     """
 
-    def __init__(self, *, patience: int = 0) -> None:
+    def __init__(self, *, patience: int = 0, longest: int | None = None) -> None:
         self.patience = patience
+        self.longest = longest
         self.rows: list[int] = []
 
     def encode(self, source: Padded) -> Lines:

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import regard.decoding
 from regard.batch import Padded, source_of
-from regard.config import DecodingConfig
+from regard.config import DecoderOnlyConfig, DecodingConfig, Stack
 from regard.decoding.loop import NEVER_SAID, generate, stream
 from regard.decoding.rescoring import rescore
 from regard.errors import RegardError
+from regard.models.catalogue import build
 from regard.symbols import END, MASK, PADDING, UNKNOWN
 from tests.decoding.reciter import RIVAL, WORD, Reciter
 from tests.laws.small_models import Case, Small, cases, seeds
@@ -122,6 +123,38 @@ def test_each_sentence_has_a_length_bound_of_its_own(
     greedy = generate(Reciter(patience=99), source, DecodingConfig(beam=1, length_ratio=ratio, length_extra=extra))
     assert [own[0].tokens for own in greedy] == [[WORD] * longest[count] for count in words]
     assert not any(own[0].is_ended for own in greedy)
+
+
+@pytest.mark.parametrize("longest", [1, 3, 50])
+def test_no_output_is_longer_than_the_model_can_say(longest: int) -> None:
+    config = DecodingConfig(beam=2, length_ratio=0.0, length_extra=9)
+    [found] = generate(Reciter(patience=99, longest=longest), source_of([[5]]), config)
+    assert max(len(one.tokens) for one in found) == min(longest, 9)
+
+
+def test_learned_positions_end_an_output_and_not_the_program() -> None:
+    stack = Stack(layers=1, width=8, heads=2, inner=12)
+    model = build(DecoderOnlyConfig(stack=stack, maximum_length=6), target_vocabulary=11).eval()
+    [[best]] = generate(model, source_of([[]]), DecodingConfig(beam=1), prefixes=[[5, 6, 7, 8]])
+    assert len(best.tokens) <= 6
+
+
+def test_as_many_prefixes_as_sentences_are_asked_for() -> None:
+    with pytest.raises(RegardError, match="1 prefixes for 2 sentences"):
+        generate(Reciter(), source_of([[5], [6]]), DecodingConfig(), prefixes=[[5]])
+
+
+def test_a_stream_refuses_a_penalty_that_is_known_only_at_the_end() -> None:
+    with pytest.raises(RegardError, match="coverage"):
+        next(stream(Reciter(), source_of([[5]]), DecodingConfig(coverage=0.5)))
+
+
+def test_sampling_gives_as_many_draws_as_are_asked_for() -> None:
+    torch.manual_seed(0)
+    one = generate(Reciter(), source_of([[5, 5]]), DecodingConfig(sample=True))
+    three = generate(Reciter(), source_of([[5, 5]]), DecodingConfig(sample=True, nbest=3))
+    assert [len(own) for own in one] == [1]
+    assert [len(own) for own in three] == [3]
 
 
 @with_each

@@ -109,7 +109,7 @@ def endless(small: Small) -> Any:
     decode = model.decode
 
     class Endless:
-        encode, start = model.encode, model.start
+        encode, start, longest = model.encode, model.start, model.longest
 
         @staticmethod
         def decode(tokens: torch.Tensor, memory: Any, state: Any) -> Any:

@@ -5,9 +5,9 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.attention.visibility import causal_newest, real_keys
+from regard.attention.visibility import real_keys
 from regard.config import Stack
-from regard.layers.blocks import AddNorm, Block, BlockStack, BlockStyle, Past, initialise
+from regard.layers.blocks import AddNorm, Block, BlockStack, BlockStyle, Past, causal_newest, initialise
 from regard.layers.positions import rotate
 
 BATCH, SOURCE, TARGET, WIDTH, MEMORY = 2, 7, 5, 12, 11

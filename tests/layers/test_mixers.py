@@ -3,7 +3,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.attention.key_values import KeyValues
-from regard.attention.visibility import causal_newest
+from regard.layers.blocks import causal_newest
 from regard.layers.mixers import AttentionMixer, RecurrentMixer
 
 BATCH, LENGTH, WIDTH = 3, 7, 10

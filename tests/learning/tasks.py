@@ -36,7 +36,7 @@ class Lesson:
 
 
 def draw(random_source: random.Random, shortest: int, longest: int, count: int) -> list[Row]:
-    """Rows of digits, every length as likely as any other; those of one draw are alike in length, to pad little."""
+    """Rows of digits of like length, to pad little; the longest are drawn most."""
     low = random_source.randint(shortest, longest)
     high = min(longest, low + 2)
     lengths = [random_source.randint(low, high) for _ in range(count)]

@@ -54,7 +54,7 @@ def look(
         finite = key.isfinite().all(dim=-1, keepdim=True)
         key, value = key.masked_fill(~finite, 0.0), value.masked_fill(~finite, float("nan"))
     scores = score(query, key)
-    context, weights = attend(scores, value, visible, dropout=dropout)
+    context, weights = attend(scores, value, visible, dropout=dropout, is_finite=key_values.is_finite)
     if (recording := recording_of(layer)) is not None:
         seen = (torch.ones_like(scores, dtype=torch.bool) if visible is None else visible).expand_as(scores)
         more = {"query": query, "key": key, "value": value, "scores": scores, "visible": seen, "context": context}

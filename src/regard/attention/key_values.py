@@ -50,7 +50,8 @@ class KeyValues:
         if torch.is_grad_enabled():  # a gradient needs what was there before to be left as it was
             return KeyValues.of(torch.cat([self.key, new.key], dim=2), torch.cat([self.value, new.value], dim=2))
         room, end = self.room, self.length + new.length
-        if room.written != self.length or end > room.key.shape[2]:
+        is_foreign = room.key.is_inference() and not torch.is_inference_mode_enabled()  # torch forbids writing there
+        if is_foreign or room.written != self.length or end > room.key.shape[2]:
             space = (0, 0, 0, max(16, end))  # twice the length: n steps of growth copy about n positions, not n * n / 2
             room = Room(pad(self.key, space), pad(self.value, space), self.length)
         room.key[:, :, self.length : end] = new.key

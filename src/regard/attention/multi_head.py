@@ -14,8 +14,8 @@ from regard.attention.key_values import KeyValues
 from regard.attention.recording import recording_of
 from regard.attention.scores import scaled_dot
 
-Rotate = Callable[[Tensor, Tensor], Tensor]  # turns (B, H, T, D) by its positions (T): rotary positions
 Positions = Int[Tensor, " T"] | None
+Rotate = Callable[[Tensor, Positions], Tensor]  # turns (B, H, T, D) by its positions (T): rotary positions
 
 
 class MultiHeadAttention(nn.Module):
@@ -57,4 +57,4 @@ class MultiHeadAttention(nn.Module):
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
     def _turned(self, x: Float[Tensor, "B H T D"], positions: Positions) -> Float[Tensor, "B H T D"]:
-        return x if self.rotate is None or positions is None else self.rotate(x, positions)
+        return x if self.rotate is None else self.rotate(x, positions)

@@ -22,7 +22,7 @@ class Recording:
     layers: dict[str, dict[str, Tensor]] = field(default_factory=dict)
 
     def keep(self, layer: nn.Module, **computed: Tensor) -> None:
-        """Add one call of a layer; the calls of a sequence that grows step by step are joined along the queries."""
+        """Add one call of a layer; the calls of one sequence that grows step by step are joined along the queries."""
         kept = self.layers.setdefault(self.names[id(layer)], {})
         for part, now in computed.items():
             if self.details or part == "weights":
@@ -53,4 +53,7 @@ def _joined(part: str, earlier: Tensor | None, now: Tensor) -> Tensor:
     """Queries of an earlier call, then those of this one; the earlier had no weight on keys that did not exist yet."""
     if earlier is None or part in ("key", "value"):  # this call's keys include those of earlier calls
         return now
-    return torch.cat([pad(earlier, (0, now.shape[-1] - earlier.shape[-1])), now], dim=-2)
+    growth = now.shape[-1] - earlier.shape[-1]
+    if len(now) != len(earlier) or growth < 0:
+        raise ValueError("a recording holds one pass over one batch; to see a finished output, rescore it")
+    return torch.cat([pad(earlier, (0, growth), value=float("-inf") if part == "scores" else 0), now], dim=-2)

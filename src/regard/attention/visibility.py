@@ -3,7 +3,6 @@
 Each rule broadcasts to (B, H, Q, K), and rules combine with `&`. `None` stands for "everyone sees everything".
 """
 
-import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
@@ -19,12 +18,5 @@ def causal(query_positions: Int[Tensor, " Q"], key_positions: Int[Tensor, " K"])
 
 
 def window(query: Int[Tensor, " Q"], key: Int[Tensor, " K"], *, radius: int) -> Bool[Tensor, "1 1 Q K"]:
-    """A query at its position sees the keys at positions at most `radius` away, on either side."""
+    """A query at its position sees the keys at most `radius` away, on either side; a rule for models of your own."""
     return ((key - query[:, None]).abs() <= radius)[None, None]
-
-
-def causal_newest(query_positions: Int[Tensor, " Q"], keys: int) -> Bool[Tensor, "1 1 Q K"] | None:
-    """The causal rule for the newest positions of a sequence that is now `keys` long: a single newest one sees all."""
-    if len(query_positions) == 1:
-        return None
-    return causal(query_positions, torch.arange(keys, device=query_positions.device))

@@ -35,6 +35,8 @@ def stream(
     model: Generator, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
 ) -> Iterator[list[list[int]]]:
     """After each step the best output of each sentence so far; with a beam, a later step may change earlier tokens."""
+    if config.coverage:
+        raise RegardError("a coverage penalty is known only at the end; to stream, set decoding.coverage to 0")
     for search in steps(model, source, config, prefixes=prefixes):
         yield search.best()
 
@@ -61,22 +63,21 @@ def _set_out(
     if any(END in row for row in prefixes or []):
         raise RegardError(f"a prefix holds END ({END}), and nothing can follow END. Take it off the prefix.")
     memory = model.encode(source)
-    limits = _limits(source, config, prefixes)
+    limits = _limits(source, config, prefixes, model.longest)
+    width = config.nbest if config.sample else config.beam
     shared = min(map(len, prefixes)) if prefixes else 0
     given = [[BEGIN, *row[:shared]] for row in prefixes or [[]] * len(limits)]
     tokens = torch.tensor(given, device=source.device)
     decoded = model.decode(tokens, memory, model.start(memory))
-    log_probabilities = decoded.logits.log_softmax(dim=-1)
-    if log_probabilities.isnan().any():
-        raise RegardError("the model's probabilities are not numbers: its weights hold NaN or Inf. Load others.")
+    log_probabilities = _log_probabilities(decoded.logits)
     said = log_probabilities[:, :-1].gather(-1, tokens[:, 1:, None]).squeeze(-1).sum(dim=1)
-    search = Search(memory, limits, width=config.beam, length_penalty=config.length_penalty, device=tokens.device)
-    scores = said[:, None].repeat(1, config.beam)
+    search = Search(memory, limits, width=width, length_penalty=config.length_penalty, device=tokens.device)
+    scores = said[:, None].repeat(1, width)
     if not config.sample:
         scores[:, 1:] = float("-inf")  # all hypotheses are the same yet: only the first may be extended
-    repeated = repeat_rows(decoded.state, config.beam, batch=len(limits), device=tokens.device)
+    repeated = repeat_rows(decoded.state, width, batch=len(limits), device=tokens.device)
     search.begin(tokens[:, 1:], scores, repeated)
-    return search, log_probabilities[:, -1].repeat_interleave(config.beam, dim=0)
+    return search, log_probabilities[:, -1].repeat_interleave(width, dim=0)
 
 
 @torch.inference_mode()
@@ -84,7 +85,14 @@ def _predict(model: Generator, search: Search) -> Float[Tensor, "N V"]:
     """What may follow the newest token of each hypothesis."""
     decoded = model.decode(search.newest, search.memory, search.state)
     search.state = decoded.state
-    return decoded.output(decoded.hidden[:, -1]).log_softmax(dim=-1)
+    return _log_probabilities(decoded.output(decoded.hidden[:, -1]))
+
+
+def _log_probabilities(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
+    log_probabilities = logits.log_softmax(dim=-1)
+    if log_probabilities.isnan().any():
+        raise RegardError("the model's probabilities are not numbers: its weights hold NaN or Inf. Load others.")
+    return log_probabilities
 
 
 @torch.inference_mode()
@@ -101,8 +109,11 @@ def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Pr
     return allowed.view(-1, search.width, allowed.shape[-1])
 
 
-def _limits(source: Source, config: DecodingConfig, prefixes: Prefixes | None) -> list[int]:
+def _limits(source: Source, config: DecodingConfig, prefixes: Prefixes | None, longest: int | None) -> list[int]:
     """How many tokens each output may have: a bound of its own for each sentence, whatever it is batched with."""
-    given = [len(row) for row in prefixes] if prefixes else [0] * len(source.lengths)
+    given = [len(row) for row in prefixes] if prefixes is not None else [0] * len(source.lengths)
+    if len(given) != len(source.lengths):
+        raise RegardError(f"there are {len(given)} prefixes for {len(source.lengths)} sentences; give as many of each.")
     pairs = zip(given, source.lengths, strict=True)
-    return [prefix + int(config.length_ratio * length) + config.length_extra for prefix, length in pairs]
+    limits = [prefix + int(config.length_ratio * length) + config.length_extra for prefix, length in pairs]
+    return limits if longest is None else [min(limit, longest) for limit in limits]

@@ -68,7 +68,7 @@ class Search:
         self._move(going_on, state)
 
     def best(self) -> list[list[int]]:
-        """The best hypothesis of each sentence so far, ended or not, for those who watch it grow."""
+        """For those who watch: of a sentence that goes on its leading hypothesis, of a finished one its best."""
         best = [max(ended, key=lambda one: one.score).tokens if ended else [] for ended in self.ended]
         leaders = self.tokens[torch.arange(len(self.sentences)), self.scores.argmax(dim=1)].tolist()
         for row, sentence in enumerate(self.sentences.tolist()):

@@ -8,12 +8,14 @@ One block serves everywhere: an encoder's has self-attention and feed-forward, a
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention.general import Visible
 from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention, Rotate
+from regard.attention.visibility import causal
 from regard.config import Stack
 from regard.layers.dropout import Dropout
 from regard.layers.feed_forward import FeedForward
@@ -101,7 +103,9 @@ class Block(nn.Module):
     ) -> tuple[Float[Tensor, "B T W"], Cache]:
         found, cache = self.self_attention(self.around_self_attention.enter(x), cache, visible, positions)
         x = self.around_self_attention.leave(x, found)
-        if self.cross_attention is not None and sight is not None:
+        if self.cross_attention is not None:
+            if sight is None:
+                raise ValueError("this block has cross-attention, and was given nothing to look at")
             found = self.cross_attention(self.around_cross_attention.enter(x), *sight)
             x = self.around_cross_attention.leave(x, found)
         found = self.feed_forward(self.around_feed_forward.enter(x))
@@ -137,6 +141,13 @@ class BlockStack(nn.Module):
             x, cache = block(x, visible, positions, cache=past.caches[index], sight=seen)
             caches.append(cache)
         return self.norm(x), Past(tuple(caches), past.length + x.shape[1])
+
+
+def causal_newest(positions: Int[Tensor, " T"], keys: int) -> Visible:
+    """The causal rule for the newest positions of a sequence that is now `keys` long: a single newest one sees all."""
+    if len(positions) == 1:
+        return None
+    return causal(positions, torch.arange(keys, device=positions.device))
 
 
 def initialise(model: nn.Module) -> None:

@@ -18,7 +18,7 @@ Turned = Float[Tensor, "B H T D"]
 
 
 def angles(positions: Int[Tensor, " T"], width: int) -> Float[Tensor, "T half"]:
-    """t / 10000^(2i / W) for every position t and every i below W / 2, in float64: t may be large."""
+    """t / 10000^(2i / W) for every position t and every i below W / 2; in float64, where the device has it."""
     exponents = torch.arange(0, width, 2, device=positions.device, dtype=_exact(positions)) / width
     return positions.to(exponents.dtype)[:, None] / 10_000**exponents
 
@@ -31,8 +31,10 @@ def sinusoidal(positions: Int[Tensor, " T"], width: int, *, layout: str = "inter
     return torch.cat([angle.sin(), angle[:, : width // 2].cos()], dim=-1)
 
 
-def rotate(x: Turned, positions: Int[Tensor, " T"]) -> Turned:
+def rotate(x: Turned, positions: Int[Tensor, " T"] | None) -> Turned:
     """Each pair of entries (i, i + D/2) turned by its angle: a dot product then sees only how far apart two are."""
+    if positions is None:
+        raise ValueError("rotary positions need the positions to turn by")
     angle = angles(positions, x.shape[-1])
     sine, cosine = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
     first, second = x.chunk(2, dim=-1)
@@ -85,8 +87,10 @@ def make_positions(name: str, width: int, *, maximum_length: int, layout: str = 
             return Sinusoidal(width, layout=layout)
         case "learned":
             return Learned(width, maximum_length=maximum_length)
-        case _:
+        case "rotary" | "none":
             return Unplaced()
+        case _:
+            raise ValueError(f"no positions are called {name!r}; there are sinusoidal, learned, rotary and none")
 
 
 def _exact(positions: Tensor) -> torch.dtype:

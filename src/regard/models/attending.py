@@ -45,6 +45,8 @@ class AttendingState:
 class AttendingModel(nn.Module):
     """A bidirectional encoder, and a decoder that attends with any of the four scores in either wiring."""
 
+    longest = None
+
     def __init__(self, config: AttendingConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         memory, width = config.encoder.width, config.decoder.width

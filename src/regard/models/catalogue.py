@@ -18,10 +18,13 @@ from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.encoder_only import EncoderOnlyModel
 from regard.models.recurrent import RecurrentModel
 from regard.models.transformer import TransformerModel
+from regard.symbols import RESERVED
 
 
 def build(config: ModelConfig, *, source_vocabulary: int = 0, target_vocabulary: int = 0) -> nn.Module:
     """A new model with random weights; a model of one language takes the target's vocabulary, one of pictures none."""
+    if not isinstance(config, ConvolutionalConfig) and target_vocabulary < len(RESERVED):
+        raise RegardError(f"the target vocabulary has {target_vocabulary} pieces; {len(RESERVED)} are reserved alone.")
     match config:
         case RecurrentConfig():
             return RecurrentModel(config, source_vocabulary, target_vocabulary)

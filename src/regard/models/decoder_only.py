@@ -6,10 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.visibility import causal_newest
 from regard.batch import Padded
 from regard.config import DecoderOnlyConfig
-from regard.layers.blocks import BlockStack, BlockStyle, Past, initialise
+from regard.layers.blocks import BlockStack, BlockStyle, Past, causal_newest, initialise
 from regard.layers.embedding import PlacedEmbedding, TokenEmbedding
 from regard.layers.positions import make_positions, rotate
 from regard.models.interface import Decoded
@@ -27,6 +26,7 @@ class DecoderOnlyModel(nn.Module):
 
     def __init__(self, config: DecoderOnlyConfig, vocabulary: int) -> None:
         super().__init__()
+        self.longest = config.maximum_length if config.positions == "learned" else None
         width = config.stack.width
         positions = make_positions(config.positions, width, maximum_length=config.maximum_length)
         tokens = TokenEmbedding(vocabulary, width)

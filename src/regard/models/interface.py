@@ -39,6 +39,8 @@ class Decoded:
 class Generator(Protocol):
     """A model that says a sequence, token by token, about a source."""
 
+    longest: int | None  # how many tokens it can say; None: as many as one likes
+
     def encode(self, source: Source) -> Memory:
         """All that will ever be needed of the source."""
 

@@ -29,6 +29,8 @@ class Context:
 class RecurrentModel(nn.Module):
     """The context is the decoder's first state, and is fed to it again at every step."""
 
+    longest = None
+
     def __init__(self, config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.source_embedding = TokenEmbedding(source_vocabulary, config.embedding)

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from regard.attention.visibility import causal_newest, real_keys
+from regard.attention.visibility import real_keys
 from regard.batch import Padded
 from regard.config import TransformerConfig
-from regard.layers.blocks import BlockStack, BlockStyle, Past, Sight, initialise
+from regard.layers.blocks import BlockStack, BlockStyle, Past, Sight, causal_newest, initialise
 from regard.layers.embedding import PlacedEmbedding, TokenEmbedding, output_layer
 from regard.layers.positions import make_positions, rotate
 from regard.models.interface import Decoded
@@ -21,10 +21,13 @@ class TransformerModel(nn.Module):
 
     def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
+        self.longest = config.maximum_length if config.positions == "learned" else None
         source = TokenEmbedding(source_vocabulary, config.encoder.width, scaled=True)
-        target = TokenEmbedding(target_vocabulary, config.decoder.width, scaled=True)
+        target = source
+        if not config.share_embeddings:
+            target = TokenEmbedding(target_vocabulary, config.decoder.width, scaled=True)
         self.source_embedding = _placed(source, config.encoder.width, config)
-        self.target_embedding = _placed(source if config.share_embeddings else target, config.decoder.width, config)
+        self.target_embedding = _placed(target, config.decoder.width, config)
         self.encoder = BlockStack(config.encoder, _style(config, mixer="attention"))
         decoder_style = _style(config, mixer=config.mixer)
         self.decoder = BlockStack(config.decoder, decoder_style, memory_width=config.encoder.width)
