@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 
 import msgspec
@@ -143,7 +144,8 @@ def test_a_script_whose_processes_cannot_start_is_told_so(tmp_path: Path, cuttin
 
 
 def test_a_process_that_dies_is_an_error_and_not_a_silence(tmp_path: Path, cutting: Cutting) -> None:
-    blocks = tokenised(some_pairs(), cutting, parts=tmp_path / "parts", processes=2)
+    many = islice(cycle(some_pairs()), 300_000)  # so many that they cannot all be done before the processes die
+    blocks = tokenised(many, cutting, parts=tmp_path / "parts", processes=2)
     next(blocks)
     children = multiprocessing.active_children()
     assert len(children) == 2
