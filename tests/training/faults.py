@@ -180,6 +180,13 @@ def _state(run: Path) -> str:
 # --- random moments --------------------------------------------------------------------------------------------------
 
 
+def wait_for_a_save(run: Path, process: int) -> None:
+    """Return when a checkpoint is being written, or when the process has ended by itself."""
+    while not any(run.glob("checkpoints/*.new-*")):
+        if os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return
+
+
 def random_moments(directory: Path, times: int) -> dict[str, Any]:
     config = demanding_config(directory, steps=6, validate_every=6)
     started = time.monotonic()
@@ -191,7 +198,10 @@ def random_moments(directory: Path, times: int) -> dict[str, Any]:
         run = prepared(directory, config, f"run-{len(results['hashes'])}")
         for resume, share in ((False, 1.0), (True, 0.5)):  # the run that goes on is killed once more
             process = forked(partial(run_to_the_end, config, run, resume=resume))
-            time.sleep(chance.uniform(0, share * lasted))
+            if results["killed"] < times:
+                time.sleep(chance.uniform(0, share * lasted))
+            else:  # chance has spared every save so far: aim at one
+                wait_for_a_save(run, process)
             os.kill(process, signal.SIGKILL)
             results["killed"] += ended(process) == -signal.SIGKILL
             results["inside_a_save"] += any(run.glob("checkpoints/*.new-*"))
