@@ -71,11 +71,14 @@ class Batch:
     @classmethod
     def of(cls, source: Rows | Pictures, target: Rows, *, device: torch.device | str = "cpu") -> "Batch":
         """Pairs of source and target rows, without BEGIN or END: they are put here."""
-        return cls(
-            Pictures(source.pixels.to(device)) if isinstance(source, Pictures) else source_of(source, device=device),
-            Padded.from_rows([[BEGIN, *row] for row in target], device=device),
-            Padded.from_rows([[*row, END] for row in target], device=device),
-        )
+        moved = Pictures(source.pixels.to(device)) if isinstance(source, Pictures) else source_of(source, device=device)
+        return cls(moved, *shifted(target, device=device))
+
+
+def shifted(target: Rows, *, device: torch.device | str = "cpu") -> tuple[Padded, Padded]:
+    """What a decoder reads (BEGIN first), and what it must say after each token of it (END last)."""
+    inputs = Padded.from_rows([[BEGIN, *row] for row in target], device=device)
+    return inputs, Padded.from_rows([[*row, END] for row in target], device=device)
 
 
 def source_of(rows: Rows, *, device: torch.device | str = "cpu") -> Padded:

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.batch import Batch, Rows
+from regard.batch import Rows, shifted
 from regard.models.interface import Generator, Source, select_rows
 
 
@@ -12,7 +12,7 @@ from regard.models.interface import Generator, Source, select_rows
 def rescore(model: Generator, source: Source, targets: Rows, *, sentences: list[int]) -> Float[Tensor, "R T"]:
     """Log-probability of each target's tokens and END, zero for padding; `sentences` says whose target each one is."""
     memory = select_rows(model.encode(source), torch.tensor(sentences, device=source.device))
-    batch = Batch.of(targets, targets, device=source.device)
-    logits = model.decode(batch.inputs.tokens, memory, model.start(memory)).logits
-    said = logits.log_softmax(dim=-1).gather(-1, batch.outputs.tokens.unsqueeze(-1)).squeeze(-1)
-    return said * batch.outputs.is_real
+    inputs, outputs = shifted(targets, device=source.device)
+    logits = model.decode(inputs.tokens, memory, model.start(memory)).logits
+    said = logits.log_softmax(dim=-1).gather(-1, outputs.tokens.unsqueeze(-1)).squeeze(-1)
+    return said * outputs.is_real

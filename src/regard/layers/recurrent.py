@@ -72,7 +72,10 @@ class Recurrent(nn.Module):
 
 
 class Bridge(nn.Module):
-    """From the encoder's last state to the decoder's first: handed over where the sizes agree, else through a layer."""
+    """From the encoder's last state to the decoder's first: handed over where the sizes agree, else through a layer.
+
+    An LSTM's cell goes through the same layer as its hidden state: both are summaries of the same source.
+    """
 
     def __init__(self, encoder: RecurrentStack, decoder: RecurrentStack) -> None:
         super().__init__()
@@ -86,5 +89,5 @@ class Bridge(nn.Module):
             return last
         return RecurrentState(self._across(last.hidden), None if last.cell is None else self._across(last.cell))
 
-    def _across(self, state: Float[Tensor, "B L W"]) -> Float[Tensor, "B M V"]:
+    def _across(self, state: Float[Tensor, "B L W"]) -> Float[Tensor, "B layers width"]:
         return torch.tanh(self.layer(state.flatten(1))).view(-1, *self.shape)  # type: ignore[misc]
