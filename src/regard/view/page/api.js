@@ -1,0 +1,176 @@
+/**
+ * The server's own API, one method per route; and the same methods over data that stands in the page itself.
+ *
+ * `embeddedApi(data)` (in embedded.js) serves a static file or a notebook. The data it expects (written by regard.view):
+ *
+ *   {
+ *     "models":  [one record as of GET /api/v1/models],
+ *     "source":  "the source text",
+ *     "trace":   {"id": "embedded", "model": name, "source": Side, "target": Side, "text": ..., "log_probabilities": [...],
+ *                 "layers": [AttentionLayer, ...], "translation": record or null},
+ *     "weights": {"<layer>": ARRAY of shape [heads, queries, keys], ...}       <layer> indexes trace.layers: "0", "1", ...
+ *     "rollout": ARRAY [source, source] or null,
+ *     "details": {"<layer>": {                                                 left out where a file would grow too large
+ *        "x": ARRAY [queries, W], "query": ARRAY [heads, queries, D], "key": ARRAY [heads, keys, D], "value": ARRAY [heads, keys, D],
+ *        "key_inputs": ARRAY [keys, W], "scores": ARRAY [heads, queries, keys], "visible": ARRAY [queries, keys] of 0 and 1,
+ *        "context": ARRAY [heads, queries, D], "output": ARRAY [queries, W],
+ *        "query_weight", "key_weight", "value_weight": ARRAY [heads, D, W] or null, "query_bias", "key_bias", "value_bias": ARRAY [heads, D] or null,
+ *        "output_weight": ARRAY [heads, W, D] or null, "output_bias": ARRAY [W] or null, "scale": number, "is_rotary": bool,
+ *        "additive": {"projected_query": ARRAY [queries, D], "projected_keys": ARRAY [keys, D], "vector": ARRAY [D]} or null }, ...},
+ *     "positions": answer of GET /models/{name}/positions, or null,
+ *     "gold":    [[s, t], ...] or null
+ *   }
+ *   ARRAY = {"shape": [...], "data": base64 of float32, little-endian, row-major}
+ */
+
+/** What a server answers when it cannot do what was asked. */
+export class ApiError extends Error {
+  constructor(code, message, status = 0) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** The routes of a running server. Every method takes an AbortSignal as `signal` in its last argument. */
+export class Api {
+  constructor(root = "api/v1") {
+    this.root = root;
+    this.isEmbedded = false;
+  }
+
+  models(options) {
+    return this.#get("models", {}, options);
+  }
+
+  translate(request, options) {
+    return this.#post("translate", request, options);
+  }
+
+  traces(request, options) {
+    return this.#post("traces", request, options);
+  }
+
+  weights(id, { layer, head = "mean" }, options) {
+    return this.#floats(`traces/${encodeURIComponent(id)}/weights`, { layer, head }, options);
+  }
+
+  rollout(id, options) {
+    return this.#floats(`traces/${encodeURIComponent(id)}/rollout`, {}, options);
+  }
+
+  inside(id, { layer, head, query }, options) {
+    return this.#get(`traces/${encodeURIComponent(id)}/inside`, { layer, head, query }, options);
+  }
+
+  alignment(id, { layer = "mean", head = "mean", when = "said" }, options) {
+    return this.#get(`traces/${encodeURIComponent(id)}/alignment`, { layer, head, when }, options);
+  }
+
+  readings(model, options) {
+    return this.#get(`models/${encodeURIComponent(model)}/readings`, {}, options);
+  }
+
+  positions(model, length, options) {
+    return this.#get(`models/${encodeURIComponent(model)}/positions`, { length }, options);
+  }
+
+  examples({ source, target }, options) {
+    return this.#get("examples", { source, target }, options);
+  }
+
+  quality(options) {
+    return this.#get("quality", {}, options);
+  }
+
+  qualityBucket(bucket, options) {
+    return this.#get(`quality/${encodeURIComponent(bucket)}`, {}, options);
+  }
+
+  runs(options) {
+    return this.#get("runs", {}, options);
+  }
+
+  runEvents(run, after, options) {
+    return this.#get(`runs/${encodeURIComponent(run)}/events`, { after }, options);
+  }
+
+  probes(run, step, options) {
+    return this.#get(`runs/${encodeURIComponent(run)}/probes`, { step }, options);
+  }
+
+  probeWeights(run, { step, probe, layer, head = "mean" }, options) {
+    const path = [run, "probes", step, probe, layer].map(encodeURIComponent).join("/");
+    return this.#floats(`runs/${path}`, { head }, options);
+  }
+
+  /** The translation as it grows: yields {text} again and again, then the finished record with `isDone`. */
+  async *stream(request, options) {
+    const response = await this.#answer("stream", jsonRequest(request, options));
+    for await (const { event, data } of serverEvents(response.body)) {
+      const told = JSON.parse(data);
+      if (event === "error") throw new ApiError(told.code, told.message);
+      yield { ...told, isDone: event === "done" };
+    }
+  }
+
+  async #get(path, query, options) {
+    return (await this.#answer(withQuery(path, query), { signal: options?.signal })).json();
+  }
+
+  async #post(path, request, options) {
+    return (await this.#answer(path, jsonRequest(request, options))).json();
+  }
+
+  async #floats(path, query, options) {
+    const response = await this.#answer(withQuery(path, query), { signal: options?.signal });
+    const [rows, columns] = response.headers.get("X-Regard-Shape").split(",").map(Number);
+    return { weights: new Float32Array(await response.arrayBuffer()), rows, columns };
+  }
+
+  async #answer(path, request) {
+    let response;
+    try {
+      response = await fetch(`${this.root}/${path}`, request);
+    } catch (problem) {
+      if (problem.name === "AbortError") throw problem;
+      throw new ApiError("unreachable", "the server does not answer");
+    }
+    if (response.ok) return response;
+    const told = await response.json().catch(() => null);
+    throw new ApiError(told?.error?.code ?? "http", told?.error?.message ?? `HTTP ${response.status}`, response.status);
+  }
+}
+
+function jsonRequest(request, options) {
+  const headers = { "Content-Type": "application/json" };
+  return { method: "POST", headers, body: JSON.stringify(request), signal: options?.signal };
+}
+
+function withQuery(path, query) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+}
+
+/** Server-sent events out of a response's body: {event, data}. */
+async function* serverEvents(body) {
+  let waiting = "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (waiting + value).replaceAll("\r\n", "\n").split("\n\n");
+      waiting = blocks.pop();
+      for (const block of blocks) if (block.includes("data:")) yield eventOf(block);
+    }
+  } finally {
+    reader.cancel().catch(() => null);
+  }
+}
+
+function eventOf(block) {
+  const fields = block.split("\n").map((line) => line.split(/:(.*)/s));
+  const of = (name) => fields.filter(([field]) => field === name).map(([, value]) => value.replace(/^ /, ""));
+  return { event: of("event")[0] ?? "message", data: of("data").join("\n") };
+}

@@ -1,0 +1,14 @@
+/** The page of a running server: all views over its API. A view more is a line more here. */
+
+import { Api } from "./api.js";
+import { startPage } from "./shell.js";
+import { compareView } from "./view_compare.js";
+import { headsView } from "./view_heads.js";
+import { insideView } from "./view_inside.js";
+import { positionsView } from "./view_positions.js";
+import { trainingView } from "./view_training.js";
+import { translateView } from "./view_translate.js";
+
+const VIEWS = [translateView, insideView, headsView, positionsView, compareView, trainingView];
+
+startPage(document.getElementById("page"), { api: new Api(), views: VIEWS, usesAddress: true });
