@@ -46,7 +46,7 @@ class Padded:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures of one size."""
+    """Pictures of one size; a captioner takes pixels from 0 to 255 as they were read, and scales them itself."""
 
     pixels: Float[Tensor, "B C Y X"]
 
@@ -59,20 +59,45 @@ class Pictures:
     def device(self) -> torch.device:
         return self.pixels.device
 
+    def to(self, device: torch.device | str) -> "Pictures":
+        """The same pictures on a device."""
+        return Pictures(self.pixels.to(device))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Pictures that have passed through a frozen eye already: what it saw at each place."""
+
+    features: Float[Tensor, "B C Y X"]
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """No words at all, as for the pictures themselves."""
+        return (0,) * len(self.features)
+
+    @property
+    def device(self) -> torch.device:
+        return self.features.device
+
+    def to(self, device: torch.device | str) -> "Grid":
+        """The same features on a device."""
+        return Grid(self.features.to(device))
+
 
 @dataclass(frozen=True)
 class Batch:
     """A source, what the decoder reads (BEGIN first), and what it must say (END last)."""
 
-    source: Padded | Pictures
+    source: Padded | Pictures | Grid
     inputs: Padded
     outputs: Padded
 
     @classmethod
-    def of(cls, source: Rows | Pictures, target: Rows, *, device: torch.device | str = "cpu") -> "Batch":
+    def of(cls, source: Rows | Pictures | Grid, target: Rows, *, device: torch.device | str = "cpu") -> "Batch":
         """Pairs of source and target rows, without BEGIN or END: they are put here."""
-        moved = Pictures(source.pixels.to(device)) if isinstance(source, Pictures) else source_of(source, device=device)
-        return cls(moved, *shifted(target, device=device))
+        if isinstance(source, Pictures | Grid):
+            return cls(source.to(device), *shifted(target, device=device))
+        return cls(source_of(source, device=device), *shifted(target, device=device))
 
 
 def shifted(target: Rows, *, device: torch.device | str = "cpu") -> tuple[Padded, Padded]:

@@ -171,6 +171,82 @@ class ConvolutionalConfig(Options, frozen=True, kw_only=True, tag_field="kind", 
             raise ValueError(f"the grid has {grid_width} channels and heads is {self.heads}; they must divide evenly")
 
 
+# --- model: captioners, which look at pictures through an eye --------------------------------------------------------
+
+
+class ResidualEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="residual"):
+    """A small residual network that learns with the rest."""
+
+    size: Positive = 64  # a picture is brought to this many pixels on each side
+    width: Positive = 32  # of the first block; each later block doubles it and halves the grid
+    blocks: Annotated[int, Meta(ge=1, le=8)] = 3
+
+
+class EfficientNetEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="efficientnet-lite0"):
+    """EfficientNet-Lite0: 7 x 7 places of 1280 features at 224 pixels."""
+
+    size: Annotated[int, Meta(ge=32, le=4096)] = 224
+    weights: str = ""  # directory that `regard import efficientnet-lite0` wrote; empty: none, it begins at random
+    frozen: bool = True  # it does not learn, so that each picture passes through it only once
+
+
+class PatchesEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="patches"):
+    """A Vision Transformer: a picture cut into patches, which look at each other."""
+
+    size: Positive = 64
+    patch: Positive = 8  # pixels on each side
+    stack: Stack = Stack(layers=4, width=128, heads=4, inner=256)
+    dropout: Share = 0.1
+
+    def __post_init__(self) -> None:
+        if self.size % self.patch:
+            raise ValueError(f"size is {self.size} and patch {self.patch}; a picture must divide evenly into patches")
+
+
+EyeConfig = Union[ResidualEye, EfficientNetEye, PatchesEye]  # noqa: UP007
+
+
+class RecurrentCaptionerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn"):
+    """A captioner without attention: all that the decoder learns of the picture is one vector."""
+
+    eye: EyeConfig = ResidualEye()
+    cell: Cell = "lstm"
+    embedding: Positive = 256
+    decoder: RecurrentStack = RecurrentStack()
+    dropout: Share = 0.2
+
+
+class AttendingCaptionerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="captioner-attention"):
+    """A captioner that looks at the places of the picture before every word."""
+
+    eye: EyeConfig = ResidualEye()
+    cell: Cell = "lstm"
+    embedding: Positive = 256
+    decoder: RecurrentStack = RecurrentStack()
+    score: ScoreName = "additive"
+    gate: bool = True  # the decoder says at each word how much of the picture it wants
+    doubly_stochastic: Amount = 0.0  # strength of the penalty for places whose weights over all words are far from 1
+    dropout: Share = 0.2
+
+
+class TransformerCaptionerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="captioner-transformer"):
+    """A Transformer decoder over the places of the picture."""
+
+    eye: EyeConfig = ResidualEye()
+    decoder: Stack = Stack(layers=3, width=256, heads=4, inner=1024)
+    norm: Literal["post", "pre"] = "pre"
+    activation: Literal["relu", "gelu", "silu"] = "relu"
+    positions: PositionsName = "sinusoidal"
+    maximum_length: Positive = 256  # learned positions only
+    tie_output: bool = True
+    dropout: Share = 0.1
+
+    def __post_init__(self) -> None:
+        _check_turning(self.positions, decoder=self.decoder)
+
+
+CaptionerConfig = RecurrentCaptionerConfig | AttendingCaptionerConfig | TransformerCaptionerConfig
+
 ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged union at run time)
     RecurrentConfig,
     AttendingConfig,
@@ -178,6 +254,9 @@ ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged unio
     DecoderOnlyConfig,
     EncoderOnlyConfig,
     ConvolutionalConfig,
+    RecurrentCaptionerConfig,
+    AttendingCaptionerConfig,
+    TransformerCaptionerConfig,
 ]
 
 

@@ -17,14 +17,20 @@ from torch import Tensor, nn
 
 from regard.batch import Padded, Pictures, source_of
 from regard.config import (
+    AttendingCaptionerConfig,
     AttendingConfig,
     ConvolutionalConfig,
     DecoderOnlyConfig,
     EncoderOnlyConfig,
+    EyeConfig,
     ModelConfig,
+    PatchesEye,
+    RecurrentCaptionerConfig,
     RecurrentConfig,
     RecurrentStack,
+    ResidualEye,
     Stack,
+    TransformerCaptionerConfig,
     TransformerConfig,
 )
 from regard.models.catalogue import build
@@ -120,13 +126,38 @@ def _convolutional() -> Iterator[tuple[str, ModelConfig]]:
         yield f"convolutional-{heads}", ConvolutionalConfig(channels=3, width=7, blocks=2, classes=5, heads=heads)
 
 
+def _eyes() -> Iterator[EyeConfig]:
+    """A residual network and a Vision Transformer by turns; EfficientNet is too large for laws."""
+    patches = PatchesEye(size=22, patch=2, stack=Stack(layers=2, width=15, heads=3, inner=7))
+    return cycle((ResidualEye(width=3, blocks=2), patches))
+
+
+def _captioners() -> Iterator[tuple[str, ModelConfig]]:
+    for cell, eye in zip(("rnn", "gru", "lstm"), _eyes(), strict=False):
+        decoder = RecurrentStack(layers=2, width=7)
+        yield f"captioner-rnn-{cell}", RecurrentCaptionerConfig(eye=eye, cell=cell, embedding=5, decoder=decoder)
+    cells = cycle(("rnn", "gru", "lstm"))
+    for score, gate, eye in zip(SCORES, (True, False, False, True), _eyes(), strict=False):
+        sizes: dict[str, Any] = {"embedding": 5, "decoder": RecurrentStack(layers=2, width=7)}
+        config = AttendingCaptionerConfig(eye=eye, cell=next(cells), score=score, gate=gate, **sizes)
+        yield f"captioner-attention-{score}{'' if gate else '-ungated'}", config
+    ties, styles = cycle((True, False)), zip(cycle(NORMS), cycle(ACTIVATIONS), strict=False)
+    for (positions, sizes), eye, (norm, activation) in zip(_placed_stacks(), _eyes(), styles, strict=False):
+        style: dict[str, Any] = {"norm": norm, "activation": activation, "positions": positions}
+        config = TransformerCaptionerConfig(eye=eye, decoder=sizes, maximum_length=64, tie_output=next(ties), **style)
+        yield f"captioner-transformer-{positions}", config
+
+
 CATALOGUE: dict[str, ModelConfig] = dict(
-    [*_recurrent(), *_attending(), *_transformers(), *_decoders(), *_readers(), *_convolutional()]
+    [*_recurrent(), *_attending(), *_transformers(), *_decoders(), *_readers(), *_convolutional(), *_captioners()]
 )
+CAPTIONERS = [name for name, _ in _captioners()]
 READERS = [name for name, config in CATALOGUE.items() if isinstance(config, EncoderOnlyConfig)]
 SEERS = [name for name, config in CATALOGUE.items() if isinstance(config, ConvolutionalConfig)]
 GENERATORS = [name for name in CATALOGUE if name not in READERS + SEERS]
-TRANSLATORS = [name for name in GENERATORS if not isinstance(CATALOGUE[name], DecoderOnlyConfig)]
+TRANSLATORS = [
+    name for name in GENERATORS if name not in CAPTIONERS and not isinstance(CATALOGUE[name], DecoderOnlyConfig)
+]
 LOOKERS = [name for name in TRANSLATORS if not isinstance(CATALOGUE[name], RecurrentConfig)]  # attend to the source
 
 
@@ -140,6 +171,10 @@ class Small:
     def build(self, seed: int, *, vocabulary: int = TARGET_VOCABULARY) -> Any:
         """The model with every weight random, biases, gains and gates too, so that no part of it can go unused."""
         return randomise(_built(self, vocabulary), seed)
+
+    def source(self, case: "Case") -> Padded | Pictures:
+        """What the model is asked about in this case: sentences, or pictures."""
+        return pictures(case.seed, self.dtype, count=2) if self.name in CAPTIONERS else case.source
 
     @property
     def tolerance(self) -> float:
@@ -225,10 +260,10 @@ def unequal(shortest: int, longest: int = 4) -> st.SearchStrategy[tuple[int, ...
     return st.sampled_from([pair for pair in product(lengths, repeat=2) if pair[0] != pair[1]])
 
 
-def pictures(seed: int, dtype: torch.dtype) -> Pictures:
-    """Three pictures whose height and width are unequal."""
+def pictures(seed: int, dtype: torch.dtype, count: int = 3) -> Pictures:
+    """Pictures whose height and width are unequal; their pixels go from 0 to 255."""
     generator = torch.Generator().manual_seed(seed)
-    return Pictures(torch.randn(3, 3, 11, 5, generator=generator, dtype=dtype))
+    return Pictures(torch.rand(count, 3, 11, 5, generator=generator, dtype=dtype) * 255)
 
 
 def with_junk_padding(padded: Padded, columns: int, seed: int) -> Padded:
@@ -241,12 +276,14 @@ def with_junk_padding(padded: Padded, columns: int, seed: int) -> Padded:
     return replace(padded, tokens=wider.where(is_real, junk), is_real=is_real)
 
 
-def one_row(padded: Padded, row: int) -> Padded:
-    """One row by itself, without padding."""
+def one_row(padded: Any, row: int) -> Any:
+    """One row by itself, without padding; or one picture."""
+    if isinstance(padded, Pictures):
+        return Pictures(padded.pixels[row : row + 1])
     return Padded.from_rows([padded.tokens[row, : padded.lengths[row]].tolist()])
 
 
-def say(model: Any, source: Padded, tokens: Tensor) -> Tensor:
+def say(model: Any, source: Padded | Pictures, tokens: Tensor) -> Tensor:
     """Logits of a whole target, in one pass."""
     memory = model.encode(source)
     logits: Tensor = model.decode(tokens, memory, model.start(memory)).logits

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.attention.recording import record_attention
 from regard.batch import Padded, Pictures
-from regard.config import ModelConfig
+from regard.config import ModelConfig, RecurrentCaptionerConfig, RecurrentConfig
 from tests.laws.small_models import (
     CATALOGUE,
     GENERATORS,
@@ -31,6 +31,7 @@ from tests.laws.small_models import (
     with_junk_padding,
 )
 
+WITHOUT_ATTENTION = (RecurrentConfig, RecurrentCaptionerConfig)
 few = settings(max_examples=2)  # of every kind in every precision: over a hundred in all
 single = settings(max_examples=1)
 WITHOUT_POSITIONS = [name for name in LOOKERS + READERS if getattr(CATALOGUE[name], "positions", "") == "none"]
@@ -90,7 +91,7 @@ def test_a_row_of_nothing_but_padding_looks_at_nothing_and_harms_nobody(small: S
 @given(cases())
 @single
 def test_a_row_is_the_same_in_a_batch_and_alone(small: Small, case: Case) -> None:
-    model, source, target = small.build(case.seed), case.source, case.target
+    model, source, target = small.build(case.seed), small.source(case), case.target
     together = say(model, source, target.tokens)
     for row, length in enumerate(target.lengths):
         alone = say(model, one_row(source, row), one_row(target, row).tokens)
@@ -123,7 +124,7 @@ def test_a_picture_is_seen_the_same_in_a_batch_and_alone(small: Small, seed: int
 @given(cases(shortest=2), st.data())
 @few
 def test_the_future_is_inert_and_the_present_is_not(small: Small, case: Case, data: st.DataObject) -> None:
-    model, source, target = small.build(case.seed), case.source, case.target.tokens
+    model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     now = data.draw(st.integers(1, target.shape[1] - 1))
     changed = torch.cat([target[:, :now], other_tokens(target[:, now:])], dim=1)
     before, after = say(model, source, target), say(model, source, changed)
@@ -160,11 +161,11 @@ def test_with_positions_a_reordered_source_is_another(small: Small, seed: int) -
 # --- attention -------------------------------------------------------------------------------------------------------
 
 
-@for_every([*LOOKERS, *(name for name in GENERATORS if name not in TRANSLATORS)])
+@for_every([name for name in GENERATORS if not isinstance(CATALOGUE[name], WITHOUT_ATTENTION)])
 @given(cases())
 @single
 def test_the_weights_of_every_layer_sum_to_one_over_what_it_may_see(small: Small, case: Case) -> None:
-    model, source = small.build(case.seed), case.source
+    model, source = small.build(case.seed), small.source(case)
     with record_attention(model) as recording:
         say(model, source, case.target.tokens)
     assert recording.layers
@@ -201,11 +202,11 @@ def encoded(model: Any, source: Padded) -> Tensor:
     return memory if isinstance(memory, Tensor) else memory.key_values[-1].key.transpose(1, 2)
 
 
-def visible_to(name: str, weights: Tensor, source: Padded) -> Tensor:
+def visible_to(name: str, weights: Tensor, source: Padded | Pictures) -> Tensor:
     """By the layer's name: a decoder's self-attention sees the past, all others see the real source."""
-    if name.startswith("decoder") and "self_attention" in name:
+    if name.split(".")[0] in ("decoder", "picture_decoder") and "self_attention" in name:
         return torch.ones(weights.shape[-2:], dtype=torch.bool).tril()
-    return source.is_real[:, None, None]
+    return source.is_real[:, None, None] if isinstance(source, Padded) else torch.tensor(True)
 
 
 def assert_weights(weights: Tensor, visible: Tensor, small: Small) -> None:

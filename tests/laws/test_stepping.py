@@ -33,7 +33,7 @@ choices_of_rows = st.sampled_from([[1, 0, 1], [1], [0, 0], [1, 0], [0]])
 @given(cases(shortest=2), st.data())
 @few
 def test_all_at_once_is_one_at_a_time_and_in_any_pieces(small: Small, case: Case, data: st.DataObject) -> None:
-    model, source, target = small.build(case.seed), case.source, case.target.tokens
+    model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     length = target.shape[1]
     cuts = data.draw(st.sets(st.integers(1, length - 1), min_size=1))
     expected = say(model, source, target)
@@ -46,7 +46,7 @@ def test_all_at_once_is_one_at_a_time_and_in_any_pieces(small: Small, case: Case
 @given(cases(shortest=2))
 @single
 def test_gradients_are_the_same_all_at_once_and_one_at_a_time(small: Small, case: Case) -> None:
-    model, source, target = small.build(case.seed), case.source, case.target.tokens
+    model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     together = say(model, source, target)
     stepwise = say_in_pieces(model, source, target, range(1, target.shape[1]))
     small.assert_same(stepwise, together)
@@ -61,7 +61,7 @@ def test_gradients_are_the_same_all_at_once_and_one_at_a_time(small: Small, case
 @single
 @torch.no_grad()
 def test_two_continuations_of_one_state_do_not_disturb_each_other(small: Small, case: Case) -> None:
-    model, source, one = small.build(case.seed), case.source, case.target.tokens
+    model, source, one = small.build(case.seed), small.source(case), case.target.tokens
     other = torch.cat([one[:, :2], other_tokens(one[:, 2:])], dim=1)
     memory = model.encode(source)
     # Two steps in, so that a cache has room for both continuations and is tempted to write them to one place.
@@ -87,7 +87,7 @@ def test_two_continuations_of_one_state_do_not_disturb_each_other(small: Small, 
 @torch.no_grad()
 def test_choosing_rows_and_going_on_is_going_on_and_choosing_rows(small: Small, case: Case, choice: list[int]) -> None:
     model, target, rows = small.build(case.seed), case.target.tokens, torch.tensor(choice)
-    memory = model.encode(case.source)
+    memory = model.encode(small.source(case))
     state = model.decode(target[:, 1:2], memory, model.decode(target[:, :1], memory, model.start(memory)).state).state
     chosen = model.decode(target[rows, 2:], select_rows(memory, rows), select_rows(state, rows))
     small.assert_same(chosen.logits, model.decode(target[:, 2:], memory, state).logits[rows])
@@ -102,7 +102,7 @@ def test_choosing_rows_and_going_on_is_going_on_and_choosing_rows(small: Small, 
 @torch.no_grad()
 def test_repeated_rows_stand_side_by_side(small: Small, case: Case, times: int) -> None:
     model, target = small.build(case.seed), case.target.tokens
-    memory = model.encode(case.source)
+    memory = model.encode(small.source(case))
     state = model.decode(target, memory, model.start(memory)).state
     rows = torch.tensor([row for row in range(2) for _ in range(times)])
     for tree in (memory, state):
@@ -118,7 +118,7 @@ def test_repeated_rows_stand_side_by_side(small: Small, case: Case, times: int) 
 @single
 @torch.no_grad()
 def test_recording_changes_nothing_and_sees_the_same_at_once_and_step_by_step(small: Small, case: Case) -> None:
-    model, source, target = small.build(case.seed), case.source, case.target.tokens
+    model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     expected = say(model, source, target)
     with record_attention(model, details=True) as at_once:
         small.assert_same(say(model, source, target), expected)
@@ -152,7 +152,7 @@ def test_a_model_that_is_not_watched_is_not_recorded(small: Small, seed: int) ->
     watched, other = small.build(seed), torch.nn.Linear(2, 3)
     case = Case((2, 3), (3, 2), seed)
     with record_attention(other) as recording:
-        say(watched, case.source, case.target.tokens)
+        say(watched, small.source(case), case.target.tokens)
     assert not recording.layers
 
 

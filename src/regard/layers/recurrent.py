@@ -71,6 +71,20 @@ class Recurrent(nn.Module):
         return last.view(layers, self.directions, *last.shape[1:]).permute(2, 0, 1, 3).flatten(2)
 
 
+class FirstState(nn.Module):
+    """What a decoder begins with, made from one vector: h_0 = f(z), and an LSTM's cell likewise."""
+
+    def __init__(self, inputs: int, cell: str, decoder: RecurrentStack) -> None:
+        super().__init__()
+        self.shape = (decoder.layers, decoder.width)
+        self.hidden = nn.Linear(inputs, decoder.layers * decoder.width)
+        self.cell = nn.Linear(inputs, decoder.layers * decoder.width) if cell == "lstm" else None
+
+    def forward(self, z: Float[Tensor, "B inputs"]) -> RecurrentState:
+        hidden = torch.tanh(self.hidden(z)).view(-1, *self.shape)
+        return RecurrentState(hidden, None if self.cell is None else torch.tanh(self.cell(z)).view(-1, *self.shape))
+
+
 class Bridge(nn.Module):
     """From the encoder's last state to the decoder's first: handed over where the sizes agree, else through a layer.
 

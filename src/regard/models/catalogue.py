@@ -3,16 +3,23 @@
 from torch import nn
 
 from regard.config import (
+    AttendingCaptionerConfig,
     AttendingConfig,
+    CaptionerConfig,
     ConvolutionalConfig,
     DecoderOnlyConfig,
     EncoderOnlyConfig,
     ModelConfig,
+    RecurrentCaptionerConfig,
     RecurrentConfig,
+    TransformerCaptionerConfig,
     TransformerConfig,
 )
 from regard.errors import RegardError
 from regard.models.attending import AttendingModel
+from regard.models.captioner_attending import AttendingCaptioner
+from regard.models.captioner_recurrent import RecurrentCaptioner
+from regard.models.captioner_transformer import TransformerCaptioner
 from regard.models.convolutional import ConvolutionalModel
 from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.encoder_only import EncoderOnlyModel
@@ -22,7 +29,7 @@ from regard.symbols import RESERVED
 
 
 def build(config: ModelConfig, *, source_vocabulary: int = 0, target_vocabulary: int = 0) -> nn.Module:
-    """A new model with random weights; a model of one language takes the target's vocabulary, one of pictures none."""
+    """A new model with random weights; a model of one language takes the target's vocabulary, a classifier none."""
     if not isinstance(config, ConvolutionalConfig) and target_vocabulary < len(RESERVED):
         raise RegardError(f"the target vocabulary has {target_vocabulary} pieces; {len(RESERVED)} are reserved alone.")
     match config:
@@ -39,6 +46,18 @@ def build(config: ModelConfig, *, source_vocabulary: int = 0, target_vocabulary:
             return EncoderOnlyModel(config, target_vocabulary)
         case ConvolutionalConfig():
             return ConvolutionalModel(config)
+        case _:
+            return _captioner(config, target_vocabulary)
+
+
+def _captioner(config: CaptionerConfig, vocabulary: int) -> nn.Module:
+    match config:
+        case RecurrentCaptionerConfig():
+            return RecurrentCaptioner(config, vocabulary)
+        case AttendingCaptionerConfig():
+            return AttendingCaptioner(config, vocabulary)
+        case TransformerCaptionerConfig():
+            return TransformerCaptioner(config, vocabulary)
 
 
 def _check_sharing(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.batch import Padded, Pictures
+from regard.batch import Grid, Padded, Pictures
 from regard.layers.embedding import Output
 
-Source = Padded | Pictures
+Source = Padded | Pictures | Grid
 Memory = Any  # a frozen dataclass of the model's own
 State = Any
 Tree = TypeVar("Tree")
@@ -28,6 +28,7 @@ class Decoded:
     hidden: Float[Tensor, "B T W"]
     output: Output
     state: State
+    penalty: Float[Tensor, " B"] | None = None  # what a row's loss is raised by in training, besides its words
 
     @property
     def logits(self) -> Float[Tensor, "B T V"]:
