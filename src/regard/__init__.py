@@ -21,6 +21,7 @@ _HOMES = {
     "Padded": "regard.batch",
     "Pictures": "regard.batch",
     "RegardError": "regard.errors",
+    "Trace": "regard.translation.trace",
     "Translation": "regard.translation.translator",
     "Translator": "regard.translation.translator",
     "attend": "regard.attention.attend",
@@ -33,6 +34,8 @@ _HOMES = {
     "save_bundle": "regard.bundle",
     "source_of": "regard.batch",
     "stream": "regard.decoding.loop",
+    "trace_pair": "regard.translation.trace",
+    "trace_texts": "regard.translation.trace",
     "train": "regard.training.loop",
 }
 

@@ -17,6 +17,7 @@ from regard.decoding.rescoring import rescore
 from regard.decoding.search import Hypothesis
 from regard.errors import RegardError
 from regard.models.interface import Generator, Source
+from regard.models.uses import use_of
 
 
 def with_coverage(
@@ -29,7 +30,7 @@ def with_coverage(
     sentences = [sentence for sentence, _ in flat]
     with record_attention(model) as recording:
         rescore(model, source, [hypothesis.tokens for _, hypothesis in flat], sentences=sentences)
-    maps = [layer["weights"] for name, layer in recording.layers.items() if "cross_attention" in name]
+    maps = [layer["weights"] for name, layer in recording.layers.items() if use_of(name) == "cross"]
     if not maps:
         raise RegardError(
             "this model has no attention over its source to measure coverage by; set decoding.coverage to 0"

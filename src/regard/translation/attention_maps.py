@@ -9,6 +9,7 @@ from regard.attention.recording import record_attention
 from regard.batch import source_of
 from regard.bundle import Bundle
 from regard.decoding.rescoring import rescore
+from regard.models.uses import sides_of, use_of
 
 TokenPair = tuple[list[int], list[int]]  # source and target ids, without BEGIN and END
 Maps = dict[str, NDArray[np.float32]]  # by layer name: (heads, queries, keys)
@@ -34,11 +35,11 @@ def attention_maps(bundle: Bundle, pairs: Sequence[TokenPair]) -> Iterator[Maps]
 
 def cross_attention(maps: Maps) -> list[NDArray[np.float32]]:
     """The layers in which the target looks at the source, the first layer first."""
-    return [weights for name, weights in maps.items() if "cross_attention" in name]
+    return [weights for name, weights in maps.items() if use_of(name) == "cross"]
 
 
 def _trimmed(name: str, weights: NDArray[np.float32], source: int, target: int) -> NDArray[np.float32]:
-    """A layer's map without the padding of the batch; its name says which side asks and which side is looked at."""
-    queries = source if name.startswith("encoder") else target
-    keys = target if name.startswith("decoder") and "self_attention" in name else source
-    return weights[:, :queries, :keys]
+    """A layer's map without the padding of the batch."""
+    queries, keys = sides_of(use_of(name))
+    lengths = {"source": source, "target": target, "picture": weights.shape[-1]}
+    return weights[:, : lengths[queries], : lengths[keys]]

@@ -17,6 +17,7 @@ from regard.decoding.search import Hypothesis
 from regard.errors import RegardError
 from regard.translation.alignment import Alignment, align_tokens
 from regard.translation.attention_maps import LONGEST
+from regard.translation.trace import Trace, trace_pair
 
 BATCH_TOKENS = 2048  # source tokens decoded at once, divided by the beam's width
 CHUNK_LINES = 2048  # lines that are sorted by length together: enough to pad little, few enough to answer soon
@@ -32,6 +33,7 @@ class Translation:
     tokens: list[int]
     is_cut: bool = False  # the source was longer than a model can read, and only its beginning was translated
     alignment: Alignment | None = None
+    trace: Trace | None = None  # None also where the line had no words, and no model was asked
 
 
 class Translator:
@@ -41,12 +43,17 @@ class Translator:
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
 
-    def translate(self, texts: Sequence[str], *, align: bool = False, **options: object) -> list[Translation]:
-        """The best translation of each text; options are those of the decoding section, such as beam=1."""
+    def translate(
+        self, texts: Sequence[str], *, align: bool = False, trace: bool = False, **options: object
+    ) -> list[Translation]:
+        """The best translation of each text; options are those of the decoding section, such as beam=1.
+
+        Each can carry the alignment of its words, and the trace of all that the model computed in saying it.
+        """
         if isinstance(texts, str):
             raise RegardError("translate takes a list of texts, not one text: write translate([text])")
-        best = self.nbest(texts, align=align, **options)
-        return [outputs[0] for outputs in best]
+        best = [outputs[0] for outputs in self.nbest(texts, align=align, **options)]
+        return [self._traced(text, output) for text, output in zip(texts, best, strict=True)] if trace else best
 
     def nbest(self, texts: Sequence[str], *, align: bool = False, **options: object) -> list[list[Translation]]:
         """The `nbest` best translations of each text, the best first."""
@@ -97,6 +104,10 @@ class Translator:
         pairs = [(row, output.tokens) for row, own in zip(rows, outputs, strict=True) for output in own]
         alignments = iter(align_tokens(self.bundle, pairs))
         return [[replace(output, alignment=next(alignments)) for output in own] for own in outputs]
+
+    def _traced(self, text: str, output: Translation) -> Translation:
+        source = self.bundle.tokenizers.source.encode(text)[:LONGEST]
+        return replace(output, trace=trace_pair(self.bundle, source, output.tokens)) if source else output
 
 
 def load(directory: Path | str, *, device: str = "cpu") -> Translator:

@@ -1,0 +1,39 @@
+"""What each attention of a model is used for, read off the name that it has inside the model.
+
+Self- and cross-attention are uses, so they name attributes, not classes; this is the one place that reads those names.
+"""
+
+from typing import Literal
+
+Use = Literal["encoder-self", "decoder-self", "cross", "picture"]
+QuerySide = Literal["source", "target"]
+KeySide = Literal["source", "target", "picture"]
+
+_SIDES: dict[Use, tuple[QuerySide, KeySide]] = {
+    "encoder-self": ("source", "source"),
+    "decoder-self": ("target", "target"),
+    "cross": ("target", "source"),
+    "picture": ("target", "picture"),
+}
+
+
+def use_of(name: str) -> Use:
+    """What the attention of this module name is used for, such as "cross" for `decoder.blocks.1.cross_attention`."""
+    parts = name.split(".")
+    if "cross_attention" in parts:
+        return "cross"
+    if "picture_attention" in parts:
+        return "picture"
+    if "self_attention" in parts and parts[0] == "encoder":
+        return "encoder-self"
+    if "self_attention" in parts and parts[0] == "decoder":
+        return "decoder-self"
+    raise ValueError(
+        f"{name!r} does not say what it is used for; name an attention cross_attention or picture_attention, or "
+        "self_attention inside `encoder` or `decoder`"
+    )
+
+
+def sides_of(use: Use) -> tuple[QuerySide, KeySide]:
+    """Whose tokens ask in an attention of this use, and whose are looked at."""
+    return _SIDES[use]

@@ -1,0 +1,197 @@
+"""One teacher-forced pass in which every attention is recorded, and what enters and leaves its matrices is watched.
+
+By the law that all at once is one at a time, what is seen is what the search saw that found the output.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import pad, scaled_dot_product_attention
+
+from regard.attention.multi_head import MultiHeadAttention
+from regard.attention.recording import Recording, record_attention, recording_of
+from regard.attention.scores import AdditiveScore, dot
+from regard.batch import source_of
+from regard.config import ScoreName
+from regard.decoding.rescoring import rescore
+from regard.models.uses import sides_of, use_of
+from regard.translation.inside import AttentionLayer, LayerNumbers, Linear
+
+PARTS = ("query", "key", "value", "output", "score.query")  # of an attention, as far as it has them
+
+
+@dataclass(frozen=True)
+class WatchedPass:
+    """What a pair is worth, and all that each attention computed over it."""
+
+    log_probabilities: list[float]
+    layers: list[AttentionLayer]
+    numbers: list[LayerNumbers]
+
+
+def watched_pass(model: nn.Module, source_tokens: list[int], target_tokens: list[int]) -> WatchedPass:
+    """Score the pair, watched."""
+    source = source_of([source_tokens], device=next(model.parameters()).device)
+    with record_attention(model, details=True) as recording, _watching(model, recording) as watched:
+        said = rescore(model, source, [target_tokens], sentences=[0])  # type: ignore[arg-type]
+    names = list(recording.layers)
+    return WatchedPass(
+        log_probabilities=said[0].tolist(),
+        layers=[_described(model, name, names, recording.layers[name]) for name in names],
+        numbers=[_numbers(model.get_submodule(name), recording.layers[name], watched[name]) for name in names],
+    )
+
+
+# --- what enters and leaves an attention's matrices ------------------------------------------------------------------
+
+
+@dataclass
+class Passed:
+    """What entered and what left one part of an attention; calls step by step are joined along the positions."""
+
+    inputs: list[Tensor] = field(default_factory=list)
+    outputs: list[Tensor] = field(default_factory=list)
+
+    @property
+    def entered(self) -> Tensor:
+        return torch.cat(self.inputs, dim=-2)
+
+    @property
+    def left(self) -> Tensor:
+        return torch.cat(self.outputs, dim=-2)
+
+
+Watched = dict[str, dict[str, Passed]]  # by the attention's name, then by the part's
+
+
+@contextmanager
+def _watching(model: nn.Module, recording: Recording) -> Iterator[Watched]:
+    """Watch the parts of every attention while the block runs; another thread's use of the model is not seen."""
+    watched: Watched = {}
+    with ExitStack() as stack:
+        for name, attention in model.named_modules():
+            parts = dict(attention.named_modules())
+            for part in PARTS if "key" in parts else ():
+                if part in parts:
+                    passed = watched.setdefault(name, {}).setdefault(part, Passed())
+                    handle = parts[part].register_forward_hook(_keeper(passed, attention, recording))
+                    stack.callback(handle.remove)
+        yield watched
+
+
+def _keeper(passed: Passed, attention: nn.Module, recording: Recording) -> Any:
+    def keep(_module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
+        if recording_of(attention) is recording:
+            passed.inputs.append(given[0].detach())
+            passed.outputs.append(output.detach())
+
+    return keep
+
+
+# --- one layer -------------------------------------------------------------------------------------------------------
+
+
+def _described(model: nn.Module, name: str, names: list[str], kept: dict[str, Tensor]) -> AttentionLayer:
+    use, attention = use_of(name), model.get_submodule(name)
+    queries, keys = sides_of(use)
+    return AttentionLayer(
+        name=name,
+        use=use,
+        layer=[other for other in names if use_of(other) == use].index(name),
+        heads=kept["weights"].shape[1],
+        score=_score_name(attention),
+        queries=queries,
+        keys=keys,
+        deviation=_deviation(kept) if isinstance(attention, MultiHeadAttention) else 0.0,
+    )
+
+
+def _score_name(attention: nn.Module) -> ScoreName:
+    if isinstance(attention, MultiHeadAttention):
+        return "scaled_dot"
+    if isinstance(attention.score, AdditiveScore):
+        return "additive"
+    if isinstance(attention.get_submodule("score.prepare"), nn.Linear):
+        return "general"
+    return "dot" if attention.score.formula is dot else "scaled_dot"  # type: ignore[union-attr]
+
+
+@torch.inference_mode()
+def _deviation(kept: dict[str, Tensor]) -> float:
+    """How far the recorded weights are from those of torch's fused kernel.
+
+    Asked for the identity instead of values, the kernel gives its weights. It is asked for as many of its columns at a
+    time as a head is wide, since other widths would send the question to a kernel that is not fused.
+    """
+    query, key, visible, weights = (kept[part] for part in ("query", "key", "visible", "weights"))
+    (keys, width), largest = key.shape[-2:], 0.0
+    seen = None if visible.all() else visible
+    identity = pad(torch.eye(keys, dtype=key.dtype, device=key.device), (0, -keys % width))
+    for start in range(0, keys, width):
+        columns = identity[:, start : start + width].expand(*key.shape)
+        fused = scaled_dot_product_attention(query, key, columns.contiguous(), seen)
+        difference = fused[..., : keys - start] - weights[..., start : start + width]
+        largest = max(largest, float(difference.abs().max()))
+    return largest
+
+
+def _numbers(attention: nn.Module, kept: dict[str, Tensor], passed: dict[str, Passed]) -> LayerNumbers:
+    recorded = {part: _array(tensor[0]) for part, tensor in kept.items() if part != "visible"}
+    is_multi_head = isinstance(attention, MultiHeadAttention)
+    width = recorded["query"].shape[-1]
+    score = _score_name(attention)
+    steps = _score_steps(attention, score, recorded, passed)
+    if score == "additive":
+        recorded["key"] = _array(passed["key"].left)  # what the score's own layer has not yet taken apart
+    return LayerNumbers(
+        x=_array(passed["query"].entered[0]) if is_multi_head else recorded["query"][0],
+        key_inputs=_array(passed["key"].entered[0]),
+        output=_array(passed["output"].left[0]) if is_multi_head else recorded["context"][0],
+        visible=kept["visible"][0].cpu().numpy(),
+        projections=_linears(attention),
+        scale=width**-0.5 if score == "scaled_dot" else 1.0,
+        is_rotary=is_multi_head and attention.rotate is not None,
+        steps=steps,
+        **recorded,
+    )
+
+
+def _score_steps(
+    attention: nn.Module, score: ScoreName, recorded: dict[str, NDArray[np.float32]], passed: dict[str, Passed]
+) -> dict[str, NDArray[np.float32]]:
+    """The arrays that the general and the additive score have besides those of every attention."""
+    if score == "general":
+        weight = attention.get_parameter("score.prepare.weight")
+        return {"weight": _array(weight), "unprepared_keys": _array(passed["key"].left[0])}
+    if score != "additive":
+        return {}
+    parameters = {
+        "vector": "score.vector",
+        "query_weight": "score.query.weight",
+        "key_weight": "score.prepare.weight",
+        "key_bias": "score.prepare.bias",
+    }
+    return {
+        "projected_query": _array(passed["score.query"].left[0, 0]),
+        "projected_keys": recorded["key"][0],
+        **{name: _array(attention.get_parameter(path)) for name, path in parameters.items()},
+    }
+
+
+def _linears(attention: nn.Module) -> dict[str, Linear]:
+    children = {name: child for name, child in attention.named_children() if isinstance(child, nn.Linear)}
+    return {
+        name: Linear(_array(child.weight), None if child.bias is None else _array(child.bias))
+        for name, child in children.items()
+    }
+
+
+def _array(tensor: Tensor) -> NDArray[np.float32]:
+    array: NDArray[np.float32] = tensor.detach().float().cpu().numpy()
+    return array
