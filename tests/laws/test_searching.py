@@ -8,13 +8,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.batch import Padded, source_of
+from regard.batch import Padded, Pictures, source_of
 from regard.config import DecodingConfig
+from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.loop import generate
 from regard.decoding.rescoring import rescore
-from regard.decoding.search import Hypothesis
 from regard.symbols import BEGIN, END, MASK, PADDING, UNKNOWN
-from tests.laws.small_models import GENERATORS, SMALLEST, Case, Small, cases, for_every
+from tests.laws.small_models import CAPTIONERS, GENERATORS, SMALLEST, Case, Small, cases, for_every, one_row
 
 LIMIT = 3
 WORDS = (UNKNOWN, 5)  # all that the smallest vocabulary can say besides END
@@ -28,7 +28,7 @@ penalties = st.sampled_from([0.6, 0.0, 1.0, 2.0])
 @given(cases(), penalties)
 @single
 def test_a_wide_beam_is_an_exhaustive_search(small: Small, case: Case, penalty: float) -> None:
-    model, source = small.build(case.seed, vocabulary=SMALLEST), source_of_few_words(case)
+    model, source = small.build(case.seed, vocabulary=SMALLEST), source_of_few_words(small, case)
     width = len(EVERY_OUTPUT)
     config = DecodingConfig(beam=width, nbest=width, length_penalty=penalty, length_ratio=0, length_extra=LIMIT)
     for sentence, found in enumerate(generate(model, source, config)):
@@ -45,9 +45,9 @@ def test_a_wide_beam_is_an_exhaustive_search(small: Small, case: Case, penalty: 
 def test_the_score_of_a_beam_is_the_rescored_log_probability(small: Small, case: Case, penalty: float) -> None:
     model = small.build(case.seed)
     config = DecodingConfig(beam=3, nbest=3, length_penalty=penalty, length_ratio=0, length_extra=3)
-    found = generate(model, case.source, config)
+    found = generate(model, small.source(case), config)
     for sentence, own in enumerate(found):
-        for hypothesis, said in zip(own, rescored(model, case.source, sentence, own), strict=True):
+        for hypothesis, said in zip(own, rescored(model, small.source(case), sentence, own), strict=True):
             assert hypothesis.log_probability == pytest.approx(said, abs=10 * small.tolerance)
             length = len(hypothesis.tokens) + hypothesis.is_ended
             assert hypothesis.score == pytest.approx(hypothesis.log_probability / length**penalty)
@@ -58,7 +58,7 @@ def test_the_score_of_a_beam_is_the_rescored_log_probability(small: Small, case:
 @single
 def test_the_best_outputs_are_sorted_and_distinct(small: Small, case: Case, penalty: float) -> None:
     config = DecodingConfig(beam=4, nbest=3, length_penalty=penalty, length_ratio=0, length_extra=3)
-    for own in generate(small.build(case.seed), case.source, config):
+    for own in generate(small.build(case.seed), small.source(case), config):
         assert len(own) == 3
         assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
         assert len({tuple(one.tokens) for one in own}) == len(own)
@@ -69,20 +69,22 @@ def test_the_best_outputs_are_sorted_and_distinct(small: Small, case: Case, pena
 @given(cases())
 @single
 def test_a_beam_of_one_is_the_likeliest_token_at_every_step(small: Small, case: Case) -> None:
-    model, source = small.build(case.seed), case.source
+    model, source = small.build(case.seed), small.source(case)
     found = generate(model, source, DecodingConfig(beam=1, length_ratio=0, length_extra=3))
     for row, (hypothesis,) in enumerate(found):
         assert (hypothesis.tokens, hypothesis.is_ended) == likeliest(model, source, row, limit=3)
 
 
-def source_of_few_words(case: Case) -> Padded:
+def source_of_few_words(small: Small, case: Case) -> Padded | Pictures:
+    if small.name in CAPTIONERS:
+        return small.source(case)
     return source_of([[WORDS[place % 2] for place in range(length)] for length in case.sources])
 
 
 @torch.no_grad()
-def likeliest(model: Any, source: Padded, row: int, limit: int) -> tuple[list[int], bool]:
+def likeliest(model: Any, source: Padded | Pictures, row: int, limit: int) -> tuple[list[int], bool]:
     """The likeliest token again and again, each time from the beginning: what is said, and whether it ended."""
-    memory = model.encode(Padded.from_rows([source.tokens[row, : source.lengths[row]].tolist()]))
+    memory = model.encode(one_row(source, row))
     said = [BEGIN]
     while len(said) <= limit:
         logits = model.decode(torch.tensor([said]), memory, model.start(memory)).logits[0, -1]

@@ -15,7 +15,7 @@ from regard.config import (
 )
 from regard.errors import RegardError
 from regard.tokens import Tokenizer, Tokenizers
-from regard.translation import translator as translator_module
+from regard.translation import lines, torch_engine
 from regard.translation.alignment import Reading, align_texts, best_reading
 from regard.translation.attention_maps import attention_maps
 from regard.translation.translator import Translator
@@ -41,8 +41,8 @@ def test_many_lines_are_translated_as_each_alone_and_in_order(
 ) -> None:
     translator = Translator(bundle_of(model))
     alone = [translator.translate([text], beam=2)[0].text for text in TEXTS]
-    monkeypatch.setattr(translator_module, "BATCH_TOKENS", 16)
-    monkeypatch.setattr(translator_module, "CHUNK_LINES", 4)
+    monkeypatch.setattr(torch_engine, "BATCH_TOKENS", 16)
+    monkeypatch.setattr(lines, "CHUNK_LINES", 4)
     assert [output.text for output in translator.translate(TEXTS, beam=2)] == alone
 
 
@@ -59,7 +59,7 @@ def test_nbest_gives_that_many_the_best_first() -> None:
 
 
 def test_a_line_that_is_too_long_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator_module, "LONGEST", 4)
+    monkeypatch.setattr(lines, "LONGEST", 4)
     outputs = Translator(bundle_of(TRANSFORMER)).translate(TEXTS, beam=1, nbest=1)
     assert [output.is_cut for output in outputs] == [False, False, False, True, False, False]
 

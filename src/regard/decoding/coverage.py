@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from regard.attention.recording import record_attention
 from regard.batch import Padded
+from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.rescoring import rescore
-from regard.decoding.search import Hypothesis
 from regard.errors import RegardError
 from regard.models.interface import Generator, Source
 from regard.models.uses import use_of

@@ -13,7 +13,8 @@ from torch import Tensor
 from regard.config import DecodingConfig
 from regard.decoding.choosers import LogProbabilities, make_chooser
 from regard.decoding.coverage import with_coverage
-from regard.decoding.search import Hypothesis, Search
+from regard.decoding.hypothesis import Hypothesis, longest_output
+from regard.decoding.search import Search
 from regard.errors import RegardError
 from regard.models.interface import Generator, Source, repeat_rows
 from regard.symbols import BEGIN, END, MASK, PADDING
@@ -115,5 +116,4 @@ def _limits(source: Source, config: DecodingConfig, prefixes: Prefixes | None, l
     if len(given) != len(source.lengths):
         raise RegardError(f"there are {len(given)} prefixes for {len(source.lengths)} sentences; give as many of each.")
     pairs = zip(given, source.lengths, strict=True)
-    limits = [prefix + int(config.length_ratio * length) + config.length_extra for prefix, length in pairs]
-    return limits if longest is None else [min(limit, longest) for limit in limits]
+    return [longest_output(length, config, prefix=prefix, longest=longest) for prefix, length in pairs]

@@ -5,7 +5,6 @@ hypotheses as the beam is wide; rows are moved only then, and when a beam change
 not copy its caches at every step.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,20 +12,11 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.decoding.choosers import Choice, RunningScores
+from regard.decoding.hypothesis import Hypothesis
 from regard.models.interface import Memory, State, repeat_rows, select_rows
 from regard.symbols import END
 
 SHED_SHARE = 0.25  # finished sentences are carried along until they are this share: moving rows costs more than they do
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A finished output: its tokens without BEGIN and END, and how good the model finds it."""
-
-    tokens: list[int]
-    score: float  # what hypotheses are ranked by: the log-probability, normalised for length
-    log_probability: float
-    is_ended: bool  # False: cut off at the length bound
 
 
 class Search:

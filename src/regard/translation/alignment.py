@@ -16,7 +16,8 @@ from regard.errors import RegardError
 from regard.metrics import Alignment as GoldAlignment
 from regard.metrics import AlignmentScore, Links, alignment_error, links_from_weights, merge_words
 from regard.tokens import words
-from regard.translation.attention_maps import LONGEST, Maps, TokenPair, attention_maps, cross_attention
+from regard.translation.attention_maps import Maps, TokenPair, attention_maps, cross_attention
+from regard.translation.lines import LONGEST
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from regard.models.uses import sides_of, use_of
 TokenPair = tuple[list[int], list[int]]  # source and target ids, without BEGIN and END
 Maps = dict[str, NDArray[np.float32]]  # by layer name: (heads, queries, keys)
 BATCH_PAIRS = 32
-LONGEST = 1024  # tokens of one side; a longer line is cut there, since attention's memory grows with its square
 
 
 def attention_maps(bundle: Bundle, pairs: Sequence[TokenPair]) -> Iterator[Maps]:

@@ -23,7 +23,7 @@ from regard.metrics import (
 )
 from regard.staged import staged_file
 from regard.translation.alignment import Reading, align_texts, best_reading
-from regard.translation.attention_maps import LONGEST
+from regard.translation.lines import LONGEST
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from regard.cli.running.telling import bar, warn
 from regard.data import read_pairs
 from regard.metrics import Bucket, Score, Tokenization, by_length, evaluate, tokenization_for
 from regard.staged import staged_file
-from regard.translation.attention_maps import LONGEST
+from regard.translation.lines import LONGEST
 from regard.translation.translator import Translation, Translator
 from regard.view.plots import Line, Plot, draw
 

@@ -15,7 +15,7 @@ from regard.data.readers.lines import STANDARD_INPUT, arriving_lines, name_of, r
 from regard.errors import RegardError
 from regard.metrics import Alignment, format_alignment
 from regard.staged import staged_file
-from regard.translation.attention_maps import LONGEST
+from regard.translation.lines import LONGEST
 from regard.translation.translator import Translation
 
 
