@@ -1,6 +1,7 @@
 """`regard data world ...`: what can be asked."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,3 +34,22 @@ def sentences(out: Path, seed: int, **counts: int) -> None:
     from regard.cli.running.data import run_sentences
 
     run_sentences(out, counts, seed=seed)
+
+
+@world.command()
+@click.option("--out", type=PATH, required=True, help="Directory to write to.")
+@click.option("--train", type=COUNT, default=10_000, show_default=True, help="Pictures to train on.")
+@click.option("--valid", type=COUNT, default=500, show_default=True, help="Pictures to validate on.")
+@click.option("--test", type=COUNT, default=1_000, show_default=True, help="Pictures to test on.")
+@click.option("--language", type=click.Choice(["en", "ko"]), default="en", show_default=True, help="Of the captions.")
+@click.option("--size", type=COUNT, default=64, show_default=True, help="Pixels of a picture's side.")
+@click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other scenes.")
+def scenes(out: Path, **wish: Any) -> None:
+    """Pictures of coloured shapes, with captions, and the boxes of what each word speaks of.
+
+    Each picture has one right caption, and no caption of one split is in another. captions.txt, train.txt, valid.txt
+    and test.txt are as Flickr8k has them, the pictures are in images/, the boxes in boxes.jsonl.
+    """
+    from regard.cli.running.data import run_scenes
+
+    run_scenes(out, wish)

@@ -16,11 +16,15 @@ class Chance:
     """Draws from one seed."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed).random  # noqa: S311  (sentences, not secrets)
+        self._random = random.Random(seed).random  # noqa: S311  (worlds, not secrets)
 
     def happens(self, probability: float) -> bool:
         """Whether an event of this probability happens."""
         return self._random() < probability
+
+    def between(self, low: float, high: float) -> float:
+        """A number from `low` to `high`, each as likely as any other."""
+        return low + (high - low) * self._random()
 
     def pick(self, items: Sequence[Item]) -> Item:
         """One of the items, each as likely as any other."""
