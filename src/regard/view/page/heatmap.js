@@ -68,7 +68,7 @@ function geometry({ rows, columns, width }) {
   const room = Math.max(140, width - left - 8);
   const isPainted = rows.length > MOST_RECTANGLES || columns.length > MOST_RECTANGLES;
   const fitting = room / Math.max(1, columns.length);
-  const cell = isPainted ? Math.max(1, fitting) : Math.min(38, Math.max(9, fitting));
+  const cell = isPainted ? Math.max(1, fitting) : Math.min(46, Math.max(9, fitting));
   const isLabelled = cell >= LEAST_LABELLED_CELL;
   const top = isLabelled ? labelSpace(columns) * 0.72 + 6 : 4;
   const start = isLabelled ? left : 4;

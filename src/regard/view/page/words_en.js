@@ -1,6 +1,9 @@
-/** What the shell, Translate and Inside say in English. */
+/** What the shell and Translate say in English. */
+
+import { insideEnglish } from "./inside_en.js";
 
 export const wordsEnglish = {
+  ...insideEnglish,
   "shell.views": "Views",
   "shell.model": "Model",
   "shell.no_model": "no model yet",
@@ -14,4 +17,52 @@ export const wordsEnglish = {
   "saving.png": "Save as PNG",
   "map.keys": "Arrow keys move from cell to cell.",
   "map.hidden": "hidden",
+
+  "translate.title": "Translate",
+  "translate.heading": "See where a translation looks",
+  "translate.lead":
+    "Type a sentence. The translation appears word by word; point at any word, or reach it with Tab and the arrow keys, and the words it looked at light up.",
+  "translate.source": "Sentence to translate",
+  "translate.placeholder": "Type a sentence and press Enter",
+  "translate.go": "Translate",
+  "translate.examples": "Try:",
+  "translate.no_model": "No model is ready yet. This page shows one as soon as its first training steps are done.",
+  "translate.pictures": "This model describes pictures. Choose one that takes text.",
+  "translate.words": "Word by word",
+  "translate.source_words": "Words of the source",
+  "translate.target_words": "Words of the translation",
+  "translate.hint": "Point at a word of the translation to see what it looked at, or at a word of the source to see who looked at it. A click holds it.",
+  "translate.looked_at": "looked at",
+  "translate.looked_by": "was looked at by",
+  "translate.probability": "said with a probability of {percent} %",
+  "translate.arithmetic": "Show the arithmetic behind this word",
+  "translate.nothing":
+    "There is no attention to see here: this model ({kind}) reads the whole sentence into one vector and translates from that vector alone. No word of the translation can look back at a word of the source. Choose a model with attention to see the difference.",
+  "translate.alignment": "Alignment",
+  "translate.map_legend": "Rows: words of the translation. Columns: words of the source. The stronger the colour, the more attention. Dotted: read off as belonging together.",
+  "translate.gold_key": "Outlined: the true links.",
+  "translate.reading": "Which attention is shown",
+  "translate.layer": "Layer",
+  "translate.head": "Head",
+  "translate.mean_layer": "mean of layers",
+  "translate.mean_head": "mean of heads",
+  "translate.layer_number": "layer {number}",
+  "translate.head_number": "head {number}",
+  "translate.when": "Look taken when the word is",
+  "translate.said": "said",
+  "translate.read": "read",
+  "translate.best": "Best-aligning head",
+  "translate.best_long": "Of all layers and heads, the one whose links err least against known alignments (AER: alignment error rate, 0 is perfect)",
+  "translate.how": "How to read this",
+  "translate.how_rows":
+    "Each row is one word of the translation. Its weights say how much of each source word went into the context from which the model decided. Where both languages have the same word order the strong cells run down the diagonal; where they differ, they leave it.",
+  "translate.how_when":
+    "A word is first said, then read back in as the input of the next step. Many Transformer heads look at a word's source only once they have read it, so both moments are offered.",
+  "translate.how_rest": "A row sums to one over all tokens. What is missing here went to the mark at the end of the source, </s>, which is left out. A word of several pieces looks as its pieces do on average.",
+  "translate.force": "Make the model say the reference translation",
+  "translate.reference": "Reference: {text}",
+  "translate.gold_shown": "The true links between these two sentences are known: they are outlined in the map and underlined in the words.",
+  "translate.outputs": "Other translations it considered",
+  "translate.outputs_note": "The best outputs of the beam search with their scores: log-probability, evened out over the length. Choose one to look into it.",
+  "translate.score_long": "log-probability {log_probability}",
 };

@@ -1,0 +1,231 @@
+/** Translate: type, watch the translation appear, and see which words it looked at. */
+
+import { whenWidthChanges } from "./fitting.js";
+import { heatmap } from "./heatmap.js";
+import { clear, h } from "./make.js";
+import { card, emptyNote, isAbandoned, lead, problemNote } from "./notes.js";
+import { savingButtons } from "./saving.js";
+import { t } from "./text.js";
+import { askTrace } from "./tracing.js";
+import { composer } from "./translate_composer.js";
+import { outputList, realWords, spokenDetail, wordDetail } from "./translate_detail.js";
+import { bestReading, readingControls } from "./translate_reading.js";
+import { wordRows } from "./translate_words.js";
+
+const OUTPUTS = 5;
+const EXAMPLES_SHOWN = 5;
+const WIDEST_MAP = 620;
+
+export const translateView = { id: "translate", title: "translate.title", mount: mountTranslate };
+
+function mountTranslate(root, app) {
+  const view = translateParts(app);
+  clear(root, h("div", { class: "view translate" }, lead(t("translate.heading"), t("translate.lead")), view.composer.node, view.result));
+  const stopModel = app.onModel(() => beginTranslate(app, view));
+  beginTranslate(app, view);
+  return () => {
+    view.asking.abort();
+    view.stops.forEach((stop) => stop());
+    stopModel();
+  };
+}
+
+/** All that the view holds: its parts, what was asked and what was answered. */
+function translateParts(app) {
+  const view = {
+    asking: new AbortController(), stops: [], examples: [], outputs: [], readings: null, hasChosen: false,
+    reading: { layer: "mean", head: "mean", when: "said" }, text: app.state.source, target: null, alignment: null, map: null, words: null,
+    result: h("div", { class: "translate-result" }),
+  };
+  view.composer = composer({ text: app.state.source, isFixed: app.api.isEmbedded, onText: (text) => translateText(app, view, text) });
+  view.controls = readingControls({
+    reading: view.reading,
+    onReading(reading) {
+      Object.assign(view, { reading, hasChosen: true });
+      guarded(view, () => showReading(app, view));
+    },
+  });
+  return view;
+}
+
+/** A model was chosen: its examples and readings, and the last text (or the first example) translated by it. */
+async function beginTranslate(app, view) {
+  const model = app.model();
+  if (!model) return void clear(view.result, emptyNote(t("translate.no_model")));
+  if (model.takes !== "text") return void clear(view.result, emptyNote(t("translate.pictures")));
+  view.hasChosen = false;
+  const [{ examples }, readings] = await Promise.all([
+    app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] })),
+    app.api.readings(model.name).then((told) => told.readings, () => null),
+  ]);
+  if (model !== app.model()) return;
+  Object.assign(view, { examples, readings, reading: bestReading(readings) ?? view.reading });
+  view.composer.setExamples(app.api.isEmbedded ? [] : examples.slice(0, EXAMPLES_SHOWN));
+  const text = app.state.source || app.api.sourceText || examples[0]?.source;
+  if (!text) return;
+  view.composer.setText(text);
+  translateText(app, view, text);
+}
+
+/** Translate a text from the beginning: as it grows, then looked into. */
+function translateText(app, view, text) {
+  Object.assign(view, { text, target: null, outputs: [] });
+  app.state.source = text;
+  return guarded(view, async (signal) => {
+    const growing = h("p", { class: "growing", dir: "auto", "aria-live": "off" });
+    clear(view.result, h("section", { class: "card" }, h("p", { class: "growing-source", dir: "auto" }, text), growing));
+    for await (const { text: sofar } of app.api.stream({ model: app.model().name, text }, { signal })) {
+      clear(growing, sofar, h("span", { class: "caret", "aria-hidden": "true" }));
+    }
+    await lookInto(app, view, signal);
+    app.say(app.state.trace.text);
+  });
+}
+
+/** The pair's trace, its alignment, and the other outputs. */
+async function lookInto(app, view, signal) {
+  const model = app.model();
+  const trace = await askTrace(app, traceRequest(view), async (found) => found, { signal });
+  view.cross = trace.layers.filter((layer) => layer.use === "cross");
+  view.alignment = view.cross.length ? await askAlignment(app, view, signal) : null;
+  showResult(app, view, trace);
+  if (app.api.isEmbedded || view.outputs.length) return;
+  const { translations } = await app.api.translate({ model: model.name, texts: [view.text], nbest: OUTPUTS, beam: OUTPUTS }, { signal });
+  view.outputs = translations[0];
+  fillOutputs(app, view, trace);
+}
+
+function askAlignment(app, view, signal) {
+  return askTrace(app, traceRequest(view), (trace) => app.api.alignment(trace.id, view.reading, { signal }), { signal });
+}
+
+function traceRequest({ text, target }) {
+  return { text, target };
+}
+
+/** Run what asks the server; a newer question abandons an older one, and a problem is shown in words. */
+async function guarded(view, ask) {
+  view.asking.abort();
+  view.asking = new AbortController();
+  const { signal } = view.asking;
+  view.composer.setBusy(true);
+  try {
+    await ask(signal);
+  } catch (problem) {
+    if (!isAbandoned(problem) && !signal.aborted) clear(view.result, h("section", { class: "card" }, problemNote(problem)));
+  } finally {
+    if (!signal.aborted) view.composer.setBusy(false);
+  }
+}
+
+async function showReading(app, view) {
+  view.alignment = await askAlignment(app, view, view.asking.signal);
+  view.words.update({ weights: view.alignment.weights, links: view.alignment.links });
+  drawAlignment(view);
+}
+
+/** The example that this text is, where it is one. */
+function exampleOf(view) {
+  return view.examples.find((example) => example.source === view.text) ?? null;
+}
+
+/** Gold links hold for the reference alone, not for another translation. */
+function goldLinks(view, trace) {
+  const example = exampleOf(view);
+  return example?.links && example.target === trace.text ? example.links : null;
+}
+
+function showResult(app, view, trace) {
+  view.stops.forEach((stop) => stop());
+  view.stops = [];
+  view.gold = goldLinks(view, trace);
+  view.detail = h("div", { class: "detail-place" });
+  view.words = wordRows({
+    source: realWords(trace.source).map((word) => word.spelled), target: realWords(trace.target).map((word) => word.spelled),
+    weights: view.alignment?.weights ?? null, links: view.alignment?.links, gold: view.gold,
+    onWord: (side, index) => showWord(app, view, trace, side, index),
+  });
+  view.outputsPlace = h("div");
+  view.stops.push(view.words.stop);
+  const saving = savingButtons(() => view.words.toSvg(), `${view.text} words`);
+  clear(
+    view.result,
+    card(t("translate.words"), { beside: saving }, !trace.layers.length && nothingToSee(app), view.words.node, view.alignment && view.detail, referenceSwitch(app, view, trace)),
+    view.alignment && alignmentCard(view),
+    !app.api.isEmbedded && outputsCard(view),
+  );
+  showWord(app, view, trace, null, null);
+  if (view.alignment) startAlignment(view);
+  fillOutputs(app, view, trace);
+}
+
+/** A model without attention says so. */
+function nothingToSee(app) {
+  return h("p", { class: "explain nothing" }, t("translate.nothing", { kind: app.model().kind }));
+}
+
+function referenceSwitch(app, view, trace) {
+  const example = exampleOf(view);
+  if (!example?.target || app.api.isEmbedded) return null;
+  const force = (event) => forceTarget(app, view, event.target.checked ? example.target : null);
+  const isForced = view.target !== null && view.target === example.target;
+  return h(
+    "div", { class: "reference" },
+    h("label", { class: "check" }, h("input", { type: "checkbox", checked: isForced, onchange: force }), t("translate.force")),
+    h("span", { class: "faint small" }, view.gold ? t("translate.gold_shown") : trace.text === example.target ? "" : t("translate.reference", { text: example.target })),
+  );
+}
+
+function forceTarget(app, view, target) {
+  view.target = target;
+  guarded(view, (signal) => lookInto(app, view, signal));
+}
+
+function alignmentCard(view) {
+  view.mapPlace = h("div", { class: "map-place" });
+  view.controls.update({ layers: view.cross.length, heads: view.cross[0].heads, readings: view.readings, reading: view.reading });
+  const legend = h("p", { class: "faint small" }, t("translate.map_legend"), view.gold && [" ", h("span", { class: "gold-key" }, t("translate.gold_key"))]);
+  return card(t("translate.alignment"), {}, h("div", { class: "stack" }, view.controls.node, view.mapPlace, legend, howToRead()));
+}
+
+function howToRead() {
+  return h("details", { class: "explain" }, h("summary", null, t("translate.how")), h("p", null, t("translate.how_rows")), h("p", null, t("translate.how_when")), h("p", null, t("translate.how_rest")));
+}
+
+function startAlignment(view) {
+  view.stops.push(whenWidthChanges(view.mapPlace, () => drawAlignment(view)));
+}
+
+function drawAlignment(view) {
+  const { source_words: columns, target_words: rows, weights, links } = view.alignment;
+  view.map?.stop();
+  view.map = heatmap({
+    weights: Float32Array.from(weights.flat()), rows, columns, links, gold: view.gold, title: `${view.text} ${t("translate.alignment")}`,
+    width: Math.min(WIDEST_MAP, view.mapPlace.clientWidth), onCell: (row) => view.words.activate("target", row), onLeave: () => view.words.activate(null),
+  });
+  view.stops.push(view.map.stop);
+  clear(view.mapPlace, view.map.node);
+}
+
+function showWord(app, view, trace, side, index) {
+  const told = { trace, alignment: view.alignment, side, index, onInside: (word) => goInside(app, trace, word) };
+  if (side !== null || !view.detail.hasChildNodes()) clear(view.detail, wordDetail(told)); // the last word's stays readable
+  if (side === null || !view.alignment) return;
+  if (document.activeElement?.classList.contains("word")) app.say(spokenDetail(told));
+}
+
+/** The query that said a word's first piece: the row before it. */
+function goInside(app, trace, word) {
+  const piece = realWords(trace.target)[word].pieces[0];
+  const layer = trace.layers.map((one) => one.use).lastIndexOf("cross");
+  app.state.inside = { example: false, layer, head: 0, query: piece - 1 };
+  app.go("inside");
+}
+
+function outputsCard(view) {
+  return card(t("translate.outputs"), {}, h("div", { class: "stack" }, h("p", { class: "faint small" }, t("translate.outputs_note")), view.outputsPlace));
+}
+
+function fillOutputs(app, view, trace) {
+  clear(view.outputsPlace, view.outputs.length ? outputList(view.outputs, trace.text, (output) => forceTarget(app, view, output === view.outputs[0] ? null : output.text)) : null);
+}
