@@ -62,15 +62,21 @@ def best_reading(
     bundle: Bundle, sources: Sequence[str], targets: Sequence[str], gold: Sequence[GoldAlignment]
 ) -> tuple[Reading, AlignmentScore]:
     """Of every layer, head and way of reading, the one whose links err least against the gold ones."""
+    return score_readings(bundle, sources, targets, gold)[0]
+
+
+def score_readings(
+    bundle: Bundle, sources: Sequence[str], targets: Sequence[str], gold: Sequence[GoldAlignment]
+) -> list[tuple[Reading, AlignmentScore]]:
+    """Every layer, head and way of reading with its score against the gold links, the best first."""
     pairs = _encode(bundle, sources, targets)
     found: dict[Reading, list[Links]] = {}
     for pair, maps in zip(pairs, attention_maps(bundle, pairs), strict=True):
         for reading in _readings(maps):
             found.setdefault(reading, []).append(_align(bundle, pair, maps, reading).links)
     sure, possible = [one.sure for one in gold], [one.possible for one in gold]
-    scores = {reading: alignment_error(links, sure, possible) for reading, links in found.items()}
-    best = min(scores, key=lambda reading: scores[reading].error)
-    return best, scores[best]
+    scores = [(reading, alignment_error(links, sure, possible)) for reading, links in found.items()]
+    return sorted(scores, key=lambda scored: scored[1].error)
 
 
 def _encode(bundle: Bundle, sources: Sequence[str], targets: Sequence[str]) -> list[TokenPair]:
