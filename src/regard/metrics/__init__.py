@@ -1,4 +1,4 @@
-"""What a model's output is worth: translations against references, alignments against manual ones."""
+"""What a model's output is worth: translations and captions against references, attention against what was meant."""
 
 from regard.metrics.alignment import (
     Alignment,
@@ -11,6 +11,8 @@ from regard.metrics.alignment import (
     parse_alignments,
     symmetrise,
 )
+from regard.metrics.captions import CaptionTokens, caption_words, evaluate_captions, exactly_right
+from regard.metrics.pointing import Pointing, pointing
 from regard.metrics.translation import Bucket, Score, Tokenization, by_length, evaluate, tokenization_for
 from regard.metrics.word_attention import links_from_weights, merge_words
 
@@ -18,18 +20,24 @@ __all__ = [
     "Alignment",
     "AlignmentScore",
     "Bucket",
+    "CaptionTokens",
     "Links",
+    "Pointing",
     "Score",
     "Symmetry",
     "Tokenization",
     "alignment_error",
     "by_length",
+    "caption_words",
     "evaluate",
+    "evaluate_captions",
+    "exactly_right",
     "format_alignment",
     "links_from_weights",
     "merge_words",
     "parse_alignment",
     "parse_alignments",
+    "pointing",
     "symmetrise",
     "tokenization_for",
 ]
