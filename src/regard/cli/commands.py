@@ -11,8 +11,10 @@ SUMMARIES = {
     "translate": "Translate lines of text.",
     "evaluate": "Measure a model: BLEU, chrF and TER, over all and by length.",
     "align": "Say which words belong together, as read off the attention.",
+    "show": "Show what a model looks at: in the terminal, as a picture, or as a page.",
     "compare": "Measure several models on the same text: quality, length, speed, size.",
     "info": "Show what a model is, and check that its files are whole.",
+    "serve": "Serve models: the page that shows their attention, and APIs over HTTP.",
     "data": "Make the corpora that regard generates itself.",
 }
 

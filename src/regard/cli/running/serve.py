@@ -1,0 +1,31 @@
+"""Running `regard serve`."""
+
+import dataclasses
+from typing import Any
+
+from regard.errors import RegardError
+from regard.serve.app import Settings, serve
+from regard.serve.limits import Limits
+
+
+def run_server(limits: tuple[str, ...], **settings: Any) -> int:
+    """Serve until stopped; the exit code."""
+    return serve(Settings(limits=limits_with(limits), **settings))
+
+
+def limits_with(changes: tuple[str, ...]) -> Limits:
+    """The default limits, some of them changed by NAME=NUMBER."""
+    kinds = {field.name: type(field.default) for field in dataclasses.fields(Limits)}
+    changed: dict[str, Any] = {}
+    for change in changes:
+        name, _, value = change.partition("=")
+        if name not in kinds:
+            raise RegardError(f"--limit {change}: there is no limit {name!r}; there are {', '.join(kinds)}.")
+        try:
+            number = kinds[name](value)
+        except (ValueError, OverflowError):
+            raise RegardError(f"--limit {change}: {value!r} is not a number. Write {name}=NUMBER.") from None
+        if not 0 <= number < 1e12:
+            raise RegardError(f"--limit {change}: the number must not be negative, nor beyond all bounds.")
+        changed[name] = number
+    return Limits(**changed)

@@ -1,0 +1,248 @@
+"""The own API's part for looking inside: traces and their numbers, how well each head aligns, position encodings.
+
+`layer` counts a trace's layers as its summary lists them; of an alignment and of the readings it counts the layers in
+which the target looks at the source, as `layer` of an `AttentionLayer` does.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+import torch
+from msgspec import Meta
+from numpy.typing import NDArray
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from regard.layers.positions import Learned, angles, sinusoidal
+from regard.metrics import links_from_weights, merge_words
+from regard.serve.api_translation import Count, Name, as_json
+from regard.serve.models import Search, ServedModel
+from regard.serve.openapi import BYTES, Paths, answers, asks, takes
+from regard.serve.readings import Readings, ReadingsAnswer
+from regard.serve.refusals import Refusal
+from regard.serve.requests import query_number, query_number_or_mean, read_json
+from regard.serve.service import Service
+from regard.serve.spans import TranslationRecord, record_of
+from regard.translation.inside import Inside
+from regard.translation.trace import Trace, TraceSummary, trace_pair, trace_texts
+
+LONGEST_POSITIONS = 2048
+
+
+class TraceRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text to trace: of its translation, or of a target that is given."""
+
+    text: Annotated[str, Meta(min_length=1)]
+    model: Name | None = None
+    target: str | None = None
+    beam: Count | None = None
+
+
+class TraceAnswer(TraceSummary, frozen=True, kw_only=True):
+    """A trace's summary, and the id by which its numbers are asked for."""
+
+    id: str
+    model: str
+    translation: TranslationRecord | None
+
+
+class AlignmentAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """How much each target word looks at each source word, and the links that follow."""
+
+    source_words: list[str]
+    target_words: list[str]
+    weights: list[list[float]]
+    links: list[tuple[int, int]]
+
+
+class PositionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The encoding of each position; of rotary positions the sines and cosines of the angles."""
+
+    kind: Literal["sinusoidal", "learned", "rotary", "none"]
+    layout: Literal["interleaved", "halves"] | None
+    width: int
+    values: list[list[float]] | None
+
+
+def routes(service: Service, readings: Readings) -> list[Route]:
+    """Traces, readings, positions."""
+
+    async def trace(request: Request) -> Response:
+        asked = await read_json(request, service.limits, TraceRequest)
+        service.limits.check_texts([asked.text, asked.target or ""])
+        model = service.choose(model=asked.model)
+        search = model.search(beam=asked.beam, nbest=1, limits=service.limits, alignments=True)
+        work = _tracing(search, asked)
+        made, translation = await service.run_alone(request, work, cost=2 * search.cost(asked.text))
+        summary = {name: getattr(made.summary(), name) for name in TraceSummary.__struct_fields__}
+        identity = service.traces.keep(made)
+        return as_json(TraceAnswer(id=identity, model=model.name, translation=translation, **summary))
+
+    async def weights(request: Request) -> Response:
+        layer, head = query_number(request, "layer"), query_number_or_mean(request, "head")
+        return as_floats(service.traces.get(request.path_params["id"]).weights(layer, head))
+
+    async def inside(request: Request) -> Response:
+        place = [query_number(request, name) for name in ("layer", "head", "query")]
+        kept = service.traces.get(request.path_params["id"])
+        return await asyncio.to_thread(lambda: as_json(kept.inside(*place)))
+
+    async def rollout(request: Request) -> Response:
+        return as_floats(service.traces.get(request.path_params["id"]).rollout())
+
+    async def alignment(request: Request) -> Response:
+        layer, head = (query_number_or_mean(request, name) for name in ("layer", "head"))
+        when = request.query_params.get("when", "said")
+        if when not in ("said", "read"):
+            raise Refusal(400, "bad_query", "when must be said or read.")
+        return as_json(alignment_of(service.traces.get(request.path_params["id"]), layer, head, when == "read"))
+
+    async def all_readings(request: Request) -> Response:
+        return as_json(await readings.of(service.models.named(request.path_params["name"])))
+
+    async def positions(request: Request) -> Response:
+        length = query_number(request, "length", default=64, highest=LONGEST_POSITIONS)
+        model = service.models.named(request.path_params["name"])
+        return await asyncio.to_thread(lambda: as_json(positions_of(model, length)))
+
+    return [
+        Route("/api/v1/traces", trace, methods=["POST"]),
+        Route("/api/v1/traces/{id}/weights", weights),
+        Route("/api/v1/traces/{id}/inside", inside),
+        Route("/api/v1/traces/{id}/rollout", rollout),
+        Route("/api/v1/traces/{id}/alignment", alignment),
+        Route("/api/v1/models/{name}/readings", all_readings),
+        Route("/api/v1/models/{name}/positions", positions),
+    ]
+
+
+def as_floats(array: NDArray[np.float32]) -> Response:
+    """A matrix as little-endian float32, row by row, its shape in a header."""
+    shape = ",".join(map(str, array.shape))
+    return Response(array.astype("<f4").tobytes(), media_type=BYTES, headers={"x-regard-shape": shape})
+
+
+def _tracing(search: Search, asked: TraceRequest) -> Callable[[], tuple[Trace, TranslationRecord | None]]:
+    bundle = search.translator.bundle
+
+    def work() -> tuple[Trace, TranslationRecord | None]:
+        if asked.target is not None:
+            return trace_texts(bundle, asked.text, asked.target), None
+        output = search.run([asked.text])[0][0]
+        trace = trace_pair(bundle, bundle.tokenizers.source.encode(asked.text), output.tokens)
+        return trace, record_of(asked.text, output)
+
+    return work
+
+
+def alignment_of(trace: Trace, layer: int | None, head: int | None, when_read: bool) -> AlignmentAnswer:
+    """The word-level alignment that one way of reading the attention gives."""
+    cross = trace.of_use("cross")
+    if not cross:
+        raise Refusal(409, "no_attention", "In this model the target does not look at the source.")
+    if layer is not None and layer >= len(cross):
+        raise Refusal(404, "no_layer", f"This model has {len(cross)} layers of that kind, counted from 0.")
+    rows = trace.mean("cross", head) if layer is None else trace.weights(cross[layer], head)
+    source_words, target_words = trace.source.words[:-1], [[i - 1 for i in word] for word in trace.target.words[1:]]
+    said = len(trace.target.pieces) - 1
+    first = 1 if when_read else 0
+    merged = merge_words(rows[first : first + said], source_words, target_words)
+    return AlignmentAnswer(
+        source_words=trace.source.spelled[:-1],
+        target_words=trace.target.spelled[1:],
+        weights=merged.tolist(),
+        links=sorted(links_from_weights(merged)),
+    )
+
+
+def positions_of(model: ServedModel, length: int) -> PositionsAnswer:
+    """What the model adds to its embeddings, or turns its queries and keys by, at each position."""
+    config: Any = model.loaded.bundle.config.model
+    kind = getattr(config, "positions", "none")
+    stack = getattr(config, "encoder", None) or getattr(config, "decoder", None) or getattr(config, "stack", None)
+    width = getattr(stack, "width", 0)
+    layout = getattr(config, "layout", "interleaved")
+    places = torch.arange(length)
+    if kind == "sinusoidal":
+        values = sinusoidal(places, width, layout=layout)
+    elif kind == "rotary":
+        width //= stack.heads
+        turned = angles(places, width)
+        values, layout = torch.cat([turned.sin(), turned.cos()], dim=-1), "halves"
+    elif kind == "learned":
+        learned = next(one for one in model.loaded.bundle.model.modules() if isinstance(one, Learned))
+        values, layout = learned.weight.detach()[:length], None
+    else:
+        return PositionsAnswer(kind="none", layout=None, width=width, values=None)
+    return PositionsAnswer(kind=kind, layout=layout, width=width, values=values.float().tolist())
+
+
+_IDENTITY = asks("id", {"type": "string"}, place="path")
+_NAME = asks("name", {"type": "string"}, place="path")
+_NUMBER = {"type": "integer", "minimum": 0, "maximum": 10**9}
+_NUMBER_OR_MEAN = {"anyOf": [_NUMBER, {"const": "mean"}]}
+SHAPE = {"X-Regard-Shape": {"description": "Rows, columns.", "schema": {"type": "string"}, "required": True}}
+FLOATS = answers(None, media=BYTES, headers=SHAPE)
+
+ROUTES_SCHEMA: Paths = {
+    "/api/v1/traces": {
+        "post": {
+            "summary": "Trace a text: all that the model computes as it says the translation, or a given target.",
+            "requestBody": takes(TraceRequest),
+            "responses": answers(TraceAnswer),
+        }
+    },
+    "/api/v1/traces/{id}/weights": {
+        "get": {
+            "summary": "A map: little-endian float32, queries by keys.",
+            "parameters": [_IDENTITY, asks("layer", _NUMBER, required=True), asks("head", _NUMBER_OR_MEAN)],
+            "responses": FLOATS,
+        }
+    },
+    "/api/v1/traces/{id}/inside": {
+        "get": {
+            "summary": "The arithmetic of one query in one head.",
+            "parameters": [
+                _IDENTITY,
+                *(asks(name, _NUMBER, required=True) for name in ("layer", "head", "query")),
+            ],
+            "responses": answers(Inside),
+        }
+    },
+    "/api/v1/traces/{id}/rollout": {
+        "get": {"summary": "The encoder's attention rolled out.", "parameters": [_IDENTITY], "responses": FLOATS}
+    },
+    "/api/v1/traces/{id}/alignment": {
+        "get": {
+            "summary": "Which words look at which, and the links that follow.",
+            "parameters": [
+                _IDENTITY,
+                asks("layer", _NUMBER_OR_MEAN),
+                asks("head", _NUMBER_OR_MEAN),
+                asks("when", {"enum": ["said", "read"]}),
+            ],
+            "responses": answers(AlignmentAnswer),
+        }
+    },
+    "/api/v1/models/{name}/readings": {
+        "get": {
+            "summary": "Every way to read links off the attention, with its alignment error, the best first.",
+            "parameters": [_NAME],
+            "responses": answers(ReadingsAnswer),
+        }
+    },
+    "/api/v1/models/{name}/positions": {
+        "get": {
+            "summary": "The model's position encoding.",
+            "parameters": [
+                _NAME,
+                asks("length", {"type": "integer", "minimum": 0, "maximum": LONGEST_POSITIONS}),
+            ],
+            "responses": answers(PositionsAnswer),
+        }
+    },
+}

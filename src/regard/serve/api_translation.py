@@ -1,0 +1,106 @@
+"""The own API's translating part: which models there are, translating, and translating word by word."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from regard.serve.models import ModelRecord
+from regard.serve.openapi import Paths, answers, takes
+from regard.serve.requests import read_json
+from regard.serve.service import Service
+from regard.serve.spans import TranslationRecord, record_of
+from regard.serve.streaming import EventStream, streamed
+
+Count = Annotated[int, Meta(ge=1, le=1000)]
+Name = Annotated[str, Meta(max_length=200)]
+
+
+class TranslateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Texts to translate, by a model or by languages."""
+
+    texts: Annotated[list[str], Meta(min_length=1)]
+    model: Name | None = None
+    source: Name | None = None
+    target: Name | None = None
+    beam: Count | None = None
+    nbest: Count = 1
+    alignments: bool = False
+
+
+class TranslateAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """For each text its best translations, the best first."""
+
+    model: str
+    translations: list[list[TranslationRecord]]
+
+
+class StreamRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text to translate while one looks on."""
+
+    text: str
+    model: Name | None = None
+    beam: Count | None = None
+
+
+class ModelsAnswer(msgspec.Struct, frozen=True):
+    """The models that are served."""
+
+    models: list[ModelRecord]
+
+
+def as_json(value: object) -> Response:
+    """An answer in JSON."""
+    return Response(msgspec.json.encode(value), media_type="application/json")
+
+
+def routes(service: Service) -> list[Route]:
+    """Models, translate, stream."""
+
+    async def models(request: Request) -> Response:  # noqa: ARG001
+        records = [record for one in service.models.all if (record := one.record()) is not None]
+        return as_json(ModelsAnswer(records))
+
+    async def translate(request: Request) -> Response:
+        asked = await read_json(request, service.limits, TranslateRequest)
+        model = service.choose(model=asked.model, source=asked.source, target=asked.target)
+        options = {"beam": asked.beam, "nbest": asked.nbest, "alignments": asked.alignments}
+        outputs = await service.translate_with(model, asked.texts, request=request, **options)  # type: ignore[arg-type]
+        pairs = zip(asked.texts, outputs, strict=True)
+        records = [[record_of(text, output) for output in own] for text, own in pairs]
+        return as_json(TranslateAnswer(model=model.name, translations=records))
+
+    async def stream(request: Request) -> EventStream:
+        asked = await read_json(request, service.limits, StreamRequest)
+        service.limits.check_texts([asked.text])
+        model = service.choose(model=asked.model)
+        search = model.search(beam=asked.beam, nbest=1, limits=service.limits, alignments=True)
+        return EventStream(request, streamed(service, search, asked.text))
+
+    return [
+        Route("/api/v1/models", models),
+        Route("/api/v1/translate", translate, methods=["POST"]),
+        Route("/api/v1/stream", stream, methods=["POST"]),
+    ]
+
+
+ROUTES_SCHEMA: Paths = {
+    "/api/v1/models": {"get": {"summary": "The models that are served.", "responses": answers(ModelsAnswer)}},
+    "/api/v1/translate": {
+        "post": {
+            "summary": "Translate texts: n-best, scores, and links between words as ranges of characters.",
+            "requestBody": takes(TranslateRequest),
+            "responses": answers(TranslateAnswer),
+        }
+    },
+    "/api/v1/stream": {
+        "post": {
+            "summary": "Translate a text; events `partial`, then `done` or `error`, tell how it grows.",
+            "requestBody": takes(StreamRequest),
+            "responses": answers({"type": "string"}, media="text/event-stream"),
+        }
+    },
+}

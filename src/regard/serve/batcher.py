@@ -1,0 +1,225 @@
+"""One queue for all clients: what can be decoded together is, the longest-waiting first.
+
+The queue lives on the event loop; batches run in threads, a few at a time. An item whose client has left is taken out
+at once. When the wait would be too long, a request is refused before anything is done for it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from regard.serve.limits import Limits
+from regard.serve.refusals import Refusal
+
+LINGER = 0.006  # seconds that a worker waits for more, when the last batch shows that more will come
+ALIKE = 4  # items go together when neither costs more than this many times the other: a batch lasts as its longest
+MEMORY = 0.7  # weight of the past in the measured speed
+PATIENCE = 0.05  # seconds of waiting below which nobody is refused, however slow the first measurements
+
+
+class Work(Hashable, Protocol):
+    """What is done to items; equal works are done together."""
+
+    budget: int  # of costs in one batch, each item counted as the dearest
+
+    def cost(self, item: Any) -> int:
+        """About how much work the item is, in tokens."""
+
+    def run(self, items: list[Any]) -> list[Any]:
+        """The results, in order; called in a thread."""
+
+
+@dataclass(eq=False)
+class Place:
+    """An item in the queue."""
+
+    work: Work
+    item: Any
+    cost: int
+    result: asyncio.Future[Any]
+    since: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is told of a batch that has run."""
+
+    work: Work
+    items: list[Any]
+    results: list[Any]
+    cost: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Work on its own, such as a trace; no two are done together."""
+
+    function: Callable[[], Any]
+    tokens: int
+    budget: int = 1
+
+    def cost(self, item: Any) -> int:  # noqa: ARG002
+        return self.tokens
+
+    def run(self, items: list[Any]) -> list[Any]:  # noqa: ARG002
+        return [self.function()]
+
+
+class Batcher:
+    """The queue, and the threads that work it off."""
+
+    def __init__(
+        self, limits: Limits, *, workers: int = 1, told: Callable[[Finished], object] = lambda finished: None
+    ) -> None:
+        self.limits = limits
+        self.told = told
+        self.waiting: dict[Place, None] = {}  # in the order of arrival
+        self.waiting_cost = 0
+        self.speed = 2000.0  # cost a second, as measured
+        self._free = self._workers = workers
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="decoding")
+        self._last_size = 1
+        self._linger: asyncio.TimerHandle | None = None
+        self._running: set[asyncio.Task[None]] = set()
+
+    # --- from the requests' side ---
+
+    @property
+    def expected_wait(self) -> float:
+        """Seconds that a new request would wait for a worker, as far as is known."""
+        return self.waiting_cost / self.speed
+
+    def check_room(self) -> None:
+        """Refuse when the queue is full; asked before a body is read, and again when it has been."""
+        wait = self.expected_wait
+        is_full = len(self.waiting) >= self.limits.waiting_texts
+        if is_full or wait > max(self.limits.waiting_seconds, PATIENCE):
+            raise Refusal(429, "busy", "The server is busy. Try again later.", retry_after=max(1.0, wait / 2))
+
+    async def submit(self, work: Work, items: list[Any]) -> list[Any]:
+        """The results of the items, which wait, and are decoded, with those of other clients."""
+        if not items:
+            return []
+        self.check_room()
+        places = [self._enter(work, item) for item in items]
+        try:
+            async with asyncio.timeout(self.limits.deadline):
+                return [await place.result for place in places]
+        except TimeoutError:
+            raise Refusal(
+                503, "too_late", "The answer was not ready in time. Try again later.", retry_after=5
+            ) from None
+        finally:
+            for place in places:
+                self._leave(place)
+
+    async def alone(self, function: Callable[[], Any], *, cost: int) -> Any:
+        """The result of a function that has a worker for itself."""
+        return (await self.submit(Alone(function, cost), [None]))[0]
+
+    async def close(self) -> None:
+        """Wait for what is running; nothing may be submitted any more."""
+        while self._running:
+            await asyncio.wait(self._running)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _enter(self, work: Work, item: Any) -> Place:
+        place = Place(work, item, work.cost(item), asyncio.get_running_loop().create_future())
+        self.waiting[place] = None
+        self.waiting_cost += place.cost
+        self._pump()
+        return place
+
+    def _leave(self, place: Place) -> None:
+        place.result.cancel()
+        if place in self.waiting:
+            del self.waiting[place]
+            self.waiting_cost -= place.cost
+
+    # --- from the workers' side ---
+
+    def _pump(self) -> None:
+        """Give free workers batches, now or in a moment."""
+        while self._free and self.waiting and not self._should_linger():
+            self._start(self._next_batch())
+
+    def _should_linger(self) -> bool:
+        """Clients of a batch come back together: the first of them waits a little for the others.
+
+        A client that is alone never waits.
+        """
+        oldest = next(iter(self.waiting))
+        left = LINGER - (time.monotonic() - oldest.since)
+        if len(self.waiting) >= self._last_size or left <= 0:
+            return False
+        if self._linger is None:
+            self._linger = asyncio.get_running_loop().call_later(left, self._lingered)
+        return True
+
+    def _lingered(self) -> None:
+        self._linger = None
+        self._last_size = 1
+        self._pump()
+
+    def _next_batch(self) -> list[Place]:
+        """The longest-waiting item, and those like it, in order of arrival, as far as the budget goes."""
+        first = next(iter(self.waiting))
+        batch, dearest = [], 0
+        for place in self.waiting:
+            if place.work != first.work or not first.cost / ALIKE <= place.cost <= first.cost * ALIKE:
+                continue
+            cost = max(dearest, place.cost)
+            if batch and cost * (len(batch) + 1) > first.work.budget:
+                break
+            batch.append(place)
+            dearest = cost
+        for place in batch:
+            del self.waiting[place]
+            self.waiting_cost -= place.cost
+        return batch
+
+    def _start(self, batch: list[Place]) -> None:
+        self._free -= 1
+        running = asyncio.get_running_loop().create_task(self._run(batch))
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+
+    async def _run(self, batch: list[Place]) -> None:
+        begun = time.monotonic()
+        work, items = batch[0].work, [place.item for place in batch]
+        try:
+            results = await _in_thread(self._threads, work, items)
+        except Exception as error:
+            for place in batch:
+                _refuse(place, error)
+        else:
+            for place, result in zip(batch, results, strict=True):
+                if not place.result.done():
+                    place.result.set_result(result)
+            self._learn(Finished(work, items, results, sum(place.cost for place in batch), time.monotonic() - begun))
+        finally:
+            self._free += 1
+            self._last_size = len(batch)
+            self._pump()
+
+    def _learn(self, finished: Finished) -> None:
+        measured = finished.cost / max(finished.seconds, 1e-3)
+        self.speed = MEMORY * self.speed + (1 - MEMORY) * measured
+        self.told(finished)
+
+
+def _in_thread(threads: ThreadPoolExecutor, work: Work, items: list[Any]) -> Coroutine[Any, Any, list[Any]]:
+    async def run() -> list[Any]:
+        return await asyncio.get_running_loop().run_in_executor(threads, work.run, items)
+
+    return run()
+
+
+def _refuse(place: Place, error: Exception) -> None:
+    if not place.result.done():
+        place.result.set_exception(error)
+        place.result.exception()  # whoever waited may have left: then nobody else asks for it

@@ -1,0 +1,90 @@
+"""From start to stop: models are loaded and warmed before the server is ready, and SIGTERM lets it finish its work."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from regard.serve.logs import tell
+from regard.serve.service import Service
+
+POLL = 1.0  # seconds between looks for models that have appeared
+DRAIN = 8.5  # seconds in which accepted requests are finished
+
+
+class Lifecycle:
+    """Which part of its life the server is in, and how much is under way."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.is_draining = False
+        self.under_way = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests are taken and at least one model has translated something."""
+        return not self.is_draining and bool(self.service.models.ready())
+
+    @contextmanager
+    def counted(self, *, is_work: bool) -> Iterator[None]:
+        """Count a request as under way; questions after our health are not work."""
+        self.under_way += is_work
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self.under_way -= is_work
+            if not self.under_way:
+                self._idle.set()
+
+    async def watch_models(self) -> None:
+        """Load models as they appear, for as long as the server runs."""
+        while True:
+            loaded = await asyncio.to_thread(self.service.models.load_new)
+            for model, problem in loaded:
+                tell("a model is ready" if problem is None else f"a model cannot be used: {problem}", model=model.name)
+            await asyncio.sleep(POLL)
+
+    async def drain(self) -> None:
+        """Take nothing new; return when all that was accepted has been answered, or time is up."""
+        self.is_draining = True
+        tell("draining", under_way=self.under_way)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN):
+                while self.under_way:
+                    self._idle.clear()
+                    await self._idle.wait()
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which drains before it stops; a second signal stops it at once."""
+
+    def __init__(self, config: uvicorn.Config, lifecycle: Lifecycle) -> None:
+        super().__init__(config)
+        self.lifecycle = lifecycle
+        self.stopped_by: int | None = None
+        self._draining: asyncio.Task[None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.stopped_by is not None:
+            super().handle_exit(signal.SIGINT, frame)
+            self.force_exit = True
+            return
+        self.stopped_by = sig
+        asyncio.get_event_loop().call_soon_threadsafe(self._begin_to_stop)
+
+    def _begin_to_stop(self) -> None:
+        self._draining = asyncio.ensure_future(self._stop())
+
+    async def _stop(self) -> None:
+        await self.lifecycle.drain()
+        self.should_exit = True
+
+
+Configuration = dict[str, Any]

@@ -1,0 +1,131 @@
+"""How good the models were found to be: what `regard compare --quality FILE` wrote, shown beside the models."""
+
+from pathlib import Path
+
+import msgspec
+
+from regard.errors import RegardError
+from regard.serve.refusals import Refusal
+
+SHOWN = 50  # sentences of a bucket
+
+
+class QualityScore(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of a model on the test set, with its interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    signature: str
+
+
+class LengthScore(msgspec.Struct, frozen=True, kw_only=True):
+    """BLEU of the sentences whose source has `low` to `high` words."""
+
+    low: int
+    high: int
+    count: int
+    score: float
+
+
+class ModelQuality(msgspec.Struct, frozen=True, kw_only=True):
+    """A model's figures."""
+
+    model: str
+    scores: list[QualityScore]
+    lengths: list[LengthScore]
+    sentences_per_second: float
+    parameters: int
+
+
+class MeasuredModel(ModelQuality, frozen=True, kw_only=True):
+    """A model's figures and what it said, as in the file."""
+
+    outputs: list[str] = []
+
+
+class QualityFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The file: the test set, and each model on it; without sentences where only figures were kept."""
+
+    models: list[MeasuredModel]
+    sources: list[str] = []
+    references: list[str] = []
+
+
+class TestSize(msgspec.Struct, frozen=True):
+    """How large the test set is."""
+
+    sentences: int
+
+
+class QualityAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of all models on the same test set."""
+
+    test: TestSize
+    models: list[ModelQuality]
+
+
+class ComparedSentence(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence of the test set, and what each model made of it."""
+
+    source: str
+    reference: str
+    outputs: dict[str, str]
+
+
+class ComparedSentences(msgspec.Struct, frozen=True):
+    """Sentences of one range of lengths."""
+
+    sentences: list[ComparedSentence]
+
+
+class Quality:
+    """What is known of the models' quality, if anything is."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = None if path is None else _read(path)
+
+    def answer(self) -> QualityAnswer:
+        """The figures."""
+        file = self._known()
+        models = [
+            ModelQuality(**{name: getattr(one, name) for name in ModelQuality.__struct_fields__}) for one in file.models
+        ]
+        count = len(file.sources) or sum(bucket.count for bucket in models[0].lengths)
+        return QualityAnswer(test=TestSize(count), models=models)
+
+    def sentences(self, bucket: int) -> ComparedSentences:
+        """The first sentences of a range of lengths, counted from 0 as in the figures."""
+        file = self._known()
+        lengths = file.models[0].lengths
+        if bucket >= len(lengths):
+            raise Refusal(404, "no_bucket", f"There are {len(lengths)} ranges of lengths, counted from 0.")
+        low, high = lengths[bucket].low, lengths[bucket].high
+        members = [i for i, source in enumerate(file.sources) if low <= max(len(source.split()), 1) <= high]
+        return ComparedSentences([_sentence(file, index) for index in members[:SHOWN]])
+
+    def _known(self) -> QualityFile:
+        if self._file is None:
+            raise Refusal(404, "no_quality", "The models were not compared. Start the server with --quality FILE.")
+        return self._file
+
+
+def _sentence(file: QualityFile, index: int) -> ComparedSentence:
+    outputs = {one.model: one.outputs[index] for one in file.models if one.outputs}
+    return ComparedSentence(source=file.sources[index], reference=file.references[index], outputs=outputs)
+
+
+def _read(path: Path) -> QualityFile:
+    try:
+        file = msgspec.json.decode(path.read_bytes(), type=QualityFile)
+    except OSError as error:
+        raise RegardError(
+            f"{path} cannot be read: {error.strerror}. --quality takes a file of regard compare."
+        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RegardError(f"{path} is not what regard compare --quality writes: {error}. Write it anew.") from None
+    counts = {len(file.sources), len(file.references), *(len(one.outputs) for one in file.models if one.outputs)}
+    if not file.models or len(counts) > 1:
+        raise RegardError(f"{path} is incomplete: its models and sentences do not match. Write it anew.")
+    return file
