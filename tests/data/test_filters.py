@@ -1,22 +1,35 @@
+from collections.abc import Callable
+
 import pytest
 
 from regard.config import DataConfig
-from regard.data.filters import AcceptedPairs, FilterReport, pair_settings
-from regard.data.readers import Pair
+from regard.data.filters import FilterReport, pair_settings
+from regard.data.packed import COLUMNS, PackedPairs, joined, pack, without_duplicates
 
 
 def encode(text: str) -> list[int]:
     return [ord(character) for character in text if not character.isspace()]
 
 
+def packed(
+    config: DataConfig, *texts: tuple[str, str], encode_source: Callable[[str], list[int]] = encode
+) -> PackedPairs:
+    sources, targets = [encode_source(source) for source, _ in texts], [encode(target) for _, target in texts]
+    return pack(list(texts), sources, targets, config)
+
+
+def texts_of(block: PackedPairs) -> list[tuple[str, str]]:
+    sides = (block.columns[f"{side}-text"].rows(COLUMNS[f"{side}-text"]) for side in ("source", "target"))
+    return [(source.decode(), target.decode()) for source, target in zip(*sides, strict=True)]
+
+
 def accepted(config: DataConfig, *texts: tuple[str, str]) -> tuple[list[tuple[str, str]], FilterReport]:
-    pairs = AcceptedPairs(
-        (Pair(source, target, line) for line, (source, target) in enumerate(texts, start=1)),
-        config,
-        encode_source=encode,
-        encode_target=encode,
-    )
-    return [(pair.source, pair.target) for pair in pairs], pairs.report
+    blocks = iter([packed(config, *texts[:1]), packed(config, *texts[1:])])
+    kept, report = [], FilterReport(0, {})
+    for block in without_duplicates(blocks) if config.deduplicate else blocks:
+        kept += texts_of(block)
+        report = joined(report, block)
+    return kept, report
 
 
 @pytest.mark.parametrize(
@@ -47,9 +60,14 @@ def test_pairs_at_the_limits_are_kept() -> None:
 
 
 def test_text_that_gives_no_tokens_counts_as_blank() -> None:
-    pairs = AcceptedPairs([Pair("x", "y", 1)], DataConfig(), encode_source=lambda _: [], encode_target=encode)
-    assert list(pairs) == []
-    assert pairs.report.dropped["blank"] == 1
+    block = packed(DataConfig(), ("x", "y"), encode_source=lambda _: [])
+    assert texts_of(block) == []
+    assert block.dropped["blank"] == 1
+
+
+def test_a_pair_with_two_faults_is_counted_once() -> None:
+    _, report = accepted(DataConfig(maximum_length=5, maximum_ratio=2.0), ("x" * 6, "x"))
+    assert report.dropped == {"blank": 0, "too_long": 1, "ratio": 0, "duplicate": 0}
 
 
 def test_duplicates_are_kept_unless_asked() -> None:
@@ -62,12 +80,13 @@ def test_only_the_same_pair_is_a_duplicate() -> None:
     assert len(kept) == 4
 
 
-def test_each_side_has_its_own_tokenizer() -> None:
-    pairs = AcceptedPairs(
-        [Pair("x", "y", 1)], DataConfig(), encode_source=lambda _: [1], encode_target=lambda _: [2, 3]
-    )
-    (pair,) = pairs
-    assert (pair.source_ids, pair.target_ids) == ([1], [2, 3])
+def test_each_side_has_its_own_ids() -> None:
+    columns = pack([("x", "y")], [[1]], [[2, 3]], DataConfig()).columns
+    dtype = COLUMNS["source-ids"]
+    assert [columns[name].rows(dtype) for name in ("source-ids", "target-ids")] == [
+        [b"\1\0\0\0"],
+        [b"\2\0\0\0\3\0\0\0"],
+    ]
 
 
 def test_the_report_is_a_sentence() -> None:

@@ -2,7 +2,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.config import DataConfig
-from regard.data.filters import AcceptedPairs
+from regard.data.packed import PackedPairs, pack
 from regard.data.readers import Pair, read_pairs
-from regard.data.store import HEADER, TokenStore, build_store, fingerprint, open_store
+from regard.data.store import HEADER, TokenStore, fingerprint, open_store, write_store
 from regard.errors import RegardError
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=8)
@@ -23,13 +23,15 @@ def encode(text: str) -> list[int]:
     return [ord(character) for character in text if not character.isspace()]
 
 
-def accepted(pairs: Iterator[Pair] | list[Pair], config: DataConfig | None = None) -> AcceptedPairs:
-    return AcceptedPairs(pairs, config or DataConfig(), encode_source=encode, encode_target=encode)
+def accepted(pairs: Iterable[Pair], config: DataConfig | None = None) -> Iterator[PackedPairs]:
+    """The pairs in blocks of one."""
+    for source, target, _ in pairs:
+        yield pack([(source, target)], [encode(source)], [encode(target)], config or DataConfig())
 
 
 def built(directory: Path, *, mark: str = "mark", count: int = 3) -> TokenStore:
     pairs = [Pair(f"source {index}", f"목표 {index}", index + 1) for index in range(count)]
-    return build_store(directory, accepted(pairs), fingerprint=mark)
+    return write_store(directory, accepted(pairs), fingerprint=mark)
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +44,10 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_kept_comes_back_as_ids_and_as_text(scratch: Path, texts: list[tuple[str, str]]) -> None:
     texts = [("first", "첫째"), *texts]
     pairs = [Pair(source, target, 1) for source, target in texts]
-    build_store(scratch / "store", accepted(pairs), fingerprint="mark")
+    write_store(scratch / "store", accepted(pairs), fingerprint="mark")
     store = open_store(scratch / "store", "mark")
     assert store is not None
-    kept = [(pair.source, pair.target) for pair in accepted(pairs)]
+    kept = [(source, target) for source, target in texts if encode(source) and encode(target)]
     assert [store.text(index) for index in range(len(store))] == kept
     for index, (source, target) in enumerate(kept):
         assert store[index].source_ids == encode(source)
@@ -62,23 +64,23 @@ def test_a_store_takes_the_indices_of_a_batch(tmp_path: Path) -> None:
 
 def test_the_report_is_kept(tmp_path: Path) -> None:
     pairs = [Pair("a", "b", 1), Pair("", "b", 2), Pair("a", "b" * 300, 3)]
-    report = build_store(tmp_path / "store", accepted(pairs), fingerprint="mark").report
+    report = write_store(tmp_path / "store", accepted(pairs), fingerprint="mark").report
     assert (report.kept, report.dropped["blank"], report.dropped["too_long"]) == (1, 1, 1)
     opened = open_store(tmp_path / "store", "mark")
     assert opened is not None
     assert opened.report == report
 
 
-def test_progress_ends_at_the_number_of_pairs_read(tmp_path: Path) -> None:
+def test_progress_tells_how_many_pairs_have_been_read(tmp_path: Path) -> None:
     told: list[int] = []
-    pairs = (Pair("a", "b" if index % 2 else "", index) for index in range(25_000))
-    build_store(tmp_path / "store", accepted(pairs), fingerprint="mark", progress=told.append)
-    assert told == [20_000, 25_000]
+    pairs = (Pair("a", "b" if index % 2 else "", index) for index in range(5))
+    write_store(tmp_path / "store", accepted(pairs), fingerprint="mark", progress=told.append)
+    assert told == [1, 2, 3, 4, 5]  # dropped pairs are read too
 
 
 def test_nothing_left_to_train_on_is_an_error_with_the_reasons(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="kept 0 of 2 pairs; dropped 2 with a blank side"):
-        build_store(tmp_path / "store", accepted([Pair("", "x", 1), Pair("x", "", 2)]), fingerprint="mark")
+        write_store(tmp_path / "store", accepted([Pair("", "x", 1), Pair("x", "", 2)]), fingerprint="mark")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -172,25 +174,26 @@ def test_a_store_of_another_version_is_built_anew(tmp_path: Path) -> None:
 def test_bad_data_half_way_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("a\tb\nc\n")
     with pytest.raises(RegardError, match=r"a\.tsv:2"):
-        build_store(tmp_path / "store", accepted(read_pairs([tmp_path / "a.tsv"])), fingerprint="mark")
+        write_store(tmp_path / "store", accepted(read_pairs([tmp_path / "a.tsv"])), fingerprint="mark")
     assert os.listdir(tmp_path) == ["a.tsv"]
 
 
 PROLOGUE = """
 import os, resource, signal, sys
 from regard.config import DataConfig
-from regard.data import AcceptedPairs, Pair, build_store
+from regard.data import write_store
+from regard.data.packed import pack
 
 def pairs(count, die_at=-1):
     for index in range(count):
         if index == die_at:
             os.kill(os.getpid(), signal.SIGKILL)
-        yield Pair(f"source {index}", f"target {index}", index + 1)
+        yield f"source {index}", f"target {index}"
 
 def build(mark, *arguments):
     encode = lambda text: [1 + ord(character) for character in text]
-    accepted = AcceptedPairs(pairs(*arguments), DataConfig(), encode_source=encode, encode_target=encode)
-    return build_store(sys.argv[1], accepted, fingerprint=mark)
+    blocks = (pack([texts], *([encode(text)] for text in texts), DataConfig()) for texts in pairs(*arguments))
+    return write_store(sys.argv[1], blocks, fingerprint=mark)
 """
 
 

@@ -15,7 +15,8 @@ import msgspec
 import pytest
 
 from regard.config import DataConfig
-from regard.data import AcceptedPairs, Cutting, Pair, TokenStore, build_store, tokenised, write_store
+from regard.data import Cutting, Pair, TokenStore, tokenised, write_store
+from regard.data.packed import pack, without_duplicates
 from regard.errors import RegardError
 from regard.tokens import Tokenizer
 
@@ -48,8 +49,10 @@ def build(directory: Path, cutting: Cutting, *, processes: int) -> TokenStore:
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, cutting: Cutting) -> dict[str, bytes]:
     encode = Tokenizer.from_bytes(cutting.source).encode
-    accepted = AcceptedPairs(some_pairs(), cutting.data, encode_source=encode, encode_target=encode)
-    store = build_store(tmp_path_factory.mktemp("one") / "store", accepted, fingerprint="mark")
+    texts = [(pair.source, pair.target) for pair in some_pairs()]
+    block = pack(texts, [encode(source) for source, _ in texts], [encode(target) for _, target in texts], cutting.data)
+    blocks = without_duplicates(iter([block]))
+    store = write_store(tmp_path_factory.mktemp("one") / "store", blocks, fingerprint="mark")
     assert all(store.report.dropped[reason] for reason in ("blank", "too_long", "duplicate"))
     return files_of(store)
 

@@ -34,6 +34,12 @@ def test_known_text_comes_back_in_its_normal_form(tokenizers, kind, data):
 
 
 @each_kind
+@given(texts=st.lists(ANY_TEXT, max_size=4))
+def test_many_at_once_are_encoded_as_each_by_itself(tokenizers, kind, texts):
+    assert tokenizers[kind].encode_all(texts) == [tokenizers[kind].encode(text) for text in texts]
+
+
+@each_kind
 @given(text=ANY_TEXT)
 def test_composed_and_decomposed_text_have_the_same_ids(tokenizers, kind, text):
     composed, decomposed = unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)

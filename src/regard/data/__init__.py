@@ -9,14 +9,13 @@ from regard.data.batching import (
     plan_epoch,
     slice_for_rank,
 )
-from regard.data.filters import AcceptedPairs, FilterReport, TokenisedPair, pair_settings
+from regard.data.filters import FilterReport, pair_settings
 from regard.data.readers import PAIR_FORMATS, Pair, read_lines, read_pairs
-from regard.data.store import Example, TokenStore, build_store, fingerprint, open_store, write_store
+from regard.data.store import Example, TokenStore, fingerprint, open_store, write_store
 from regard.data.tokenising import Cutting, tokenised
 
 __all__ = [
     "PAIR_FORMATS",
-    "AcceptedPairs",
     "Cutting",
     "EpochPlan",
     "Example",
@@ -25,9 +24,7 @@ __all__ = [
     "Pair",
     "Position",
     "TokenStore",
-    "TokenisedPair",
     "batches",
-    "build_store",
     "fingerprint",
     "global_batches",
     "open_store",

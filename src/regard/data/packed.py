@@ -1,19 +1,19 @@
 """Many tokenised pairs as a few blocks of bytes: what processes hand to each other, and what a store is made from."""
 
-import struct
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, compress
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.filters import REASONS, AcceptedPairs, FilterReport, TokenisedPair
+from regard.config import DataConfig
+from regard.data.filters import REASONS, FilterReport, Lengths, sort_out
 from regard.data.seen import SeenHashes, hash_of
 
-PAIRS_AT_ONCE = 10_000
 _IDS, _BYTES, _LENGTHS = np.dtype("<i4"), np.dtype("u1"), np.dtype("<i4")
+Texts = list[tuple[str, str]]
 COLUMNS: dict[str, np.dtype[Any]] = {
     "source-ids": _IDS,
     "target-ids": _IDS,
@@ -29,9 +29,16 @@ class Column(msgspec.Struct, frozen=True):
     lengths: bytes
 
     @classmethod
-    def of(cls, rows: list[bytes], dtype: np.dtype[Any]) -> "Column":
-        lengths = np.array([len(row) for row in rows], _LENGTHS) // dtype.itemsize
-        return cls(b"".join(rows), lengths.astype(_LENGTHS).tobytes())
+    def of(cls, rows: Sequence[bytes], dtype: np.dtype[Any]) -> "Column":
+        """Rows that are bytes already."""
+        return cls(b"".join(rows), (lengths_of(rows) // dtype.itemsize).tobytes())
+
+    @classmethod
+    def of_ids(cls, rows: Sequence[list[int]]) -> "Column":
+        """Rows of token ids."""
+        lengths = lengths_of(rows)
+        values = np.fromiter(chain.from_iterable(rows), _IDS, count=int(lengths.sum()))
+        return cls(values.tobytes(), lengths.tobytes())
 
     def row_lengths(self) -> NDArray[np.int32]:
         """How many values each row has."""
@@ -51,18 +58,22 @@ class PackedPairs(msgspec.Struct, frozen=True):
     dropped: dict[str, int]
 
 
-def pack(pairs: AcceptedPairs, at_once: int = PAIRS_AT_ONCE) -> Iterator[PackedPairs]:
-    """The pairs in blocks, the last of which may be empty; what is dropped is counted in the block where it was met."""
-    stream, told = iter(pairs), pairs.report
-    while True:
-        block = list(islice(stream, at_once))
-        report = pairs.report
-        if block or report.read > told.read:
-            dropped = {reason: report.dropped[reason] - told.dropped[reason] for reason in REASONS}
-            yield PackedPairs(_columns(block), len(block), dropped)
-        told = report
-        if len(block) < at_once:
-            return
+def pack(texts: Texts, source_ids: list[list[int]], target_ids: list[list[int]], config: DataConfig) -> PackedPairs:
+    """The pairs that pass the filters, each side as text and as ids."""
+    passes, dropped = sort_out(lengths_of(source_ids), lengths_of(target_ids), config)
+    kept = list(compress(texts, passes))
+    columns = {
+        "source-ids": Column.of_ids(list(compress(source_ids, passes))),
+        "target-ids": Column.of_ids(list(compress(target_ids, passes))),
+        "source-text": Column.of([source.encode() for source, _ in kept], _BYTES),
+        "target-text": Column.of([target.encode() for _, target in kept], _BYTES),
+    }
+    return PackedPairs(columns, len(kept), dropped)
+
+
+def lengths_of(rows: Sequence[Sequence[int]]) -> Lengths:
+    """How many values each row has."""
+    return np.fromiter(map(len, rows), _LENGTHS, count=len(rows))
 
 
 def without_duplicates(blocks: Iterator[PackedPairs]) -> Iterator[PackedPairs]:
@@ -83,17 +94,3 @@ def joined(report: FilterReport, block: PackedPairs) -> FilterReport:
     """The report with a block's pairs counted too."""
     dropped = {reason: report.dropped.get(reason, 0) + block.dropped.get(reason, 0) for reason in REASONS}
     return FilterReport(report.kept + block.kept, dropped)
-
-
-def _columns(block: list[TokenisedPair]) -> dict[str, Column]:
-    rows = {
-        "source-ids": [_ids(pair.source_ids) for pair in block],
-        "target-ids": [_ids(pair.target_ids) for pair in block],
-        "source-text": [pair.source.encode() for pair in block],
-        "target-text": [pair.target.encode() for pair in block],
-    }
-    return {name: Column.of(rows[name], dtype) for name, dtype in COLUMNS.items()}
-
-
-def _ids(ids: list[int]) -> bytes:
-    return struct.pack(f"<{len(ids)}i", *ids)

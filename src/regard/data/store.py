@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.filters import AcceptedPairs, FilterReport
-from regard.data.packed import COLUMNS, PackedPairs, joined, pack
+from regard.data.filters import FilterReport
+from regard.data.packed import COLUMNS, PackedPairs, joined
 from regard.data.ragged import RaggedRows, RaggedWriter, ragged_files
 from regard.errors import RegardError
 from regard.staged import staged_directory
@@ -90,17 +90,6 @@ def fingerprint(paths: Sequence[Path | str], *extras: bytes | str) -> str:
     for extra in extras:
         _frame(whole, extra.encode() if isinstance(extra, str) else extra)
     return whole.hexdigest()
-
-
-def build_store(
-    directory: Path | str,
-    pairs: AcceptedPairs,
-    *,
-    fingerprint: str,
-    progress: Callable[[int], None] = lambda _: None,
-) -> TokenStore:
-    """Cut the pairs in this process, and write them to a new store; see `write_store`."""
-    return write_store(directory, pack(pairs), fingerprint=fingerprint, progress=progress)
 
 
 def write_store(

@@ -20,8 +20,7 @@ from queue import SimpleQueue
 import msgspec
 
 from regard.config import DataConfig
-from regard.data.filters import AcceptedPairs
-from regard.data.packed import PackedPairs, pack, without_duplicates
+from regard.data.packed import PackedPairs, Texts, pack, without_duplicates
 from regard.data.readers import Pair
 from regard.errors import RegardError
 from regard.staged import staged_file
@@ -30,7 +29,6 @@ from regard.tokens import Tokenizer
 PAIRS_OF_A_PART = 4_000  # several parts are under way at once, in several copies: larger ones would show in memory
 TEXT_OF_A_PART = 2**22  # characters; lines may be long
 _DIGEST = hashlib.sha256().digest_size
-Texts = list[tuple[str, str]]
 Cut = Callable[[Texts], bytes]  # to packed pairs, encoded
 
 
@@ -86,9 +84,9 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[Texts]:
     """Texts in groups whose borders depend on nothing but the pairs."""
     chunk: Texts = []
     size = 0
-    for pair in pairs:
-        chunk.append((pair.source, pair.target))
-        size += len(pair.source) + len(pair.target)
+    for source, target, _ in pairs:
+        chunk.append((source, target))
+        size += len(source) + len(target)
         if len(chunk) == PAIRS_OF_A_PART or size >= TEXT_OF_A_PART:
             yield chunk
             chunk, size = [], 0
@@ -118,13 +116,11 @@ def _decoded(packed: bytes) -> PackedPairs:
 
 def _cutter(cutting: Cutting) -> Cut:
     source, target = Tokenizer.from_bytes(cutting.source), Tokenizer.from_bytes(cutting.target)
-    config = msgspec.structs.replace(cutting.data, deduplicate=False)  # a part does not know what the others hold
 
     def cut(chunk: Texts) -> bytes:
-        pairs = (Pair(*texts, line=0) for texts in chunk)
-        accepted = AcceptedPairs(pairs, config, encode_source=source.encode, encode_target=target.encode)
-        [packed] = pack(accepted, at_once=len(chunk) + 1)
-        return msgspec.msgpack.encode(packed)
+        source_ids = source.encode_all([text for text, _ in chunk])
+        target_ids = target.encode_all([text for _, text in chunk])
+        return msgspec.msgpack.encode(pack(chunk, source_ids, target_ids, cutting.data))
 
     return cut
 

@@ -52,6 +52,11 @@ class Tokenizer:
         """The number of pieces, the reserved ones included; ids are below it."""
         return len(self._pieces)
 
+    @property
+    def vocabulary(self) -> list[str]:
+        """Every piece as the model file writes it, in the order of the ids."""
+        return list(self._pieces)
+
     @cached_property
     def kind(self) -> Kind:
         """How the vocabulary cuts text, found from what it holds, since the model file does not tell."""
@@ -69,6 +74,13 @@ class Tokenizer:
             return list(self._processor.encode(text))
         # Sentencepiece makes one <unk> of neighbouring unknown words; one for each keeps the words apart.
         return [identity for word in text.split() for identity in self._processor.encode(word)]
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, as `encode` gives them; many at once cost less."""
+        if self.kind == "word":
+            return [self.encode(text) for text in texts]
+        ids: list[list[int]] = self._processor.encode([normalise(text) for text in texts], num_threads=1)
+        return ids
 
     def encode_sampled(self, text: str, seed: int) -> list[int]:
         """The ids of a random cut that decodes to the same text: the same for the same text and seed.

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from io import BufferedIOBase
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import cast
 
@@ -19,6 +19,7 @@ from regard.errors import RegardError
 
 LONGEST_LINE = 16 * 2**20  # bytes; a file without newlines must not fill the memory
 ARRIVING = 2**16  # bytes taken at once from a pipe: as many as it holds
+BLOCK = 2**20  # bytes taken at once from a file
 STANDARD_INPUT = "-"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -45,23 +46,20 @@ def read_parallel(source: Path, target: Path) -> Iterator[Pair]:
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Every line with its number, from one; the byte order mark of the first line is not part of it."""
-    pieces = read_pieces(path, lambda file: file.readline(LONGEST_LINE + 1))
-    for number, raw in enumerate(pieces, start=1):
-        if (number, raw) != (1, _BYTE_ORDER_MARK):
-            yield number, decode_line(raw, path, number)
+    return enumerate(chain.from_iterable(arriving_lines(path, at_once=BLOCK)), start=1)
 
 
-def arriving_lines(path: Path) -> Iterator[list[str]]:
+def arriving_lines(path: Path, *, at_once: int = ARRIVING) -> Iterator[list[str]]:
     """The lines of a pipe or a terminal, as many at a time as have come; so a lone line need not wait for others."""
     number, pending = 1, b""
-    for piece in read_pieces(path, lambda file: file.read1(ARRIVING)):
-        first, *others = piece.split(b"\n")
-        complete = [pending + first, *others]
-        pending = complete.pop()
-        if complete:
-            yield from _up_to_an_error(complete, path, number)
-            number += len(complete)
-        elif len(pending) > LONGEST_LINE:
+    for piece in read_pieces(path, lambda file: file.read1(at_once)):
+        complete, newline, rest = piece.rpartition(b"\n")
+        if newline:
+            yield from _decoded(pending + complete, path, number)
+            number, pending = number + complete.count(b"\n") + 1, rest
+        else:
+            pending += piece
+        if len(pending) > LONGEST_LINE:
             break
     if pending and (number, pending) != (1, _BYTE_ORDER_MARK):
         yield [decode_line(pending, path, number)]
@@ -120,6 +118,19 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     except UnicodeDecodeError as error:
         byte = f"byte {error.start + 1} (0x{raw[error.start]:02x})"
         raise error_at(path, number, f"{byte} is not UTF-8. Save the file as UTF-8, or mend the line.") from None
+
+
+def _decoded(block: bytes, path: Path, first: int) -> Iterator[list[str]]:
+    """The lines of a block in one list; those before a bad one are handed on before it is told of."""
+    try:
+        text = block.decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    if not text or first == 1 or len(block) > LONGEST_LINE:  # the first line may have a mark before it
+        yield from _up_to_an_error(block.split(b"\n"), path, first)
+    else:
+        lines = text.split("\n")
+        yield [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
 def _up_to_an_error(raws: list[bytes], path: Path, first: int) -> Iterator[list[str]]:

@@ -1,10 +1,9 @@
 """The one thing every reader of training data yields."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A sentence and its translation, each one line of text, and the line of the file where the pair begins."""
 
     source: str
