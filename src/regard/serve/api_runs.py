@@ -8,6 +8,7 @@ from starlette.routing import Route
 from regard.serve.api_traces import FLOATS, as_floats
 from regard.serve.api_translation import as_json
 from regard.serve.gold import Example, GoldFiles
+from regard.serve.models import ServedModel
 from regard.serve.openapi import Paths, answers, asks
 from regard.serve.quality import ComparedSentences, Quality, QualityAnswer
 from regard.serve.refusals import Refusal
@@ -28,51 +29,65 @@ class ExamplesAnswer(msgspec.Struct, frozen=True):
     examples: list[Example]
 
 
-def routes(service: Service, gold: GoldFiles, quality: Quality) -> list[Route]:
+class RunRoutes:
     """Runs, probes, quality, examples."""
 
-    async def runs(request: Request) -> Response:  # noqa: ARG001
-        watched = [(one, Run(one.run.name, one.run)) for one in service.models.all if one.run is not None]
-        return as_json(RunsAnswer([run.record(one.name if one.is_ready else None) for one, run in watched]))
+    def __init__(self, service: Service, gold: GoldFiles, quality: Quality) -> None:
+        self.service, self.gold, self.quality = service, gold, quality
 
-    async def events(request: Request) -> Response:
-        return as_json(_run(request).events(query_number(request, "after", default=0)))
+    def routes(self) -> list[Route]:
+        """The routes of this part."""
+        return [
+            Route("/api/v1/runs", self.runs),
+            Route("/api/v1/runs/{name}/events", self.events),
+            Route("/api/v1/runs/{name}/probes", self.probes),
+            Route("/api/v1/runs/{name}/probes/{step:int}/{probe:int}/{layer:int}", self.probe_map),
+            Route("/api/v1/quality", self.qualities),
+            Route("/api/v1/quality/{bucket:int}", self.bucket),
+            Route("/api/v1/examples", self.examples),
+        ]
 
-    async def probes(request: Request) -> Response:
+    async def runs(self, request: Request) -> Response:  # noqa: ARG002
+        """What can be watched."""
+        records = [run.record(model.name if model.is_ready else None) for model, run in self._watched()]
+        return as_json(RunsAnswer(records))
+
+    async def events(self, request: Request) -> Response:
+        """What happened in a run."""
+        return as_json(self._run(request).events(query_number(request, "after", default=0)))
+
+    async def probes(self, request: Request) -> Response:
+        """Where the attention of the probes was saved."""
         step = query_number(request, "step") if "step" in request.query_params else None
-        return as_json(_run(request).probes(step))
+        return as_json(self._run(request).probes(step))
 
-    async def probe_map(request: Request) -> Response:
+    async def probe_map(self, request: Request) -> Response:
+        """A probe's map at a step."""
         step, probe, layer = (request.path_params[name] for name in ("step", "probe", "layer"))
-        return as_floats(_run(request).probe_map(step, probe, layer, query_number_or_mean(request, "head")))
+        return as_floats(self._run(request).probe_map(step, probe, layer, query_number_or_mean(request, "head")))
 
-    async def qualities(request: Request) -> Response:  # noqa: ARG001
-        return as_json(quality.answer())
+    async def qualities(self, request: Request) -> Response:  # noqa: ARG002
+        """How good the models are."""
+        return as_json(self.quality.answer())
 
-    async def bucket(request: Request) -> Response:
-        return as_json(quality.sentences(request.path_params["bucket"]))
+    async def bucket(self, request: Request) -> Response:
+        """Sentences of one range of lengths."""
+        return as_json(self.quality.sentences(request.path_params["bucket"]))
 
-    async def examples(request: Request) -> Response:
-        languages = tuple(request.query_params.get(side, "") for side in ("source", "target"))
-        known = {one.languages for one in service.models.all}
-        return as_json(ExamplesAnswer(gold.of(languages).examples() if languages in known else []))  # type: ignore[arg-type]
+    async def examples(self, request: Request) -> Response:
+        """Sentences to try, for languages that some model has: a language is also part of a file's name."""
+        source, target = (request.query_params.get(side, "") for side in ("source", "target"))
+        is_known = (source, target) in {one.languages for one in self.service.models.all}
+        return as_json(ExamplesAnswer(self.gold.of((source, target)).examples() if is_known else []))
 
-    def _run(request: Request) -> Run:
-        for one in service.models.all:
-            if one.run is not None and one.run.name == request.path_params["name"]:
-                return Run(one.run.name, one.run)
+    def _watched(self) -> list[tuple[ServedModel, Run]]:
+        return [(one, Run(one.name, one.run)) for one in self.service.models.all if one.run is not None]
+
+    def _run(self, request: Request) -> Run:
+        for _, run in self._watched():
+            if run.name == request.path_params["name"]:
+                return run
         raise Refusal(404, "no_run", "There is no run of that name. GET /api/v1/runs lists them.")
-
-    run = "/api/v1/runs/{name}"
-    return [
-        Route("/api/v1/runs", runs),
-        Route(f"{run}/events", events),
-        Route(f"{run}/probes", probes),
-        Route(run + "/probes/{step:int}/{probe:int}/{layer:int}", probe_map),
-        Route("/api/v1/quality", qualities),
-        Route("/api/v1/quality/{bucket:int}", bucket),
-        Route("/api/v1/examples", examples),
-    ]
 
 
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 10**9}

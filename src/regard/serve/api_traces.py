@@ -6,29 +6,29 @@ which the target looks at the source, as `layer` of an `AttentionLayer` does.
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import msgspec
 import numpy as np
-import torch
 from msgspec import Meta
 from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from regard.layers.positions import Learned, angles, sinusoidal
 from regard.metrics import links_from_weights, merge_words
 from regard.serve.api_translation import Count, Name, as_json
-from regard.serve.models import Search, ServedModel
 from regard.serve.openapi import BYTES, Paths, answers, asks, takes
+from regard.serve.places import PositionsAnswer, positions_of
 from regard.serve.readings import Readings, ReadingsAnswer
 from regard.serve.refusals import Refusal
 from regard.serve.requests import query_number, query_number_or_mean, read_json
+from regard.serve.search import Search, Wish
 from regard.serve.service import Service
 from regard.serve.spans import TranslationRecord, record_of
 from regard.translation.inside import Inside
 from regard.translation.trace import Trace, TraceSummary, trace_pair, trace_texts
+from regard.translation.translator import Translator
 
 LONGEST_POSITIONS = 2048
 
@@ -59,65 +59,72 @@ class AlignmentAnswer(msgspec.Struct, frozen=True, kw_only=True):
     links: list[tuple[int, int]]
 
 
-class PositionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The encoding of each position; of rotary positions the sines and cosines of the angles."""
-
-    kind: Literal["sinusoidal", "learned", "rotary", "none"]
-    layout: Literal["interleaved", "halves"] | None
-    width: int
-    values: list[list[float]] | None
-
-
-def routes(service: Service, readings: Readings) -> list[Route]:
+class TraceRoutes:
     """Traces, readings, positions."""
 
-    async def trace(request: Request) -> Response:
-        asked = await read_json(request, service.limits, TraceRequest)
-        service.limits.check_texts([asked.text, asked.target or ""])
-        model = service.choose(model=asked.model)
-        search = model.search(beam=asked.beam, nbest=1, limits=service.limits, alignments=True)
-        work = _tracing(search, asked)
-        made, translation = await service.run_alone(request, work, cost=2 * search.cost(asked.text))
-        summary = {name: getattr(made.summary(), name) for name in TraceSummary.__struct_fields__}
-        identity = service.traces.keep(made)
-        return as_json(TraceAnswer(id=identity, model=model.name, translation=translation, **summary))
+    def __init__(self, service: Service, readings: Readings) -> None:
+        self.service, self.measured = service, readings
 
-    async def weights(request: Request) -> Response:
+    def routes(self) -> list[Route]:
+        """The routes of this part."""
+        return [
+            Route("/api/v1/traces", self.trace, methods=["POST"]),
+            Route("/api/v1/traces/{id}/weights", self.weights),
+            Route("/api/v1/traces/{id}/inside", self.inside),
+            Route("/api/v1/traces/{id}/rollout", self.rollout),
+            Route("/api/v1/traces/{id}/alignment", self.alignment),
+            Route("/api/v1/models/{name}/readings", self.readings),
+            Route("/api/v1/models/{name}/positions", self.positions),
+        ]
+
+    async def trace(self, request: Request) -> Response:
+        """A new trace, to be asked about."""
+        asked = await read_json(request, self.service.limits, TraceRequest)
+        self.service.limits.check_texts([asked.text, asked.target or ""])
+        model = self.service.choose(model=asked.model)
+        search = model.search(Wish(beam=asked.beam, alignments=True), self.service.limits)
+        work, cost = _tracing(model.inspected, search, asked), 2 * search.cost(asked.text)
+        made, translation = await self.service.run_alone(request, work, cost=cost)
+        summary = made.summary()
+        fields = {name: getattr(summary, name) for name in TraceSummary.__struct_fields__}
+        identity = self.service.traces.keep(made)
+        return as_json(TraceAnswer(id=identity, model=model.name, translation=translation, **fields))
+
+    async def weights(self, request: Request) -> Response:
+        """A map."""
         layer, head = query_number(request, "layer"), query_number_or_mean(request, "head")
-        return as_floats(service.traces.get(request.path_params["id"]).weights(layer, head))
+        return as_floats(self._kept(request).weights(layer, head))
 
-    async def inside(request: Request) -> Response:
+    async def inside(self, request: Request) -> Response:
+        """The arithmetic of one query."""
         place = [query_number(request, name) for name in ("layer", "head", "query")]
-        kept = service.traces.get(request.path_params["id"])
+        kept = self._kept(request)
         return await asyncio.to_thread(lambda: as_json(kept.inside(*place)))
 
-    async def rollout(request: Request) -> Response:
-        return as_floats(service.traces.get(request.path_params["id"]).rollout())
+    async def rollout(self, request: Request) -> Response:
+        """The encoder's attention, layer upon layer."""
+        return as_floats(self._kept(request).rollout())
 
-    async def alignment(request: Request) -> Response:
+    async def alignment(self, request: Request) -> Response:
+        """Which words look at which."""
         layer, head = (query_number_or_mean(request, name) for name in ("layer", "head"))
         when = request.query_params.get("when", "said")
         if when not in ("said", "read"):
             raise Refusal(400, "bad_query", "when must be said or read.")
-        return as_json(alignment_of(service.traces.get(request.path_params["id"]), layer, head, when == "read"))
+        return as_json(alignment_of(self._kept(request), layer, head, when == "read"))
 
-    async def all_readings(request: Request) -> Response:
-        return as_json(await readings.of(service.models.named(request.path_params["name"])))
+    async def readings(self, request: Request) -> Response:
+        """How well each head aligns."""
+        return as_json(await self.measured.of(self.service.models.named(request.path_params["name"])))
 
-    async def positions(request: Request) -> Response:
+    async def positions(self, request: Request) -> Response:
+        """What a model knows of positions."""
         length = query_number(request, "length", default=64, highest=LONGEST_POSITIONS)
-        model = service.models.named(request.path_params["name"])
-        return await asyncio.to_thread(lambda: as_json(positions_of(model, length)))
+        model = self.service.models.named(request.path_params["name"])
+        return await asyncio.to_thread(lambda: as_json(positions_of(model.inspected.bundle, length)))
 
-    return [
-        Route("/api/v1/traces", trace, methods=["POST"]),
-        Route("/api/v1/traces/{id}/weights", weights),
-        Route("/api/v1/traces/{id}/inside", inside),
-        Route("/api/v1/traces/{id}/rollout", rollout),
-        Route("/api/v1/traces/{id}/alignment", alignment),
-        Route("/api/v1/models/{name}/readings", all_readings),
-        Route("/api/v1/models/{name}/positions", positions),
-    ]
+    def _kept(self, request: Request) -> Trace:
+        return self.service.traces.get(request.path_params["id"])
 
 
 def as_floats(array: NDArray[np.float32]) -> Response:
@@ -126,10 +133,13 @@ def as_floats(array: NDArray[np.float32]) -> Response:
     return Response(array.astype("<f4").tobytes(), media_type=BYTES, headers={"x-regard-shape": shape})
 
 
-def _tracing(search: Search, asked: TraceRequest) -> Callable[[], tuple[Trace, TranslationRecord | None]]:
-    bundle = search.translator.bundle
+Traced = tuple[Trace, TranslationRecord | None]
 
-    def work() -> tuple[Trace, TranslationRecord | None]:
+
+def _tracing(translator: Translator, search: Search, asked: TraceRequest) -> Callable[[], Traced]:
+    bundle = translator.bundle
+
+    def work() -> Traced:
         if asked.target is not None:
             return trace_texts(bundle, asked.text, asked.target), None
         output = search.run([asked.text])[0][0]
@@ -157,28 +167,6 @@ def alignment_of(trace: Trace, layer: int | None, head: int | None, when_read: b
         weights=merged.tolist(),
         links=sorted(links_from_weights(merged)),
     )
-
-
-def positions_of(model: ServedModel, length: int) -> PositionsAnswer:
-    """What the model adds to its embeddings, or turns its queries and keys by, at each position."""
-    config: Any = model.loaded.bundle.config.model
-    kind = getattr(config, "positions", "none")
-    stack = getattr(config, "encoder", None) or getattr(config, "decoder", None) or getattr(config, "stack", None)
-    width = getattr(stack, "width", 0)
-    layout = getattr(config, "layout", "interleaved")
-    places = torch.arange(length)
-    if kind == "sinusoidal":
-        values = sinusoidal(places, width, layout=layout)
-    elif kind == "rotary":
-        width //= stack.heads
-        turned = angles(places, width)
-        values, layout = torch.cat([turned.sin(), turned.cos()], dim=-1), "halves"
-    elif kind == "learned":
-        learned = next(one for one in model.loaded.bundle.model.modules() if isinstance(one, Learned))
-        values, layout = learned.weight.detach()[:length], None
-    else:
-        return PositionsAnswer(kind="none", layout=None, width=width, values=None)
-    return PositionsAnswer(kind=kind, layout=layout, width=width, values=values.float().tolist())
 
 
 _IDENTITY = asks("id", {"type": "string"}, place="path")

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from regard.serve.models import ModelRecord
 from regard.serve.openapi import Paths, answers, takes
 from regard.serve.requests import read_json
+from regard.serve.search import Wish
 from regard.serve.service import Service
 from regard.serve.spans import TranslationRecord, record_of
 from regard.serve.streaming import EventStream, streamed
@@ -57,34 +58,42 @@ def as_json(value: object) -> Response:
     return Response(msgspec.json.encode(value), media_type="application/json")
 
 
-def routes(service: Service) -> list[Route]:
+class TranslationRoutes:
     """Models, translate, stream."""
 
-    async def models(request: Request) -> Response:  # noqa: ARG001
-        records = [record for one in service.models.all if (record := one.record()) is not None]
+    def __init__(self, service: Service) -> None:
+        self.service = service
+
+    def routes(self) -> list[Route]:
+        """The routes of this part."""
+        return [
+            Route("/api/v1/models", self.models),
+            Route("/api/v1/translate", self.translate, methods=["POST"]),
+            Route("/api/v1/stream", self.stream, methods=["POST"]),
+        ]
+
+    async def models(self, request: Request) -> Response:  # noqa: ARG002
+        """What is served."""
+        records = [record for one in self.service.models.all if (record := one.record()) is not None]
         return as_json(ModelsAnswer(records))
 
-    async def translate(request: Request) -> Response:
-        asked = await read_json(request, service.limits, TranslateRequest)
-        model = service.choose(model=asked.model, source=asked.source, target=asked.target)
-        options = {"beam": asked.beam, "nbest": asked.nbest, "alignments": asked.alignments}
-        outputs = await service.translate_with(model, asked.texts, request=request, **options)  # type: ignore[arg-type]
+    async def translate(self, request: Request) -> Response:
+        """Translations, their scores, and the links of their words."""
+        asked = await read_json(request, self.service.limits, TranslateRequest)
+        model = self.service.choose(model=asked.model, source=asked.source, target=asked.target)
+        wish = Wish(beam=asked.beam, nbest=asked.nbest, alignments=asked.alignments)
+        outputs = await self.service.translate_with(model, asked.texts, wish, request=request)
         pairs = zip(asked.texts, outputs, strict=True)
         records = [[record_of(text, output) for output in own] for text, own in pairs]
         return as_json(TranslateAnswer(model=model.name, translations=records))
 
-    async def stream(request: Request) -> EventStream:
-        asked = await read_json(request, service.limits, StreamRequest)
-        service.limits.check_texts([asked.text])
-        model = service.choose(model=asked.model)
-        search = model.search(beam=asked.beam, nbest=1, limits=service.limits, alignments=True)
-        return EventStream(request, streamed(service, search, asked.text))
-
-    return [
-        Route("/api/v1/models", models),
-        Route("/api/v1/translate", translate, methods=["POST"]),
-        Route("/api/v1/stream", stream, methods=["POST"]),
-    ]
+    async def stream(self, request: Request) -> EventStream:
+        """A translation as it grows."""
+        asked = await read_json(request, self.service.limits, StreamRequest)
+        self.service.limits.check_texts([asked.text])
+        model = self.service.choose(model=asked.model)
+        search = model.search(Wish(beam=asked.beam, alignments=True), self.service.limits)
+        return EventStream(request, streamed(self.service, search, asked.text))
 
 
 ROUTES_SCHEMA: Paths = {

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -64,13 +64,13 @@ class Parts:
     quality: Quality
 
 
-def serve(settings: Settings, *, told: Any = print) -> int:
-    """Run the server until it is stopped; the exit code says by which signal."""
+def serve(settings: Settings, *, on_start: Callable[[str], object]) -> int:
+    """Run the server until it is stopped; `on_start` gets its address, the exit code tells the signal."""
     start_logs()
-    return asyncio.run(_serve(settings, told))
+    return asyncio.run(_serve(settings, on_start))
 
 
-async def _serve(settings: Settings, told: Any) -> int:
+async def _serve(settings: Settings, on_start: Callable[[str], object]) -> int:
     torch.set_num_threads(max(1, (os.cpu_count() or 1) - 1))  # one is left for the event loop
     parts = assemble(settings)
     config = uvicorn.Config(
@@ -85,7 +85,7 @@ async def _serve(settings: Settings, told: Any) -> int:
         lifespan="on",
         backlog=2048,
     )
-    server = Server(config, parts.lifecycle)
+    server = Server(config, parts.lifecycle, on_start)
     await server.serve()
     return 0 if server.stopped_by is None else 128 + server.stopped_by
 
@@ -95,7 +95,7 @@ def assemble(settings: Settings) -> Parts:
     metrics, gold = Metrics(), GoldFiles(settings.gold)
     gold.check()
     models = Models(find_models(settings.models, settings.runs))
-    batcher = Batcher(settings.limits, workers=settings.workers, told=metrics.decoded)
+    batcher = Batcher(settings.limits, metrics.decoded, workers=settings.workers)
     service = Service(models, settings.limits, Keys(settings.keys), batcher)
     metrics.watch(batcher)
     metrics.ready.set_function(lambda: len(models.ready()))

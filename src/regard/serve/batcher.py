@@ -23,7 +23,9 @@ PATIENCE = 0.05  # seconds of waiting below which nobody is refused, however slo
 class Work(Hashable, Protocol):
     """What is done to items; equal works are done together."""
 
-    budget: int  # of costs in one batch, each item counted as the dearest
+    @property
+    def budget(self) -> int:
+        """How much one batch may cost, each item counted as the dearest."""
 
     def cost(self, item: Any) -> int:
         """About how much work the item is, in tokens."""
@@ -72,9 +74,7 @@ class Alone:
 class Batcher:
     """The queue, and the threads that work it off."""
 
-    def __init__(
-        self, limits: Limits, *, workers: int = 1, told: Callable[[Finished], object] = lambda finished: None
-    ) -> None:
+    def __init__(self, limits: Limits, told: Callable[[Finished], object], *, workers: int = 1) -> None:
         self.limits = limits
         self.told = told
         self.waiting: dict[Place, None] = {}  # in the order of arrival
@@ -168,7 +168,8 @@ class Batcher:
     def _next_batch(self) -> list[Place]:
         """The longest-waiting item, and those like it, in order of arrival, as far as the budget goes."""
         first = next(iter(self.waiting))
-        batch, dearest = [], 0
+        batch: list[Place] = []
+        dearest = 0
         for place in self.waiting:
             if place.work != first.work or not first.cost / ALIKE <= place.cost <= first.cost * ALIKE:
                 continue

@@ -5,7 +5,6 @@ Liveness, readiness and metrics are let through always, so that a busy server is
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -191,6 +190,3 @@ def _has_unread_body(exchange: Exchange) -> bool:
 def int_or_zero(text: str | None) -> int:
     """The number, 0 for anything else."""
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 19 else 0
-
-
-Answer = dict[str, Any]

@@ -2,10 +2,10 @@
 
 import asyncio
 import signal
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
 
 import uvicorn
 
@@ -65,11 +65,17 @@ class Lifecycle:
 class Server(uvicorn.Server):
     """uvicorn's server, which drains before it stops; a second signal stops it at once."""
 
-    def __init__(self, config: uvicorn.Config, lifecycle: Lifecycle) -> None:
+    def __init__(self, config: uvicorn.Config, lifecycle: Lifecycle, on_start: Callable[[str], object]) -> None:
         super().__init__(config)
-        self.lifecycle = lifecycle
+        self.lifecycle, self.on_start = lifecycle, on_start
         self.stopped_by: int | None = None
         self._draining: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            self.on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.stopped_by is not None:
@@ -85,6 +91,3 @@ class Server(uvicorn.Server):
     async def _stop(self) -> None:
         await self.lifecycle.drain()
         self.should_exit = True
-
-
-Configuration = dict[str, Any]

@@ -1,11 +1,13 @@
 """Figures for Prometheus; every label has few values, whatever clients send."""
 
+from typing import Any
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from regard.serve.batcher import Batcher, Finished
-from regard.serve.models import Search
+from regard.serve.search import Search
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -16,7 +18,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        own = {"registry": self.registry}
+        own: Any = {"registry": self.registry}
         self.requests = Counter("regard_requests", "Requests answered.", ["route", "status"], **own)
         self.latency = Histogram("regard_request_seconds", "Time to an answer.", ["route"], buckets=SECONDS, **own)
         self.batches = Histogram("regard_batch_texts", "Texts decoded together.", ["pair"], buckets=SIZES, **own)

@@ -1,7 +1,7 @@
 """The OpenAPI document of all routes, made from what each API's module says of its own.
 
 A module's `ROUTES_SCHEMA` has the form of OpenAPI's `paths`, with one liberty: where a JSON schema goes, a Python type
-may stand, and its schema is made from its annotations. `answers(...)`, `takes(...)` and `asks(...)` write the usual parts.
+may stand, and its schema is made from its annotations. `answers`, `takes` and `asks` write the usual parts.
 """
 
 from importlib.metadata import version
@@ -33,7 +33,7 @@ def takes(kind: Any, *, media: str = JSON) -> dict[str, Any]:
 
 
 def answers(kind: Any, *, media: str = JSON, refusals: Any = ProblemAnswer, headers: Any = None) -> dict[str, Any]:
-    """An answer of this kind, or a refusal in the API's own form; `kind` may be None where the answer is plain bytes."""
+    """An answer of this kind (None: plain bytes), or a refusal in the API's own form."""
     schema = {"schema": kind} if kind is not None else {"schema": {"type": "string", "format": "binary"}}
     good: dict[str, Any] = {"description": "The answer.", "content": {media: schema}}
     if headers:

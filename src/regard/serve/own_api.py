@@ -25,9 +25,9 @@ ROUTES_SCHEMA: Paths = {
 def routes(service: Service, gold: GoldFiles, quality: Quality, document: dict[str, Any]) -> list[Route]:
     """All routes under /api/v1; where keys are required, each asks for one."""
     parts = [
-        *api_translation.routes(service),
-        *api_traces.routes(service, Readings(gold)),
-        *api_runs.routes(service, gold, quality),
+        *api_translation.TranslationRoutes(service).routes(),
+        *api_traces.TraceRoutes(service, Readings(gold)).routes(),
+        *api_runs.RunRoutes(service, gold, quality).routes(),
     ]
     return [_locked(service, route) for route in parts] + [_document_route(document)]
 

@@ -35,7 +35,7 @@ class Readings:
 
     async def of(self, model: ServedModel) -> ReadingsAnswer:
         """The measurement of a model; from then on its alignments are read in the best way."""
-        translator = model.loaded
+        translator = model.inspected
         known = self._measured.get(model.name)
         if known is None or known[0] is not translator:
             known = (translator, asyncio.ensure_future(self._measure(model, translator)))

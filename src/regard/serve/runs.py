@@ -127,7 +127,7 @@ class Run:
         return "stopped" if events else "waiting"
 
     def _is_held(self) -> bool:
-        """Whether the process that wrote its number into the lock is alive; trying the lock could cost it to a trainer."""
+        """Whether the process that wrote its number into the lock is alive; trying the lock might rob a trainer."""
         try:
             os.kill(int((self.directory / LOCK).read_text()), 0)
         except PermissionError:

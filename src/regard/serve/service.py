@@ -12,12 +12,13 @@ from typing import Any
 from starlette.requests import Request
 
 from regard.serve.batcher import Batcher
+from regard.serve.leaving import unless_client_leaves
 from regard.serve.limits import Limits, Rates
 from regard.serve.models import Models, ServedModel
 from regard.serve.refusals import Refusal
 from regard.serve.safety import Keys
+from regard.serve.search import Wish
 from regard.serve.traces import Traces
-from regard.serve.leaving import unless_client_leaves
 from regard.translation.translator import Translation
 
 
@@ -57,22 +58,16 @@ class Service:
         Checks the limits; waits in the queue, and leaves it when the client does. None for a language: any.
         """
         chosen = self.choose(model=model, source=source, target=target)
-        return await self.translate_with(chosen, texts, request=request, beam=beam, nbest=nbest, alignments=alignments)
+        wish = Wish(beam=beam, nbest=nbest, alignments=alignments)
+        return await self.translate_with(chosen, texts, wish, request=request)
 
     async def translate_with(
-        self,
-        chosen: ServedModel,
-        texts: Sequence[str],
-        *,
-        request: Request,
-        beam: int | None = None,
-        nbest: int = 1,
-        alignments: bool = False,
+        self, chosen: ServedModel, texts: Sequence[str], wish: Wish, *, request: Request
     ) -> list[list[Translation]]:
         """The same by a model that was chosen already."""
         self.limits.check_texts(list(texts))
-        search = chosen.search(beam=beam, nbest=nbest, limits=self.limits, alignments=alignments)
-        return await unless_client_leaves(request, self.batcher.submit(search, list(texts)))
+        work = self.batcher.submit(chosen.search(wish, self.limits), list(texts))
+        return await unless_client_leaves(request, work)
 
     async def run_alone(self, request: Request, function: Callable[[], Any], *, cost: int) -> Any:
         """The result of a function that has a worker for itself, such as a trace; `cost` is about its tokens."""

@@ -15,7 +15,7 @@ from regard.decoding.loop import steps
 from regard.serve.front import as_refusal
 from regard.serve.leaving import unless_client_leaves
 from regard.serve.logs import tell_defect
-from regard.serve.models import Search
+from regard.serve.search import Search
 from regard.serve.service import Service
 from regard.serve.spans import record_of
 from regard.translation.lines import LONGEST
@@ -65,8 +65,9 @@ async def streamed(service: Service, search: Search, text: str) -> AsyncIterator
 
 def _finished(search: Search, text: str, show: Callable[[str], bool]) -> Translation:
     """The translation of the text, shown as it grows."""
-    growing = _steps(search.translator, text, search.config, show)
-    return search.aligned([text], [[growing]])[0][0] if search.alignments else growing
+    if not isinstance(search.translator, Translator):
+        return search.run([text])[0][0]  # an export decodes out of sight
+    return search.aligned([text], [[_steps(search.translator, text, search.config, show)]])[0][0]
 
 
 def _steps(translator: Translator, text: str, config: DecodingConfig, show: Callable[[str], bool]) -> Translation:

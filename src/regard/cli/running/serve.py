@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from regard.cli.running.telling import tell
 from regard.errors import RegardError
 from regard.serve.app import Settings, serve
 from regard.serve.limits import Limits
@@ -10,12 +11,12 @@ from regard.serve.limits import Limits
 
 def run_server(limits: tuple[str, ...], **settings: Any) -> int:
     """Serve until stopped; the exit code."""
-    return serve(Settings(limits=limits_with(limits), **settings))
+    return serve(Settings(limits=limits_with(limits), **settings), on_start=lambda address: tell(f"regard: {address}"))
 
 
 def limits_with(changes: tuple[str, ...]) -> Limits:
     """The default limits, some of them changed by NAME=NUMBER."""
-    kinds = {field.name: type(field.default) for field in dataclasses.fields(Limits)}
+    kinds: dict[str, type] = {field.name: type(field.default) for field in dataclasses.fields(Limits)}
     changed: dict[str, Any] = {}
     for change in changes:
         name, _, value = change.partition("=")
