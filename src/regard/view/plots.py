@@ -69,8 +69,8 @@ def draw(plot: Plot) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'width="{WIDTH}" height="{HEIGHT}" font-family="system-ui, sans-serif" font-size="13">',
-        f"<title>{_text(plot.title)}</title>",
-        f"<desc>{_text(_description(plot))}</desc>",
+        f"<title>{xml_text(plot.title)}</title>",
+        f"<desc>{xml_text(_description(plot))}</desc>",
         f"<style>{_style()}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         _label(LEFT, 30, plot.title, 'font-size="16" font-weight="600"'),
@@ -163,12 +163,12 @@ def _marker(index: int, x: float, y: float, hint: str) -> str:
     colour, shape = COLOURS[index % len(COLOURS)][0], MARKERS[index % len(MARKERS)]
     return (
         f'<path class="mark{index % len(COLOURS)}" fill="{colour}" transform="translate({x} {y})" d="{shape}">'
-        f"<title>{_text(hint)}</title></path>"
+        f"<title>{xml_text(hint)}</title></path>"
     )
 
 
 def _label(x: float, y: float, text: str, attributes: str = "") -> str:
-    return f'<text x="{x}" y="{y}" fill="#222222" {attributes}>{_text(text)}</text>'
+    return f'<text x="{x}" y="{y}" fill="#222222" {attributes}>{xml_text(text)}</text>'
 
 
 def _style() -> str:
@@ -192,7 +192,7 @@ def _number(value: float) -> str:
     return f"{value:,.6g}" if abs(value) >= 1 or value == 0 else f"{value:.3g}"
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
     """Text as XML may hold it: escaped, and without the characters that XML forbids."""
     return escape("".join(character if _is_allowed(character) else "�" for character in text))
 

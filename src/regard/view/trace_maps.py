@@ -1,0 +1,109 @@
+"""From a trace to the map that was asked for: which use, layer and head, over words or over pieces."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import RegardError
+from regard.metrics import Links, merge_words
+from regard.models.uses import Use
+from regard.translation.trace import Side, Trace
+
+NAMES: dict[Use, str] = {
+    "cross": "cross-attention",
+    "encoder-self": "encoder self-attention",
+    "decoder-self": "decoder self-attention",
+    "picture": "attention over the picture",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which map of a trace: layer and head are counted from 0, None is the mean of them."""
+
+    use: Use = "cross"
+    layer: int | None = None
+    head: int | None = None
+    when: Literal["said", "read"] = "said"  # a row of cross-attention as its word is said, or as it is read after that
+    unit: Literal["words", "pieces"] = "words"
+
+
+@dataclass(frozen=True)
+class Map:
+    """Weights with a label for each row and column; gold links are pairs (column, row)."""
+
+    title: str
+    subtitle: str
+    rows: list[str]
+    columns: list[str]
+    weights: NDArray[np.floating]
+    gold: Links = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.weights.shape != (len(self.rows), len(self.columns)):
+            raise RegardError(
+                f"the map is {' by '.join(map(str, self.weights.shape))}, and there are labels for "
+                f"{len(self.rows)} by {len(self.columns)}."
+            )
+
+    @property
+    def most(self) -> float:
+        """The weight that is drawn darkest: 1, or the largest one where all are small."""
+        largest = float(np.max(self.weights, initial=0.0))
+        return largest if 0.0 < largest < 0.5 else 1.0
+
+
+def map_of(trace: Trace, choice: Choice, gold: Links = frozenset()) -> Map:
+    """The chosen map of a trace, ready to be drawn."""
+    weights = _weights(trace, choice)
+    rows, columns = _sides(trace, choice, weights)
+    if choice.unit == "words":
+        weights = merge_words(weights, columns.words, rows.words)
+    return Map(
+        title=f"{' '.join(trace.source.spelled[:-1])} → {trace.text}",
+        subtitle=f"{NAMES[choice.use]}: {_which(trace, choice)}",
+        rows=rows.spelled if choice.unit == "words" else rows.pieces,
+        columns=columns.spelled if choice.unit == "words" else columns.pieces,
+        weights=weights,
+        gold=gold,
+    )
+
+
+def _weights(trace: Trace, choice: Choice) -> NDArray[np.floating]:
+    """Layers and heads that are not there are refused with the counts that people use, from 1."""
+    layers = trace.of_use(choice.use)
+    if not layers:
+        return trace.mean(choice.use)  # which says what there is
+    if choice.layer is not None and not 0 <= choice.layer < len(layers):
+        raise RegardError(f"there is no layer {choice.layer + 1}; {NAMES[choice.use]} has {len(layers)} here.")
+    heads = trace.layers[layers[0]].heads
+    if choice.head is not None and not 0 <= choice.head < heads:
+        raise RegardError(f"there is no head {choice.head + 1}; each layer of {NAMES[choice.use]} has {heads} here.")
+    if choice.layer is None:
+        return trace.mean(choice.use, choice.head)
+    return trace.weights(layers[choice.layer], choice.head)
+
+
+def _sides(trace: Trace, choice: Choice, weights: NDArray[np.floating]) -> tuple[Side, Side]:
+    match choice.use:
+        case "encoder-self":
+            return trace.source, trace.source
+        case "decoder-self":
+            return trace.target, trace.target
+        case "cross":
+            columns = trace.source
+        case "picture":
+            columns = Side.of([f"▁{place + 1}" for place in range(weights.shape[1])])
+    said = Side.of([*trace.target.pieces[1:], "</s>"])  # the last row says END
+    return (said if choice.when == "said" else trace.target), columns
+
+
+def _which(trace: Trace, choice: Choice) -> str:
+    layers = trace.of_use(choice.use)
+    heads = trace.layers[layers[0]].heads
+    head = f"head {(choice.head or 0) + 1}" if choice.head is not None or heads == 1 else f"mean of {heads} heads"
+    if choice.layer is None and len(layers) > 1:
+        return f"{head}, mean of {len(layers)} layers"
+    return f"layer {(choice.layer or 0) + 1}, {head}"
