@@ -85,7 +85,8 @@ def _square(image: "Image", size: int, shown: str) -> "Image":
         7: Transpose.TRANSVERSE,
         8: Transpose.ROTATE_90,
     }
-    turn = turns.get(_orientation(image))
+    image.load()
+    turn = turns.get(_orientation(image))  # asked only now: Pillow turns a TIFF by itself, as it loads it
     image = _plain(image, shown)
     side = min(image.size)
     left, top = (image.width - side) / 2, (image.height - side) / 2
@@ -105,7 +106,6 @@ def _plain(image: "Image", shown: str) -> "Image":
     """The decoded picture in a mode that can be scaled, eight bits a channel."""
     from PIL import Image
 
-    image.load()
     if image.mode in _SIXTEEN_BITS or (image.mode == "I" and image.format == "PNG"):
         # Pillow clips sixteen bits to eight, which makes nearly all of them white; the upper byte is what is meant.
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))

@@ -1,0 +1,260 @@
+"""A store of pictures: made once, gone on with after a kill, mended where damaged, never taken for another's."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from regard.data.pictures import Features, PictureStore, open_picture, prepare_pictures
+from regard.data.pictures.store import BLOCKS, HEADER, ROWS_AT_ONCE, VALUES
+from regard.errors import RegardError
+
+COUNT = 2 * ROWS_AT_ONCE + 3
+SIZE = 5
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("pictures")
+    chance = np.random.default_rng(0)
+    paths = [folder / f"{index}.png" for index in range(COUNT)]
+    for path in paths:
+        Image.fromarray(chance.integers(0, 256, (7, 11, 3), dtype=np.uint8)).save(path)
+    return paths
+
+
+class Counting:
+    """A network that counts how many pictures it was shown."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.shown = 0
+        self.factor = factor
+
+    def __call__(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        self.shown += len(pixels)
+        return np.float32(self.factor) * pixels.reshape(len(pixels), 3, -1).mean(2)
+
+    def features(self, identity: str = "weights") -> Features:
+        return Features(self, identity)
+
+
+def rows(store: PictureStore) -> NDArray[np.generic]:
+    return store.take(range(len(store)))
+
+
+def test_a_row_is_the_picture_as_it_is_opened(tmp_path: Path, pictures: list[Path]) -> None:
+    store = prepare_pictures(tmp_path / "store", pictures, size=SIZE)
+    assert (len(store), store.shape) == (COUNT, (3, SIZE, SIZE))
+    for index in (0, ROWS_AT_ONCE, COUNT - 1):
+        assert (store[index] == open_picture(pictures[index], size=SIZE)).all()
+    taken = store.take([4, 1, 4])
+    assert taken.dtype == np.uint8
+    assert (taken == np.stack([store[4], store[1], store[4]])).all()
+
+
+@pytest.mark.parametrize("precision", ["float16", "float32"])
+def test_features_are_what_the_network_gives(tmp_path: Path, pictures: list[Path], precision: str) -> None:
+    network = Counting()
+    store = prepare_pictures(tmp_path / "s", pictures, size=SIZE, features=Features(network, "a", precision))  # type: ignore[arg-type]
+    expected = network(np.stack([open_picture(path, size=SIZE) for path in pictures])).astype(precision)
+    assert rows(store).dtype == np.dtype(precision)
+    assert (rows(store) == expected).all()
+
+
+def test_a_finished_store_is_opened_and_nothing_is_computed(tmp_path: Path, pictures: list[Path]) -> None:
+    first = prepare_pictures(tmp_path / "store", pictures, size=SIZE, features=Counting().features())
+    network = Counting()
+    progress: list[tuple[int, int]] = []
+    again = prepare_pictures(
+        tmp_path / "store",
+        pictures,
+        size=SIZE,
+        features=network.features(),
+        progress=lambda *told: progress.append(told),
+    )
+    assert network.shown == 0
+    assert progress == [(COUNT, COUNT)]
+    assert (rows(first) == rows(again)).all()
+
+
+def test_progress_is_told_after_every_block(tmp_path: Path, pictures: list[Path]) -> None:
+    told: list[tuple[int, int]] = []
+    prepare_pictures(tmp_path / "store", pictures, size=SIZE, progress=lambda *news: told.append(news))
+    assert told == [(done, COUNT) for done in (0, ROWS_AT_ONCE, 2 * ROWS_AT_ONCE, COUNT)]
+
+
+def test_anything_that_changes_the_rows_makes_another_store(tmp_path: Path, pictures: list[Path]) -> None:
+    made = prepare_pictures(tmp_path / "store", pictures[:3], size=SIZE, features=Counting().features())
+    marks = {made.fingerprint}
+    network = Counting(2.0)
+    for which, size, identity in [(3, SIZE, "other weights"), (2, SIZE, "weights"), (3, SIZE + 1, "weights")]:
+        marks.add(
+            prepare_pictures(
+                tmp_path / "store", pictures[:which], size=size, features=network.features(identity)
+            ).fingerprint
+        )
+    marks.add(prepare_pictures(tmp_path / "store", pictures[:3], size=SIZE).fingerprint)
+    assert len(marks) == 5
+    assert network.shown >= 3 + 2 + 3
+
+
+def test_a_picture_whose_bytes_change_is_computed_anew(tmp_path: Path, pictures: list[Path]) -> None:
+    path = tmp_path / "one.png"
+    path.write_bytes(pictures[0].read_bytes())
+    before = rows(prepare_pictures(tmp_path / "store", [path], size=SIZE)).copy()
+    path.write_bytes(pictures[1].read_bytes())
+    after = rows(prepare_pictures(tmp_path / "store", [path], size=SIZE))
+    assert (before != after).any()
+
+
+# --- faults ----------------------------------------------------------------------------------------------------------
+
+
+class StopHereError(Exception):
+    """Stands for anything that stops a run."""
+
+
+def stop_at(wanted: int) -> Callable[[int, int], None]:
+    def progress(done: int, _of: int) -> None:
+        if done == wanted:
+            raise StopHereError
+
+    return progress
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, pictures: list[Path]) -> None:
+    whole = rows(prepare_pictures(tmp_path / "whole", pictures, size=SIZE, features=Counting().features()))
+    with pytest.raises(StopHereError):
+        prepare_pictures(
+            tmp_path / "store",
+            pictures,
+            size=SIZE,
+            features=Counting().features(),
+            progress=stop_at(ROWS_AT_ONCE),
+        )
+    network = Counting()
+    store = prepare_pictures(tmp_path / "store", pictures, size=SIZE, features=network.features())
+    assert network.shown == COUNT - ROWS_AT_ONCE
+    assert (rows(store) == whole).all()
+
+
+@pytest.mark.parametrize("file", [VALUES, BLOCKS, HEADER])
+@pytest.mark.parametrize("damage", ["flip first", "flip last", "cut", "empty", "longer", "gone"])
+def test_whatever_is_damaged_is_computed_again(tmp_path: Path, pictures: list[Path], file: str, damage: str) -> None:
+    whole = rows(prepare_pictures(tmp_path / "store", pictures, size=SIZE)).copy()
+    path = tmp_path / "store" / file
+    content = path.read_bytes()
+    changed = {
+        "flip first": bytes([content[0] ^ 1]) + content[1:],
+        "flip last": content[:-2] + bytes([content[-2] ^ 1]) + content[-1:],
+        "cut": content[:-3],
+        "empty": b"",
+        "longer": content + b"\0",
+    }
+    if damage == "gone":
+        path.unlink()
+        if file == HEADER:  # without it nothing says that the directory is a store
+            with pytest.raises(RegardError, match="not a store of pictures"):
+                prepare_pictures(tmp_path / "store", pictures, size=SIZE)
+            return
+    else:
+        path.write_bytes(changed[damage])
+    store = prepare_pictures(tmp_path / "store", pictures, size=SIZE)
+    assert (rows(store) == whole).all()
+    assert (tmp_path / "store" / VALUES).stat().st_size == whole.nbytes
+
+
+def test_only_blocks_from_the_damaged_one_on_are_computed(tmp_path: Path, pictures: list[Path]) -> None:
+    prepare_pictures(tmp_path / "store", pictures, size=SIZE, features=Counting().features())
+    values = tmp_path / "store" / VALUES
+    content = bytearray(values.read_bytes())
+    content[ROWS_AT_ONCE * 3 * 2 + 1] ^= 1  # a byte of the second block
+    values.write_bytes(content)
+    network = Counting()
+    prepare_pictures(tmp_path / "store", pictures, size=SIZE, features=network.features())
+    assert network.shown == COUNT - ROWS_AT_ONCE
+
+
+PROGRAM = """
+import os, resource, signal, sys
+from pathlib import Path
+from regard.data.pictures import prepare_pictures
+from regard.errors import RegardError
+store, *pictures = map(Path, sys.argv[1:])
+"""
+
+
+def run(script: str, store: Path, pictures: list[Path]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", PROGRAM + script, str(store), *map(str, pictures)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_killed_process_leaves_what_it_had(tmp_path: Path, pictures: list[Path]) -> None:
+    killed = run(
+        f"""
+def die(done, of):
+    if done == {2 * ROWS_AT_ONCE}:
+        os.kill(os.getpid(), signal.SIGKILL)
+prepare_pictures(store, pictures, size={SIZE}, progress=die)
+""",
+        tmp_path / "store",
+        pictures,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    told: list[int] = []
+    store = prepare_pictures(tmp_path / "store", pictures, size=SIZE, progress=lambda done, _: told.append(done))
+    assert told == [2 * ROWS_AT_ONCE, COUNT]
+    assert (store[COUNT - 1] == open_picture(pictures[-1], size=SIZE)).all()
+
+
+def test_a_full_disk_is_an_error_that_names_path_and_bytes(tmp_path: Path, pictures: list[Path]) -> None:
+    ended = run(
+        f"""
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, 3_000))
+try:
+    prepare_pictures(store, pictures, size={SIZE})
+except RegardError as error:
+    print(error)
+""",
+        tmp_path / "store",
+        pictures,
+    )
+    assert ended.stderr == ""
+    assert "store cannot be written: File too large (" in ended.stdout
+    assert len(prepare_pictures(tmp_path / "store", pictures, size=SIZE)) == COUNT
+
+
+def test_what_is_not_a_store_is_never_replaced(tmp_path: Path, pictures: list[Path]) -> None:
+    (tmp_path / "thesis").write_text("years of work")
+    for place in (tmp_path, tmp_path / "thesis"):
+        with pytest.raises(RegardError, match="is not a store of pictures"):
+            prepare_pictures(place, pictures[:1], size=SIZE)
+    assert os.listdir(tmp_path) == ["thesis"]
+
+
+def test_a_damaged_picture_is_named(tmp_path: Path, pictures: list[Path]) -> None:
+    bad = tmp_path / "bad.png"
+    bad.write_bytes(pictures[0].read_bytes()[:60])
+    with pytest.raises(RegardError, match=r"bad\.png is damaged"):
+        prepare_pictures(tmp_path / "store", [*pictures[:2], bad], size=SIZE)
+
+
+def test_numbers_too_large_for_half_precision_are_an_error_and_not_infinity(
+    tmp_path: Path, pictures: list[Path]
+) -> None:
+    network = Counting(1e9)
+    with pytest.raises(RegardError, match="float16 cannot hold"), np.errstate(over="ignore"):
+        prepare_pictures(tmp_path / "store", pictures[:2], size=SIZE, features=network.features())
+
+
+def test_no_pictures_are_no_store(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="no pictures"):
+        prepare_pictures(tmp_path / "store", [], size=SIZE)
