@@ -25,3 +25,27 @@ def test_a_file_that_is_not_of_a_world_is_never_overwritten(regard: Regard, tmp_
 
 def test_fewer_than_no_pairs_cannot_be_asked_for(regard: Regard, tmp_path: Path) -> None:
     assert regard("data", "world", "sentences", "--out", tmp_path, "--train", -1).code == 2
+
+
+def test_scenes_are_written_and_may_be_written_anew(regard: Regard, tmp_path: Path) -> None:
+    world = tmp_path / "scenes"
+    for language in ("ko", "en"):
+        ended = regard("data", "world", "scenes", "--out", world, *SMALL, "--language", language, "--size", 32)
+        assert (ended.code, ended.err) == (0, "")
+        assert "12 train, 3 valid, 2 test pictures" in ended.out
+    assert len(list((world / "images").glob("*/*.png"))) == 17
+    assert len((world / "captions.txt").read_text(encoding="utf-8").splitlines()) == 17
+
+
+def test_captions_that_are_not_of_a_world_are_never_overwritten(regard: Regard, tmp_path: Path) -> None:
+    (tmp_path / "captions.txt").write_text("mine\n")
+    ended = regard("data", "world", "scenes", "--out", tmp_path, *SMALL)
+    assert ended.code == 2
+    assert "captions.txt exists" in ended.err
+    assert [path.name for path in tmp_path.iterdir()] == ["captions.txt"]
+
+
+def test_a_picture_without_a_side_cannot_be_asked_for(regard: Regard, tmp_path: Path) -> None:
+    ended = regard("data", "world", "scenes", "--out", tmp_path / "scenes", "--size", 3)
+    assert ended.code == 2
+    assert "16 to 1024" in ended.err
