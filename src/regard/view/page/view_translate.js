@@ -86,6 +86,7 @@ function translateText(app, view, text) {
 async function lookInto(app, view, signal) {
   const model = app.model();
   const trace = await askTrace(app, traceRequest(view), async (found) => found, { signal });
+  app.state.forced = traceRequest(view);
   view.cross = trace.layers.filter((layer) => layer.use === "cross");
   view.alignment = view.cross.length ? await askAlignment(app, view, signal) : null;
   showResult(app, view, trace);
@@ -150,7 +151,7 @@ function showResult(app, view, trace) {
   const saving = savingButtons(() => view.words.toSvg(), `${view.text} words`);
   clear(
     view.result,
-    card(t("translate.words"), { beside: saving }, !trace.layers.length && nothingToSee(app), view.words.node, view.alignment && view.detail, referenceSwitch(app, view, trace)),
+    card(t("translate.words"), { beside: saving }, !trace.layers.length && nothingToSee(app), view.words.node, referenceSwitch(app, view, trace), view.alignment && view.detail),
     view.alignment && alignmentCard(view),
     !app.api.isEmbedded && outputsCard(view),
   );
@@ -208,17 +209,18 @@ function drawAlignment(view) {
 }
 
 function showWord(app, view, trace, side, index) {
-  const told = { trace, alignment: view.alignment, side, index, onInside: (word) => goInside(app, trace, word) };
+  const told = { trace, alignment: view.alignment, side, index, onInside: (word) => goInside(app, view, trace, word) };
   if (side !== null || !view.detail.hasChildNodes()) clear(view.detail, wordDetail(told)); // the last word's stays readable
   if (side === null || !view.alignment) return;
   if (document.activeElement?.classList.contains("word")) app.say(spokenDetail(told));
 }
 
-/** The query that said a word's first piece: the row before it. */
-function goInside(app, trace, word) {
+/** The attention that is read just now, at the word's first piece: the row before says it, its own row has read it. */
+function goInside(app, view, trace, word) {
+  const { layer, head, when } = view.reading;
   const piece = realWords(trace.target)[word].pieces[0];
-  const layer = trace.layers.map((one) => one.use).lastIndexOf("cross");
-  app.state.inside = { example: false, layer, head: 0, query: piece - 1 };
+  const cross = layer === "mean" ? view.cross.at(-1) : view.cross[layer];
+  app.state.inside = { isExample: false, layer: trace.layers.indexOf(cross), head: head === "mean" ? 0 : head, query: when === "read" ? piece : piece - 1 };
   app.go("inside");
 }
 

@@ -1,0 +1,210 @@
+/** Inside: the arithmetic of attention, step by step; first a worked example by hand, then the user's own sentence and model. */
+
+import { workThrough } from "./inside_arithmetic.js";
+import { EXAMPLE, exampleInside } from "./inside_example.js";
+import { insideSteps } from "./inside_steps.js";
+import { pieceLabel } from "./inside_tables.js";
+import { clear, h } from "./make.js";
+import { card, dropDown, emptyNote, isAbandoned, lead, problemNote, segments } from "./notes.js";
+import { sentenceBar } from "./sentence_bar.js";
+import { t } from "./text.js";
+import { askTrace } from "./tracing.js";
+
+const BEGINNING = {
+  isExample: true, exampleQuery: 0, isCausal: false, layer: null, head: 0, query: 0, key: 0, isWhole: false,
+  projection: "q", projectionDimension: 0, dimension: 0, outputDimension: 0, withoutScaling: false, withoutMasking: false,
+};
+
+export const insideView = { id: "inside", title: "inside.title", mount: mountInside };
+
+function mountInside(root, app) {
+  app.state.inside = { ...BEGINNING, ...app.state.inside };
+  const view = { app, inside: null, trace: null, asking: new AbortController(), choices: h("div", { class: "stack" }), steps: h("div", { class: "view steps" }) };
+  const modes = segments(t("inside.modes"), [[true, t("inside.mode_example")], [false, t("inside.mode_own")]], app.state.inside.isExample, (isExample) => {
+    app.state.inside = { ...app.state.inside, isExample, key: 0, withoutMasking: false, isWhole: false };
+    startMode(view);
+  });
+  clear(root, h("div", { class: "view inside" }, lead(t("inside.heading"), t("inside.lead")), h("div", null, modes), view.choices, view.steps));
+  const stopModel = app.onModel(() => {
+    Object.assign(app.state.inside, { layer: null, head: 0, query: 0, key: 0 });
+    if (!app.state.inside.isExample) startMode(view);
+  });
+  startMode(view);
+  return () => {
+    view.asking.abort();
+    stopModel();
+  };
+}
+
+function startMode(view) {
+  view.asking.abort();
+  view.inside = null;
+  clear(view.steps);
+  if (view.app.state.inside.isExample) showExample(view);
+  else showOwn(view);
+}
+
+/** Change what is chosen; what the server must be asked for is asked, the rest is recomputed here. */
+function changeInside(view, changes) {
+  Object.assign(view.app.state.inside, changes);
+  if (view.app.state.inside.isExample) return showExample(view);
+  const mustAsk = ["layer", "head", "query"].some((name) => name in changes);
+  return mustAsk ? askInside(view) : showSteps(view);
+}
+
+function showExample(view) {
+  const { exampleQuery, isCausal } = view.app.state.inside;
+  view.inside = exampleInside(exampleQuery, isCausal);
+  const causal = checkBox("isCausal", t("inside.causal"), isCausal, (isOn) => changeInside(view, { isCausal: isOn, withoutMasking: false }));
+  keepingFocus(view.choices, () => clear(
+    view.choices,
+    card(t("inside.example_title"), {}, h("div", { class: "stack" },
+      h("p", null, t("inside.example_text")),
+      tokenRow(t("inside.query"), EXAMPLE.tokens, exampleQuery, (query) => changeInside(view, { exampleQuery: query })),
+      h("div", { class: "switches" }, causal, ...switchBoxes(view)))),
+  ));
+  showSteps(view);
+}
+
+/** The user's own sentence: typed here or taken over from another view. */
+function showOwn(view) {
+  const { app } = view;
+  const model = app.model();
+  if (!model) return void clear(view.choices, emptyNote(t("translate.no_model")));
+  view.own = h("div", { class: "stack" });
+  const bar = app.api.isEmbedded ? null : sentenceBar(app, (text) => traceOwn(view, text));
+  clear(view.choices, bar?.node, card(t("inside.own_title"), {}, view.own));
+  if (!bar) traceOwn(view, app.api.sourceText);
+}
+
+async function traceOwn(view, text) {
+  await asked(view, async (signal) => {
+    const { forced } = view.app.state;
+    view.request = { text, target: forced?.text === text ? forced.target : null };
+    view.trace = await askTrace(view.app, view.request, async (trace) => trace, { signal });
+    fitChoice(view);
+    if (!view.trace.layers.length) return void clear(view.own, h("p", { class: "explain" }, t("translate.nothing", { kind: view.app.model().kind })));
+    await askAndShow(view, signal);
+  });
+}
+
+/** A layer, head and query that this trace has; to begin with, the last attention between target and source. */
+function fitChoice({ app, trace }) {
+  const choice = app.state.inside;
+  const cross = trace.layers.map((layer) => layer.use).lastIndexOf("cross");
+  if (choice.layer === null || choice.layer >= trace.layers.length) choice.layer = cross >= 0 ? cross : 0;
+  const layer = trace.layers[choice.layer];
+  if (!layer) return;
+  choice.head = Math.min(choice.head, layer.heads - 1);
+  choice.query = Math.min(choice.query, trace[layer.queries].pieces.length - 1);
+}
+
+function askInside(view) {
+  fitChoice(view);
+  return asked(view, (signal) => askAndShow(view, signal));
+}
+
+async function askAndShow(view, signal) {
+  const { layer, head, query } = view.app.state.inside;
+  view.inside = await askTrace(view.app, view.request, (trace) => view.app.api.inside(trace.id, { layer, head, query }, { signal }), { signal });
+  const choice = view.app.state.inside;
+  const most = view.inside.weights.indexOf(Math.max(...view.inside.weights));
+  choice.key = most;
+  showOwnChoices(view);
+  showSteps(view);
+}
+
+/** A newer question abandons an older one; a problem is shown in words. */
+async function asked(view, ask) {
+  view.asking.abort();
+  view.asking = new AbortController();
+  const { signal } = view.asking;
+  try {
+    await ask(signal);
+  } catch (problem) {
+    if (!isAbandoned(problem) && !signal.aborted) clear(view.steps, h("section", { class: "card" }, problemNote(problem)));
+  }
+}
+
+function showOwnChoices(view) {
+  const { trace, app } = view;
+  const choice = app.state.inside;
+  const layer = trace.layers[choice.layer];
+  const layers = trace.layers.map((one, index) => [index, t(`inside.use_${one.use}`, { number: one.layer + 1 })]);
+  const heads = Array.from({ length: layer.heads }, (_, head) => [head, t("translate.head_number", { number: head + 1 })]);
+  const fields = h("div", { class: "controls" },
+    named("layer", dropDown(t("inside.attention"), layers, choice.layer, (value) => changeInside(view, { layer: Number(value) }))),
+    named("head", dropDown(t("translate.head"), heads, choice.head, (value) => changeInside(view, { head: Number(value) }))));
+  keepingFocus(view.own, () => clear(
+    view.own,
+    h("p", { class: "pair" }, h("span", { dir: "auto" }, view.request.text), " → ", h("b", { dir: "auto" }, trace.text)),
+    fields,
+    tokenRow(t("inside.query"), trace[layer.queries].pieces, choice.query, (query) => changeInside(view, { query })),
+    layer.queries === "target" && h("p", { class: "faint small" }, sayingText(trace, choice.query)),
+    h("div", { class: "switches" }, switchBoxes(view)),
+  ));
+}
+
+/** The decoder reads one token and is about to say the next. */
+function sayingText(trace, query) {
+  const { pieces } = trace.target;
+  return t("inside.saying", { read: pieceLabel(pieces[query]), said: pieceLabel(pieces[query + 1] ?? "</s>") });
+}
+
+function named(focus, field) {
+  field.querySelector("select").dataset.focus = focus;
+  return field;
+}
+
+/** "Without scaling" and "without masking"; each is offered where there is something to switch off. */
+function switchBoxes(view) {
+  const choice = view.app.state.inside;
+  const isScaled = view.inside.layer.score === "scaled_dot";
+  const hasHidden = view.inside.visible.some((isVisible) => !isVisible);
+  const box = (name, isOffered) =>
+    checkBox(name, t(`inside.${name}`), choice[name] && isOffered, (isOn) => changeInside(view, { [name]: isOn }), isOffered ? null : t(`inside.${name}_none`));
+  return [box("withoutScaling", isScaled), box("withoutMasking", hasHidden)];
+}
+
+function checkBox(name, label, checked, onChange, whyNot = null) {
+  const input = h("input", { type: "checkbox", "data-focus": name, checked, disabled: whyNot !== null, onchange: (event) => onChange(event.target.checked) });
+  return h("label", { class: "check", title: whyNot }, input, label);
+}
+
+/** Tokens to choose a query from: arrow keys go along the row. */
+function tokenRow(label, tokens, chosen, choose) {
+  const move = (event) => {
+    const to = { ArrowRight: chosen + 1, ArrowLeft: chosen - 1, Home: 0, End: tokens.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    if (tokens[to] !== undefined && to !== chosen) choose(to);
+  };
+  const buttons = tokens.map((token, index) => {
+    const isChosen = index === chosen;
+    const attributes = { type: "button", class: "token", dir: "auto", role: "radio", "aria-checked": String(isChosen), tabindex: isChosen ? "0" : "-1", "data-focus": isChosen ? "query" : null };
+    return h("button", { ...attributes, onclick: () => choose(index), onkeydown: move }, pieceLabel(token));
+  });
+  return h("div", { class: "token-field" }, h("span", { class: "faint small" }, label), h("div", { class: "tokens", role: "radiogroup", "aria-label": label }, buttons));
+}
+
+function showSteps(view) {
+  const { inside } = view;
+  const choice = view.app.state.inside;
+  choice.key = Math.min(choice.key, inside.key_labels.length - 1);
+  const isScaling = choice.withoutScaling && inside.layer.score === "scaled_dot";
+  const isMasking = choice.withoutMasking && inside.visible.includes(false);
+  const work = workThrough(inside);
+  const other = isScaling || isMasking ? workThrough(inside, { isScaled: !isScaling, isMasked: !isMasking }) : null;
+  const shown = { ...choice, withoutScaling: isScaling, withoutMasking: isMasking };
+  keepingFocus(view.steps, () => clear(view.steps, insideSteps({ inside, work, other, choice: shown, change: (changes) => changeInside(view, changes) })));
+}
+
+/** What is built anew keeps the focus where it was. */
+function keepingFocus(node, build) {
+  const focused = node.contains(document.activeElement) ? document.activeElement : null;
+  const [name, at] = [focused?.dataset.focus, focused ? [...node.querySelectorAll("input, select, button")].indexOf(focused) : -1];
+  build();
+  if (!focused) return;
+  const same = name ? node.querySelector(`[data-focus="${name}"]`) : [...node.querySelectorAll("input, select, button")][at];
+  same?.focus({ preventScroll: true });
+}
