@@ -1,0 +1,31 @@
+/** The sentence that views share, kept in app.state.source: where it is typed, with the examples of the chosen model. */
+
+import { composer } from "./translate_composer.js";
+
+const FIRST_SENTENCE = "AI changes the world";
+const MOST_EXAMPLES = 5;
+
+/** A text box; `onSentence(text)` is told of each sentence, the first one without being asked. */
+export function sentenceBar(app, onSentence) {
+  const send = (text) => {
+    app.state.source = text;
+    onSentence(text);
+  };
+  const box = composer({ text: app.state.source, isFixed: app.api.isEmbedded, onText: send });
+  firstSentence(app).then(({ text, examples }) => {
+    if (!box.node.isConnected) return;
+    box.setExamples(examples);
+    box.setText(text);
+    send(text);
+  });
+  return box;
+}
+
+/** The last sentence, else the first example; and the examples. */
+async function firstSentence(app) {
+  const model = app.model();
+  const given = app.state.source || app.api.sourceText;
+  if (!model || app.api.isEmbedded) return { text: given || FIRST_SENTENCE, examples: [] };
+  const { examples } = await app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] }));
+  return { text: given || examples[0]?.source || FIRST_SENTENCE, examples: examples.slice(0, MOST_EXAMPLES) };
+}
