@@ -1,0 +1,160 @@
+/** Heads: every layer and head of an attention as small maps; one of them large. */
+
+import { clear, h } from "./make.js";
+import { headThumbs } from "./head_thumbs.js";
+import { largeHead } from "./head_large.js";
+import { mapStore } from "./map_store.js";
+import { card, emptyNote, isAbandoned, lead, problemNote, segments, waitingNote } from "./notes.js";
+import { sentenceBar } from "./sentence_bar.js";
+import { askTrace, traceOf } from "./tracing.js";
+import { t } from "./text.js";
+
+const ROLLOUT = "rollout";
+const USES = ["cross", "encoder-self", "decoder-self"];
+
+export const headsView = { id: "heads", title: "heads.title", mount: mountHeads };
+
+function mountHeads(root, app) {
+  const view = {
+    app, use: "cross", asWords: false, chosen: null, trace: null, readings: [], thumbs: null, large: null, leaving: new AbortController(),
+    gridCard: h("div"), largeCard: h("div"),
+  };
+  const bar = sentenceBar(app, (text) => readSentence(view, text));
+  view.body = h("div", { class: "heads-body" }, view.largeCard, view.gridCard);
+  root.append(h("div", { class: "view" }, lead(t("heads.heading"), t("heads.lead")), bar.node, view.body));
+  const stopModel = app.onModel(() => readSentence(view, app.state.source));
+  return () => {
+    view.leaving.abort();
+    stopModel();
+    discard(view);
+  };
+}
+
+function discard(view) {
+  view.thumbs?.stop();
+  view.large?.stop();
+  view.store?.forget();
+}
+
+/** Trace a sentence with the chosen model and show its heads. */
+async function readSentence(view, text) {
+  const { app } = view;
+  const model = app.model();
+  if (!model) return say(view, emptyNote(t("note.noModel")));
+  if (!model.is_ready) return say(view, emptyNote(t("note.notReady", { model: model.name })));
+  if (model.takes !== "text") return say(view, emptyNote(t("translate.pictures")));
+  if (!model.has_attention) return say(view, emptyNote(t("heads.none", { model: model.name })));
+  say(view, waitingNote());
+  view.request = { text, model: model.name };
+  const { request } = view;
+  try {
+    const [trace, readings] = await Promise.all([traceOf(app, request, { signal: view.leaving.signal }), readingsOf(app, model.name)]);
+    if (view.request !== request || view.leaving.signal.aborted) return;
+    Object.assign(view, { trace, readings });
+    showTrace(view);
+  } catch (problem) {
+    if (!isAbandoned(problem) && view.request === request) say(view, problemNote(problem));
+  }
+}
+
+function say(view, note) {
+  discard(view);
+  clear(view.largeCard);
+  clear(view.gridCard, note);
+}
+
+/** How well each head aligns, where the server knows; an empty list where there is nothing to hold it against. */
+async function readingsOf(app, model) {
+  return app.api.readings(model).then(({ readings }) => readings, () => []);
+}
+
+function showTrace(view) {
+  const { app, trace, request } = view;
+  const fetchMap = (name) =>
+    askTrace(app, request, (fresh) =>
+      name === ROLLOUT ? app.api.rollout(fresh.id) : app.api.weights(fresh.id, { layer: name.split("/")[0], head: name.split("/")[1] }));
+  discard(view);
+  view.store = mapStore(fetchMap);
+  const uses = USES.filter((use) => trace.layers.some((layer) => layer.use === use));
+  if (!uses.includes(view.use)) view.use = uses[0];
+  showUse(view, uses);
+}
+
+function showUse(view, uses) {
+  view.thumbs?.stop();
+  const rows = thumbRows(view);
+  view.thumbs = headThumbs(rows, { load: (name) => view.store.get(name), choose: (name) => enlarge(view, name, true) });
+  const choice = segments(t("heads.attention"), uses.map((use) => [use, t(`heads.${use}`)]), view.use, (use) => {
+    view.use = use;
+    showUse(view, uses);
+    view.gridCard.querySelector('[aria-pressed="true"]')?.focus();
+  });
+  const hint = view.readings.length && view.use === "cross" ? t("heads.gridErrors") : t("heads.grid");
+  clear(view.gridCard, card(t("heads.all"), { explanation: hint, beside: uses.length > 1 && choice }, view.thumbs.node));
+  const all = rows.flatMap((row) => row.heads);
+  enlarge(view, (all.find((head) => head.isBest) ?? all[0]).name, false);
+}
+
+/** The rows of small maps: each layer's heads and their mean; for the encoder also all layers rolled into one. */
+function thumbRows(view) {
+  const layers = view.trace.layers.map((layer, index) => ({ ...layer, index })).filter((layer) => layer.use === view.use);
+  const rows = layers.map((layer) => ({
+    title: t("heads.layer", { layer: layer.layer + 1 }),
+    heads: [...Array(layer.heads).keys(), ...(layer.heads > 1 ? ["mean"] : [])].map((head) => thumbFor(view, layer, head)),
+  }));
+  if (view.use === "encoder-self" && layers.length) {
+    const title = t("heads.rolloutTitle");
+    rows.push({ title: t("heads.allLayers"), heads: [{ name: ROLLOUT, title, short: t("heads.rollout") }] });
+  }
+  return rows;
+}
+
+function thumbFor(view, layer, head) {
+  const isMean = head === "mean";
+  const reading = view.use === "cross" ? lesserError(view.readings, layer.layer, isMean ? null : head) : null;
+  const heads = view.readings.filter((one) => one.layer !== null && one.head !== null);
+  const short = isMean ? t("heads.mean") : t("heads.head", { head: head + 1 });
+  return {
+    name: `${layer.index}/${head}`,
+    title: `${t("heads.layer", { layer: layer.layer + 1 })}, ${isMean ? t("heads.meanOfHeads") : short}`,
+    short,
+    caption: reading && t("heads.error", { error: reading.error.toFixed(2) }),
+    isBest: reading !== null && !isMean && heads[0] === reading,
+  };
+}
+
+/** Of the two ways to read a head, the one that errs less; the server sends the best first. */
+function lesserError(readings, layer, head) {
+  return readings.find((one) => one.layer === layer && one.head === head) ?? null;
+}
+
+async function enlarge(view, name, isAsked) {
+  view.chosen = name;
+  view.thumbs.mark(name);
+  const map = await view.store.get(name).catch((problem) => problem);
+  if (view.chosen !== name || view.leaving.signal.aborted) return;
+  if (map instanceof Error) return void clear(view.largeCard, problemNote(map));
+  showLarge(view, name, map);
+  if (isAsked && view.largeCard.getBoundingClientRect().top < 0) view.largeCard.scrollIntoView({ block: "start" });
+}
+
+function showLarge(view, name, map) {
+  const layer = name === ROLLOUT ? { queries: "source", keys: "source", use: "encoder-self" } : view.trace.layers[name.split("/")[0]];
+  const title = name === ROLLOUT ? t("heads.rolloutTitle") : titleOf(layer, name.split("/")[1]);
+  const units = segments(t("heads.units"), [[false, t("heads.pieces")], [true, t("heads.words")]], view.asWords, (asWords) => {
+    view.asWords = asWords;
+    showLarge(view, name, map);
+    view.largeCard.querySelector('[aria-pressed="true"]')?.focus();
+  });
+  view.large?.stop();
+  const sides = { rows: view.trace[layer.queries], columns: view.trace[layer.keys] };
+  const width = Math.max(280, Math.min(640, view.largeCard.clientWidth - 50));
+  view.large = largeHead({ map, sides, use: name === ROLLOUT ? ROLLOUT : layer.use, title, asWords: view.asWords, width });
+  clear(view.largeCard, card(title, { beside: units }, view.large.node));
+  view.app.say(title);
+}
+
+function titleOf(layer, head) {
+  const which = head === "mean" ? t("heads.meanOfHeads") : t("heads.head", { head: Number(head) + 1 });
+  return `${t(`heads.${layer.use}`)}: ${t("heads.layer", { layer: layer.layer + 1 })}, ${which}`;
+}
