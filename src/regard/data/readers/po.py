@@ -91,11 +91,14 @@ def _add(line: str, message: _Message, path: Path, number: int) -> None:
     message.line = message.line or number
 
 
+def unescape(quoted: str) -> str:
+    """What stands between the quotes of a string; octal and hex escapes are bytes, which may not be UTF-8."""
+    return _ESCAPE.sub(_escaped, quoted.encode("utf-8")).decode("utf-8") if "\\" in quoted else quoted
+
+
 def _unescape(quoted: str, path: Path, number: int) -> str:
-    if "\\" not in quoted:
-        return quoted
     try:
-        return _ESCAPE.sub(_escaped, quoted.encode("utf-8")).decode("utf-8")  # octal and hex escapes are bytes
+        return unescape(quoted)
     except UnicodeDecodeError:
         raise error_at(path, number, "an escape gives bytes that are not UTF-8. Write the character itself.") from None
 

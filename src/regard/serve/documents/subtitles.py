@@ -1,0 +1,76 @@
+"""SubRip subtitles: numbers, times and tags are kept, and a translated cue has as many lines as it had."""
+
+import re
+from collections.abc import Iterator
+
+from regard.serve.documents.blocks import Template
+from regard.serve.documents.making import Making
+from regard.serve.documents.tags import tokens
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
+_TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
+_TAGS = frozenset({"b", "font", "i", "s", "u"})
+_PLACING = re.compile(r"(\{[^{}\n]*\})")  # such as {\an8}
+_SPACE_OR_MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}|( )")
+
+
+def read_srt(document: str) -> Template:
+    """The cues' texts as blocks, and all else as it is."""
+    template: Template = []
+    cue: list[str] | None = None  # lines since the last times
+    for line in _lines(document):
+        if cue is None or not line.strip():
+            template += [*_blocks(cue or []), line]
+            cue = [] if _TIMES.match(line) else None
+        else:
+            cue.append(line)
+    return [*template, *_blocks(cue or [])]
+
+
+def _lines(document: str) -> Iterator[str]:
+    return (match[0] for match in _LINE.finditer(document) if match[0])
+
+
+def _blocks(lines: list[str]) -> Template:
+    """The lines of a cue as one block; where each is said by another person, as one block each."""
+    template: Template = []
+    for group in [[line] for line in lines] if _is_dialogue(lines) else [lines] if lines else []:
+        last = group[-1].rstrip("\r\n")
+        template += [*_block([*group[:-1], last], group[0]), group[-1][len(last) :]]
+    return template
+
+
+def _is_dialogue(lines: list[str]) -> bool:
+    return sum(line.lstrip().startswith(("-", "–", "—")) for line in lines) > 1
+
+
+def _block(lines: list[str], first: str) -> Template:
+    newline = first[len(first.rstrip("\r\n")) :]
+    making = Making()
+    for token in tokens("".join(lines)):
+        if token.name not in _TAGS:
+            for index, piece in enumerate(_PLACING.split(token.raw)):
+                (making.stand if index % 2 else making.text)(piece)
+        elif token.kind == "end":
+            making.close(token.name, token.raw)
+        else:
+            making.open(token.name, token.raw)
+    return [*making.made(lines_end=False, finish=lambda said: wrap(said, len(lines), newline))]
+
+
+def wrap(text: str, lines: int, newline: str) -> str:
+    """The text broken at spaces into lines of about the same length; tags count for nothing, and are not broken."""
+    spaces, shown, position = [], 0, 0
+    for match in _SPACE_OR_MARKUP.finditer(text):
+        shown += match.start() - position
+        position = match.end()
+        if match[1]:
+            spaces.append((shown, match.start()))
+            shown += 1
+    whole = shown + len(text) - position
+    breaks = {
+        min(spaces, key=lambda space, wanted=whole * number / lines: abs(space[0] - wanted))[1]  # type: ignore[misc]
+        for number in range(1, lines)
+        if spaces
+    }
+    return "".join(newline if index in breaks else character for index, character in enumerate(text))

@@ -1,0 +1,164 @@
+"""Documents through a model: blocks are split into sentences, these are said in batches, and all is put back."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from regard.serve.documents.blocks import Block, Template, has_words
+from regard.serve.documents.dividing import divide_until
+from regard.serve.documents.sentences import WIDE_ENDS, Part, split_sentences
+from regard.serve.documents.weaving import Link, Woven, weave
+from regard.tokens.text import WORD_MARK
+from regard.translation.lines import Translation
+
+BATCH_SENTENCES = 64  # asked for at once: enough to be quick, few enough for others to get their turn
+_LAST_MARK = re.compile(r"([.!?…]{1,3})\Z")
+Said = dict[tuple[str, bool], list[Translation]]
+_WORD = re.compile(rf"[^\s{WORD_MARK}]+")  # the same words that the vocabulary's normal form has
+
+
+@dataclass(frozen=True)
+class Voice:
+    """What says sentences in another language: the outputs of each, the best first, with alignments if asked for."""
+
+    say: Callable[[list[str], bool], Awaitable[list[list[Translation]]]]
+    fits: Callable[[str], bool]  # whether the model can read the whole sentence
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A block as parts; the sentences among them are what is said."""
+
+    block: Block
+    parts: list[Part]
+
+    @property
+    def sentences(self) -> list[tuple[str, bool]]:
+        """What is to be said, and whether its words must be aligned."""
+        return [self.key(part) for part in self.parts if part.is_sentence]
+
+    def key(self, part: Part) -> tuple[str, bool]:
+        """A sentence with single spaces, as a model reads it: the same one is said only once."""
+        return " ".join(part.text.split()), bool(self.block.spans)
+
+
+async def translate(
+    templates: Sequence[Template],
+    voice: Voice,
+    *,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[list[str]]:
+    """For each document its translations: the best, one of the sentences' second-best outputs, and so on."""
+    cuts = {id(block): _cut(block, voice) for template in templates for block in template if isinstance(block, Block)}
+    wanted = list(dict.fromkeys(sentence for cut in cuts.values() for sentence in cut.sentences))
+    said: Said = {}
+    for batch in _batches(wanted):
+        outputs = await voice.say([sentence for sentence, _ in batch], batch[0][1])
+        said |= dict(zip(batch, outputs, strict=True))
+        if progress is not None:
+            progress(len(said), len(wanted))
+    return [_documents(template, cuts, said) for template in templates]
+
+
+def _cut(block: Block, voice: Voice) -> _Cut:
+    if not has_words(block.text):
+        return _Cut(block, [])
+    parts = split_sentences(block.text, lines_end=block.lines_end)
+    pieces = [
+        piece for part in parts for piece in (divide_until(part.text, voice.fits) if part.is_sentence else [part])
+    ]
+    return _Cut(block, [Part(part.text, part.is_sentence and has_words(part.text)) for part in pieces])
+
+
+def _batches(wanted: list[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]:
+    """Sentences in their order, those to be aligned apart from the others."""
+    for is_aligned in (False, True):
+        own = [one for one in wanted if one[1] is is_aligned]
+        for start in range(0, len(own), BATCH_SENTENCES):
+            yield own[start : start + BATCH_SENTENCES]
+
+
+def _documents(template: Template, cuts: dict[int, _Cut], said: Said) -> list[str]:
+    own = [said[sentence] for piece in template if isinstance(piece, Block) for sentence in cuts[id(piece)].sentences]
+    choices = max(map(len, own), default=1)
+    return [
+        "".join(piece if isinstance(piece, str) else _rendered(cuts[id(piece)], said, choice) for piece in template)
+        for choice in range(choices)
+    ]
+
+
+def _rendered(cut: _Cut, said: Said, choice: int) -> str:
+    if not cut.parts:
+        return cut.block.raw
+    outputs = [said[cut.key(part)] if part.is_sentence else None for part in cut.parts]
+    chosen = [own[min(choice, len(own) - 1)] if own else None for own in outputs]
+    texts = _joined(cut, chosen)
+    return cut.block.finish(weave(cut.block.spans, texts, cut.block.escape))
+
+
+def _joined(cut: _Cut, chosen: Sequence[Translation | None]) -> Woven:
+    """The translated block, and what became what."""
+    texts: list[str] = []
+    parts, words = [], []
+    position = length = 0
+    for index, (part, output) in enumerate(zip(cut.parts, chosen, strict=True)):
+        text = (
+            part.text
+            if output is None
+            else _ended(part.text, output.text) + _space_after(cut.parts, index, output.text)
+        )
+        if output is not None and cut.block.spans:
+            words += [_moved(link, position, length) for link in _word_links(part.text, output)]
+        parts.append(_moved(Link((0, len(part.text)), (0, len(text))), position, length))
+        position, length = position + len(part.text), length + len(text)
+        texts.append(text)
+    return Woven(cut.block.text, "".join(texts), parts, words)
+
+
+def _ended(sentence: str, said: str) -> str:
+    """What was said, with the sentence's own mark at its end if the model has learnt to say none.
+
+    Without it, the sentences of a paragraph could not be told apart.
+    """
+    mark = _LAST_MARK.search(sentence)
+    return said + mark[1] if mark and said[-1:].isalnum() else said
+
+
+def _space_after(parts: list[Part], index: int, said: str) -> str:
+    """A space between sentences that had none, being Chinese or Japanese; other languages write one."""
+    touches = index + 1 < len(parts) and parts[index + 1].is_sentence and parts[index].text[-1] in WIDE_ENDS
+    return " " if touches and said[-1:] not in WIDE_ENDS else ""
+
+
+def _moved(link: Link, source: int, target: int) -> Link:
+    return Link((link.source[0] + source, link.source[1] + source), (link.target[0] + target, link.target[1] + target))
+
+
+def _word_links(sentence: str, output: Translation) -> list[Link]:
+    """For each source word, the hull of the target words that belong to it."""
+    sources, targets = _words(sentence), _words(output.text)
+    if not sources or not targets:
+        return []
+    partners = _partners(output, len(sources), len(targets))
+    return [
+        Link(source, (targets[min(own)][0], targets[max(own)][1]))
+        for source, own in zip(sources, partners, strict=True)
+    ]
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def _partners(output: Translation, sources: int, targets: int) -> list[list[int]]:
+    """For each source word at least one target word: those linked, else the one that looks at it most.
+
+    Without attention that fits, the one as far along in its sentence.
+    """
+    alignment = output.alignment
+    if alignment is None or alignment.weights.shape != (targets, sources):
+        return [[source * targets // sources] for source in range(sources)]
+    partners: list[list[int]] = [[] for _ in range(sources)]
+    for source, target in alignment.links:
+        partners[source].append(target)
+    return [own or [int(alignment.weights[:, source].argmax())] for source, own in enumerate(partners)]
