@@ -3,7 +3,7 @@
 import { clear, h } from "./make.js";
 import { t } from "./text.js";
 
-const LONGEST_TEXT = 2000;
+const LONGEST_TEXT = 5000; // characters: room for 512 tokens
 
 /** A text box as {node, setText(text), setBusy(bool), setExamples(list)}; `onText(text)` asks for its translation. */
 export function composer({ text, isFixed, onText }) {
