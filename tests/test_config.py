@@ -12,19 +12,25 @@ from typing import Any, get_args
 import msgspec
 import pytest
 import tomli_w
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.batch import Pictures
 from regard.config import (
     AttendingConfig,
     Config,
     ConvolutionalConfig,
     DataConfig,
     DecoderOnlyConfig,
+    EfficientNetEye,
     EncoderOnlyConfig,
+    EyeConfig,
     ModelConfig,
     Options,
+    PatchesEye,
     RecurrentConfig,
+    ResidualEye,
     Stack,
     TrainingConfig,
     TransformerConfig,
@@ -34,24 +40,29 @@ from regard.config import (
     to_toml,
 )
 from regard.errors import RegardError
+from regard.layers.eye import Eye
 
 MODELS = {str(model.__struct_config__.tag): model for model in get_args(ModelConfig)}
+EYES = {str(eye.__struct_config__.tag): eye for eye in get_args(EyeConfig)}
 
 # --- every field x every way to get it wrong -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Place:
-    """A field of the config: its path, its type, and the kind of the model where it stands in one."""
+    """A field of the config: its path, its type, and the kinds of the model and of the eye where it stands in one."""
 
     path: str
     type: msgspec.inspect.Type
     kind: str | None = None
+    eye: str | None = None
 
     def table(self, value: Any) -> dict[str, Any]:
         """A recipe that says nothing but this one thing."""
         *parents, last = self.path.split(".")
         table: dict[str, Any] = {} if self.kind is None else {"model": {"kind": self.kind}}
+        if self.eye is not None:
+            table["model"]["eye"] = {"kind": self.eye}
         inner = table
         for parent in parents:
             inner = inner.setdefault(parent, {})
@@ -59,23 +70,23 @@ class Place:
         return table
 
     def __str__(self) -> str:
-        return self.path if self.kind is None else f"{self.kind}:{self.path}"
+        return ":".join(part for part in (self.kind, self.eye, self.path) if part is not None)
 
 
-def places(struct: type[Options], path: str = "", kind: str | None = None) -> Iterator[Place]:
+def places(struct: type[Options], path: str = "", *kinds: str) -> Iterator[Place]:
     for field in msgspec.structs.fields(struct):
         here = f"{path}.{field.name}" if path else field.name
-        if field.type is ModelConfig:
-            for name, model in MODELS.items():
-                yield from places(model, here, name)
+        if field.type in (ModelConfig, EyeConfig):
+            for name, chosen in (MODELS if field.type is ModelConfig else EYES).items():
+                yield from places(chosen, here, *kinds, name)
         elif isinstance(field.type, type) and issubclass(field.type, Options):
-            yield from places(field.type, here, kind)
+            yield from places(field.type, here, *kinds)
         else:
-            yield Place(here, msgspec.inspect.type_info(field.type), kind)
+            yield Place(here, msgspec.inspect.type_info(field.type), *kinds)
 
 
 PLACES = list(places(Config))
-SECTIONS = sorted({(place.path.rpartition(".")[0], place.kind) for place in PLACES}, key=str)
+SECTIONS = sorted({(place.path.rpartition(".")[0], place.kind, place.eye) for place in PLACES}, key=str)
 NUMBERS = (msgspec.inspect.IntType, msgspec.inspect.FloatType)
 NOT_FINITE = (math.nan, math.inf, -math.inf)
 
@@ -145,23 +156,51 @@ def test_the_numbers_inside_a_list_are_held_to_the_same_rules() -> None:
         complaint({"training": {"betas": betas}}, path="training.betas")
 
 
-@pytest.mark.parametrize(("path", "kind"), SECTIONS, ids=str)
-def test_an_unknown_key_is_named_in_every_section(path: str, kind: str | None) -> None:
-    line = complaint(Place(f"{path}.no_such_key", msgspec.inspect.AnyType(), kind).table(1), path=f"{path}.no_such_key")
+@pytest.mark.parametrize(("path", "kind", "eye"), SECTIONS, ids=str)
+def test_an_unknown_key_is_named_in_every_section(path: str, kind: str | None, eye: str | None) -> None:
+    unknown = f"{path}.no_such_key"
+    line = complaint(Place(unknown, msgspec.inspect.AnyType(), kind, eye).table(1), path=unknown)
     assert "unknown key; allowed: " in line
 
 
-@pytest.mark.parametrize(("path", "kind"), SECTIONS, ids=str)
-def test_a_value_in_place_of_a_section_is_named(path: str, kind: str | None) -> None:
+@pytest.mark.parametrize(("path", "kind", "eye"), SECTIONS, ids=str)
+def test_a_value_in_place_of_a_section_is_named(path: str, kind: str | None, eye: str | None) -> None:
     for value in (3, [], "nonsense"):
-        table = Place(path, msgspec.inspect.AnyType(), kind if "." in path else None).table(value)
+        own_eye = eye if path.count(".") > 1 else None
+        table = Place(path, msgspec.inspect.AnyType(), kind if "." in path else None, own_eye).table(value)
         assert "expected a section" in complaint(table, path=path)
 
 
 @pytest.mark.parametrize("kind", [None, 3, True, ["rnn"], "", "Transformer"])
 def test_a_model_of_no_known_kind_is_named_along_with_the_kinds_there_are(kind: Any) -> None:
     line = complaint({"model": {} if kind is None else {"kind": kind}}, path="model.kind")
-    assert line.endswith("allowed: rnn, rnn-attention, transformer, decoder-only, encoder-only, convolutional")
+    kinds = "rnn, rnn-attention, transformer, decoder-only, encoder-only, convolutional, captioner-rnn, "
+    assert line.endswith(f"allowed: {kinds}captioner-attention, captioner-transformer")
+
+
+@pytest.mark.parametrize("kind", [None, 3, "residuals"])
+def test_an_eye_of_no_known_kind_is_named_along_with_the_kinds_there_are(kind: Any) -> None:
+    table = {"model": {"kind": "captioner-rnn", "eye": {} if kind is None else {"kind": kind}}}
+    assert complaint(table, path="model.eye.kind").endswith("allowed: residual, efficientnet-lite0, patches")
+
+
+def test_a_picture_that_does_not_divide_into_patches_is_named() -> None:
+    table = {"model": {"kind": "captioner-rnn", "eye": {"kind": "patches", "size": 60, "patch": 7}}}
+    assert "size is 60 and patch 7" in complaint(table, path="model.eye")
+
+
+@pytest.mark.parametrize(
+    ("eye", "side"),
+    [
+        (ResidualEye(size=65, blocks=3), 9),
+        (EfficientNetEye(size=225), 8),
+        (PatchesEye(size=60, patch=6), 10),
+    ],
+)
+def test_an_eye_knows_how_many_places_its_grid_has_on_each_side(eye: Any, side: int) -> None:
+    assert eye.side == side
+    pixels = torch.rand(1, 3, eye.size, eye.size)
+    assert Eye(eye).eval()(Pictures(pixels)).shape[2:] == (side, side)
 
 
 def test_an_unknown_section_is_named() -> None:

@@ -30,9 +30,9 @@ class Bundle:
 
     @property
     def languages(self) -> tuple[str, str]:
-        """The codes of source and target; empty where the recipe did not name them."""
-        source, target = self.config.data.languages or ("", "")
-        return source, target
+        """The codes of source and target; empty where the recipe did not name them, as for a picture."""
+        *source, target = self.config.data.languages or ("", "")
+        return "".join(source), target
 
 
 def new_bundle(config: Config, tokenizers: Tokenizers) -> Bundle:

@@ -181,6 +181,11 @@ class ResidualEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="res
     width: Positive = 32  # of the first block; each later block doubles it and halves the grid
     blocks: Annotated[int, Meta(ge=1, le=8)] = 3
 
+    @property
+    def side(self) -> int:
+        """How many places the grid has on each side."""
+        return -(-self.size // (1 << self.blocks))
+
 
 class EfficientNetEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="efficientnet-lite0"):
     """EfficientNet-Lite0: 7 x 7 places of 1280 features at 224 pixels."""
@@ -188,6 +193,11 @@ class EfficientNetEye(Options, frozen=True, kw_only=True, tag_field="kind", tag=
     size: Annotated[int, Meta(ge=32, le=4096)] = 224
     weights: str = ""  # directory that `regard import efficientnet-lite0` wrote; empty: none, it begins at random
     frozen: bool = True  # it does not learn, so that each picture passes through it only once
+
+    @property
+    def side(self) -> int:
+        """How many places the grid has on each side."""
+        return -(-self.size // 32)
 
 
 class PatchesEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="patches"):
@@ -201,6 +211,11 @@ class PatchesEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="patc
     def __post_init__(self) -> None:
         if self.size % self.patch:
             raise ValueError(f"size is {self.size} and patch {self.patch}; a picture must divide evenly into patches")
+
+    @property
+    def side(self) -> int:
+        """How many places the grid has on each side."""
+        return self.size // self.patch
 
 
 EyeConfig = Union[ResidualEye, EfficientNetEye, PatchesEye]  # noqa: UP007
@@ -245,7 +260,7 @@ class TransformerCaptionerConfig(Options, frozen=True, kw_only=True, tag_field="
         _check_turning(self.positions, decoder=self.decoder)
 
 
-CaptionerConfig = RecurrentCaptionerConfig | AttendingCaptionerConfig | TransformerCaptionerConfig
+CaptionerConfig = RecurrentCaptionerConfig | AttendingCaptionerConfig | TransformerCaptionerConfig  # what has an eye
 
 ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged union at run time)
     RecurrentConfig,
@@ -272,12 +287,26 @@ class TokensConfig(Options, frozen=True, kw_only=True):
     sampling: Share = 0.0  # share of training sentences cut anew at random (subword regularisation); 0: never
 
 
+class PicturesConfig(Options, frozen=True, kw_only=True):
+    """Where a captioner's pictures are, and how they are varied in training."""
+
+    folder: str = ""  # that the pictures' names begin from; empty: beside the captions, in `images` or not
+    store: str = ""  # directory for prepared pictures, which several runs may share; empty: in the run's own
+    crop: Share = 0.0  # at most this share of each side is cut off
+    flip: bool = False  # half of the pictures are mirrored, but for those whose captions tell left from right
+    colour: Share = 0.0  # brightness, contrast and saturation change at most by this share
+
+
 class DataConfig(Options, frozen=True, kw_only=True):
-    """Where the sentence pairs are. Give `train` and `valid` as one file of pairs, or as a source and a target file."""
+    """Where the sentence pairs are. Give `train` and `valid` as one file of pairs, or as a source and a target file.
+
+    For a captioner each is a file of captions, or a folder with a captions.txt, and then maybe the name of a split.
+    """
 
     train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
     valid: list[str] = []
-    languages: list[str] = []  # [source, target], as codes: ["en", "ko"]
+    languages: list[str] = []  # [source, target], as codes: ["en", "ko"]; of a captioner, [target]
+    pictures: PicturesConfig = PicturesConfig()
     maximum_length: Positive = 256  # longer training sentences (in tokens) are dropped, and counted
     maximum_ratio: Rate = 9.0  # so are pairs whose lengths differ by more than this factor
     deduplicate: bool = False
@@ -302,7 +331,7 @@ class TrainingConfig(Options, frozen=True, kw_only=True):
     validate_every: Positive = 500  # steps
     checkpoint_every: Positive = 500
     keep: Positive = 3  # checkpoints, besides the best
-    metric: Literal["loss", "bleu", "chrf"] = "bleu"
+    metric: Literal["loss", "bleu", "chrf", "cider"] = "bleu"  # cider: captioners only
     patience: Natural = 0  # validations without a better score before stopping; 0: never stop early
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     device: str = "auto"

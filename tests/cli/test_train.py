@@ -84,7 +84,7 @@ def test_without_a_recipe_defaults_are_told_and_saved(regard: Regard, corpus: Pa
         (["{recipe}", "--set", "training.steps=-2"], "training.steps: Expected `int` >= 1"),
         (["{recipe}", "--set", "training.steps"], "has no value. Write section.key=value"),
         (["{recipe}", "--set", "training.steps.more=2"], "steps is a value, not a section"),
-        (["{recipe}", "--set", "model={kind='encoder-only'}"], "'encoder-only', which does not translate"),
+        (["{recipe}", "--set", "model={kind='encoder-only'}"], "'encoder-only', which says no sentences"),
         (["{recipe}", "--set", "data.train=['gone/train.en', 'gone/train.ko']"], "data world sentences --out gone"),
         (["{recipe}", "--set", "data.valid=[]"], "data.valid is empty"),
         (["{recipe}", "--set", "training.device=abacus"], "training.device is 'abacus', which cannot be used"),

@@ -29,7 +29,7 @@ def test_plain_lines_tell_every_event(capsys: pytest.CaptureFixture[str]) -> Non
     watch(PlainWatcher(10))
     out = capsys.readouterr().out
     assert out.count("\nstep ") == len(EVENTS)
-    for words in ("a note", "tokenising: 1,200 pairs", "34,567 parameters", "going on", "12,346 tokens/s", "epoch 1"):
+    for words in ("a note", "tokenising: 1,200", "34,567 parameters", "going on", "12,346 tokens/s", "epoch 1"):
         assert words in out
     for words in ("2 in a row", "BLEU 12.3", "the best so far", "[red]cat[/red]", "all steps were taken, after 61 s"):
         assert words in out

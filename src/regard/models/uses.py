@@ -5,8 +5,8 @@ Self- and cross-attention are uses, so they name attributes, not classes; this i
 
 from typing import Literal
 
-Use = Literal["encoder-self", "decoder-self", "cross", "picture"]
-QuerySide = Literal["source", "target"]
+Use = Literal["encoder-self", "decoder-self", "cross", "picture", "picture-self"]
+QuerySide = Literal["source", "target", "picture"]
 KeySide = Literal["source", "target", "picture"]
 
 _SIDES: dict[Use, tuple[QuerySide, KeySide]] = {
@@ -14,6 +14,13 @@ _SIDES: dict[Use, tuple[QuerySide, KeySide]] = {
     "decoder-self": ("target", "target"),
     "cross": ("target", "source"),
     "picture": ("target", "picture"),
+    "picture-self": ("picture", "picture"),
+}
+_SELF: dict[str, Use] = {
+    "encoder": "encoder-self",
+    "decoder": "decoder-self",
+    "picture_decoder": "decoder-self",
+    "eye": "picture-self",
 }
 
 
@@ -21,16 +28,14 @@ def use_of(name: str) -> Use:
     """What the attention of this module name is used for, such as "cross" for `decoder.blocks.1.cross_attention`."""
     parts = name.split(".")
     if "cross_attention" in parts:
-        return "cross"
+        return "picture" if parts[0] == "picture_decoder" else "cross"
     if "picture_attention" in parts:
         return "picture"
-    if "self_attention" in parts and parts[0] == "encoder":
-        return "encoder-self"
-    if "self_attention" in parts and parts[0] == "decoder":
-        return "decoder-self"
+    if "self_attention" in parts and parts[0] in _SELF:
+        return _SELF[parts[0]]
     raise ValueError(
         f"{name!r} does not say what it is used for; name an attention cross_attention or picture_attention, or "
-        "self_attention inside `encoder` or `decoder`"
+        f"self_attention inside one of {', '.join(_SELF)}"
     )
 
 

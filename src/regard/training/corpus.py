@@ -1,46 +1,52 @@
-"""The data of a run: vocabularies learnt, pairs cut into a store once, batches drawn in an order that resumes."""
+"""The data of a run, whatever they are: examples that are drawn in an order that resumes, and tried at validations."""
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from pathlib import Path
-from random import Random
+from typing import Protocol
 
-from regard.batch import Batch
-from regard.config import Config, TokensConfig
-from regard.data import (
-    Cutting,
-    Pair,
-    Position,
-    TokenStore,
-    fingerprint,
-    global_batches,
-    open_store,
-    pair_settings,
-    read_pairs,
-    slice_for_rank,
-    tokenised,
-    write_store,
-)
+from regard.batch import Batch, Grid, Pictures, Rows
+from regard.bundle import Bundle
+from regard.config import CaptionerConfig, Config
+from regard.data import Position, global_batches, slice_for_rank
+from regard.data.batching import Lengths
 from regard.errors import RegardError
-from regard.staged import staged_file
-from regard.tokens import Tokenizer, Tokenizers, train_tokenizers
-from regard.training.device import usable_cores
+from regard.tokens import Tokenizers
+from regard.training.captions import prepare_captions
 from regard.training.distributed import ALONE, World
+from regard.training.pairs import prepare_pairs
+from regard.training.probes import Probe
+from regard.training.validation import Validation
 
-PARTS = "store.parts"
-VOCABULARY_PAIRS = 50_000  # that the vocabulary is learnt from: with more, learning it needs more memory than training
 
+class Corpus(Protocol):
+    """What a run is trained and validated on: sentence pairs, or captioned pictures."""
 
-@dataclass(frozen=True)
-class Corpus:
-    """What a run is trained and validated on."""
+    @property
+    def tokenizers(self) -> Tokenizers: ...
 
-    tokenizers: Tokenizers
-    store: TokenStore
-    valid: list[Pair]
+    @property
+    def fingerprint(self) -> str:
+        """A text that changes when the examples do."""
+
+    @property
+    def lengths(self) -> tuple[Lengths, Lengths]:
+        """How many tokens the source and the target of each example have; a picture has none."""
+
+    def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Rows | Pictures | Grid, Rows]:
+        """The sources and the targets of some examples, as they are seen in an epoch."""
+
+    def validate(self, bundle: Bundle) -> Validation:
+        """How good the model is on the examples that are kept for it."""
+
+    def probes(self, bundle: Bundle, given: list[str]) -> list[Probe]:
+        """The attention over a few examples: those given, or a few of the validation set."""
+
+    def describe(self) -> str:
+        """What there is to learn from, in words."""
+
+    def trial(self, model: Path) -> str:
+        """A command that tries the trained model."""
 
 
 @dataclass(frozen=True)
@@ -59,98 +65,22 @@ class Drawn:
 
 
 def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> Corpus:
-    """Vocabularies and store of a run, made on the first call and opened later; progress is told stage and count."""
+    """The data of a run, made on the first call and opened later; progress is told stage and count."""
+    is_captioner = isinstance(config.model, CaptionerConfig)
+    wanted = "a file of captions" if is_captioner else "a file of pairs, or a source and a target file"
     if not config.data.train:
-        raise RegardError("data.train is empty. Name a file of pairs, or a source and a target file.")
+        raise RegardError(f"data.train is empty. Name {wanted}.")
     if not config.data.valid:
-        raise RegardError("data.valid is empty. Name a file of pairs, or a source and a target file, to validate on.")
-    pairs = _reader(config, config.data.train)
-    tokenizers = _vocabularies(config, run / "tokens", pairs, progress)
-    mark = fingerprint(config.data.train, *_bytes_of(tokenizers), pair_settings(config.data))
-    store = open_store(run / "store", mark)
-    if store is None:
-        cutting = Cutting(*_bytes_of(tokenizers), config.data)
-        parts = run / PARTS / mark
-        blocks = tokenised(pairs(), cutting, parts=parts, processes=config.training.threads or usable_cores())
-        told = partial(progress, "tokenising")
-        store = write_store(run / "store", blocks, fingerprint=mark, progress=told)
-    shutil.rmtree(run / PARTS, ignore_errors=True)
-    valid = [pair for pair in _reader(config, config.data.valid)() if pair.source.strip() and pair.target.strip()]
-    if not valid:
-        raise RegardError(f"{', '.join(config.data.valid)} has no pair to validate on. Give at least one.")
-    return Corpus(tokenizers, store, valid)
+        raise RegardError(f"data.valid is empty. Name {wanted}, to validate on.")
+    return (prepare_captions if is_captioner else prepare_pairs)(config, run, progress=progress)
 
 
 def batches(corpus: Corpus, config: Config, start: Position, *, device: str, world: World = ALONE) -> Iterator[Drawn]:
     """A rank's parts of the endless sequence of batches, from a position on."""
-    store, seed = corpus.store, config.training.seed
-    order = global_batches(
-        store.source_lengths,
-        store.target_lengths,
-        batch_tokens=config.training.batch_tokens,
-        seed=seed,
-        start=start,
-    )
+    options = config.training
+    order = global_batches(*corpus.lengths, batch_tokens=options.batch_tokens, seed=options.seed, start=start)
     for indices, epoch, resume in order:
-        cut = Cutter(corpus, config.tokens, seed, epoch)
         own = slice_for_rank(indices, world.rank, world.size)
-        rows = [cut(int(index)) for index in (own if len(own) else indices[:1])]
-        batch = Batch.of([source for source, _ in rows], [target for _, target in rows], device=device)
+        taken = [int(index) for index in (own if len(own) else indices[:1])]
+        batch = Batch.of(*corpus.rows(taken, config, epoch), device=device)
         yield Drawn(batch, epoch, resume, share=1.0 if len(own) else 0.0)
-
-
-class Cutter:
-    """Pairs as tokens: as stored, or for a share of them cut anew in each epoch, as the seed has it."""
-
-    def __init__(self, corpus: Corpus, config: TokensConfig, seed: int, epoch: int) -> None:
-        self.corpus = corpus
-        self.sampling = config.sampling
-        self.seed = f"{seed}:{epoch}"
-
-    def __call__(self, index: int) -> tuple[list[int], list[int]]:
-        if self.sampling:
-            chance = Random(f"{self.seed}:{index}")  # noqa: S311  (repeatable, not secret)
-            if chance.random() < self.sampling:
-                source, target = self.corpus.store.text(index)
-                both = self.corpus.tokenizers
-                draw = chance.getrandbits(32)
-                return both.source.encode_sampled(source, draw), both.target.encode_sampled(target, draw)
-        example = self.corpus.store[index]
-        return example.source_ids, example.target_ids
-
-
-def _reader(config: Config, paths: list[str]) -> Callable[[], Iterator[Pair]]:
-    languages = tuple(config.data.languages)
-    return lambda: read_pairs(paths, languages=languages)
-
-
-def _vocabularies(
-    config: Config, directory: Path, pairs: Callable[[], Iterator[Pair]], progress: Callable[[str, int], None]
-) -> Tokenizers:
-    paths = [directory / "source.tokens", directory / "target.tokens"]
-    if all(path.exists() for path in paths):
-        source, target = (Tokenizer.from_bytes(path.read_bytes()) for path in paths)
-        return Tokenizers(source, target)
-    progress("learning the vocabulary", 0)
-    sample = _sample(pairs(), VOCABULARY_PAIRS)
-    tokenizers = train_tokenizers(config.tokens, (pair.source for pair in sample), (pair.target for pair in sample))
-    directory.mkdir(parents=True, exist_ok=True)
-    for path, content in zip(paths, _bytes_of(tokenizers), strict=True):
-        with staged_file(path) as file:
-            file.write(content)
-    return tokenizers
-
-
-def _sample(pairs: Iterator[Pair], largest: int) -> list[Pair]:
-    """At most so many of the pairs, each as likely as any other (reservoir sampling), and always the same ones."""
-    kept = list(islice(pairs, largest))
-    draw = Random(0)  # noqa: S311  (repeatable, not secret)
-    for seen, pair in enumerate(pairs, start=largest + 1):
-        place = int(draw.random() * seen)
-        if place < largest:
-            kept[place] = pair
-    return kept
-
-
-def _bytes_of(tokenizers: Tokenizers) -> tuple[bytes, bytes]:
-    return tokenizers.source.to_bytes(), tokenizers.target.to_bytes()

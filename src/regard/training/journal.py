@@ -41,6 +41,7 @@ class Validated(Event, frozen=True, kw_only=True, tag="validation"):
     loss: float
     bleu: float
     chrf: float
+    cider: float | None = None  # of captions only
     is_best: bool
     samples: list[tuple[str, str, str]] = []  # source, reference, what the model says
 

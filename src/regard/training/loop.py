@@ -4,6 +4,7 @@
 test). It knows no model by name.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -27,7 +28,7 @@ from regard.training.resuming import go_on, save, sweep
 from regard.training.schedule import rate_at
 from regard.training.space import told_of_memory
 from regard.training.trainer import Trainer, begin, current_weights, take_step, with_weights
-from regard.training.validation import Validation, validate
+from regard.training.validation import Validation
 from regard.training.weights import mean_of
 
 StopSignal = Callable[[], int | None]
@@ -119,9 +120,11 @@ def _publish(trainer: Trainer, bundle: Bundle) -> None:
 
 def _validate(trainer: Trainer, bundle: Bundle) -> Validated:
     world = trainer.world
-    found = validate(bundle, trainer.corpus.valid) if world.is_first else Validation.unknown()
-    loss, bleu, chrf = world.told_by_first([found.loss, found.bleu, found.chrf])
-    found = replace(found, loss=loss, bleu=bleu, chrf=chrf)
+    found = trainer.corpus.validate(bundle) if world.is_first else Validation.unknown()
+    unknown = math.nan  # stands for None, which cannot be told
+    told = [found.loss, found.bleu, found.chrf, unknown if found.cider is None else found.cider]
+    loss, bleu, chrf, cider = world.told_by_first(told)
+    found = replace(found, loss=loss, bleu=bleu, chrf=chrf, cider=None if math.isnan(cider) else cider)
     score = found.score(trainer.config.training.metric)
     is_best = trainer.best_score is None or score > trainer.best_score
     if is_best:
@@ -133,6 +136,7 @@ def _validate(trainer: Trainer, bundle: Bundle) -> Validated:
         loss=found.loss,
         bleu=found.bleu,
         chrf=found.chrf,
+        cider=found.cider,
         is_best=is_best,
         samples=found.samples,
     )
@@ -141,7 +145,7 @@ def _validate(trainer: Trainer, bundle: Bundle) -> Validated:
 def _probe(trainer: Trainer, bundle: Bundle) -> Probed:
     directory = trainer.run / "probes" / f"step-{trainer.step:08d}"
     if trainer.world.is_first:
-        save_probes(directory, bundle, trainer.corpus.valid, trainer.config.training.probes)
+        save_probes(directory, trainer.corpus.probes(bundle, trainer.config.training.probes))
     return Probed(step=trainer.step, file=str(directory.relative_to(trainer.run)))
 
 
@@ -156,12 +160,11 @@ def _end(trainer: Trainer, meter: Meter) -> Ended:
 
 
 def _began(trainer: Trainer, notes: list[str]) -> Began:
-    store, options = trainer.corpus.store, trainer.config.training
-    lengths = store.source_lengths, store.target_lengths
+    lengths, options = trainer.corpus.lengths, trainer.config.training
     plan = plan_epoch(*lengths, batch_tokens=options.batch_tokens, seed=options.seed, epoch=trainer.position.epoch)
     return Began(
         step=trainer.step,
-        pairs=len(store),
+        pairs=len(lengths[0]),
         parameters=sum(parameter.numel() for parameter in trainer.model.parameters()),
         device=trainer.device,
         threads=torch.get_num_threads(),

@@ -1,59 +1,100 @@
-"""Attention as it forms: the maps of a few sentences, saved at chosen steps of training.
+"""Attention as it forms: the maps of a few sentences or pictures, saved at chosen steps of training.
 
 A probe from the validation set is scored against its reference, so that its words stay in place from step to step; one
 that the user gave has no reference, and is shown with what the model says of it at the time.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import torch
 from safetensors.torch import save as save_tensors
 
+from regard.batch import Grid, Pictures
 from regard.bundle import Bundle
+from regard.captioning.captioner import Captioner
+from regard.captioning.tracing import picture_maps, places_of
 from regard.data import Pair
 from regard.staged import staged_directory
-from regard.translation.attention_maps import TokenPair, attention_maps
+from regard.training.gallery import Gallery
+from regard.translation.attention_maps import Maps, TokenPair, attention_maps
 from regard.translation.translator import Translator
 
 DEFAULT_PROBES = 4
 LABELS, MAPS = "labels.json", "maps.safetensors"
+Item = TypeVar("Item")
 
 
 class ProbeLabels(msgspec.Struct, frozen=True):
-    """The tokens along the two sides of a probe's maps."""
+    """The tokens along the two sides of a probe's maps; a picture's are its places, row by row."""
 
     source: list[str]
     target: list[str]
 
 
-def probe_pairs(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[TokenPair]:
-    """The probes as tokens: those given, else a few of the validation set, neither the shortest nor the longest."""
-    both = bundle.tokenizers
-    if given:
-        outputs = Translator(bundle).translate(given, beam=1, nbest=1)
-        return [(both.source.encode(text), output.tokens) for text, output in zip(given, outputs, strict=True)]
-    ordered = sorted(valid, key=lambda pair: len(pair.source.split()))
-    chosen = [ordered[(2 * i + 1) * len(ordered) // (2 * DEFAULT_PROBES)] for i in range(DEFAULT_PROBES)]
-    return [(both.source.encode(pair.source), both.target.encode(pair.target)) for pair in chosen]
+@dataclass(frozen=True)
+class Probe:
+    """Every layer's and head's map of one example."""
+
+    labels: ProbeLabels
+    maps: Maps
 
 
-def save_probes(directory: Path, bundle: Bundle, valid: list[Pair], given: list[str]) -> None:
-    """Write every layer's and head's map of every probe."""
-    was_training = bundle.model.training
-    bundle.model.eval()
-    pairs = probe_pairs(bundle, valid, given)
+def pair_probes(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[Probe]:
+    """Those given, else a few of the validation set, neither the shortest nor the longest."""
+    pairs = _pairs(bundle, valid, given)
     both = bundle.tokenizers
     labels = [
         ProbeLabels([*both.source.pieces(source), "</s>"], ["<s>", *both.target.pieces(target)])
         for source, target in pairs
     ]
+    return [Probe(*one) for one in zip(labels, attention_maps(bundle, pairs), strict=True)]
+
+
+def picture_probes(bundle: Bundle, valid: Gallery, given: list[str]) -> list[Probe]:
+    """The pictures at the given paths, else a few of the validation set."""
+    places, tokenizer = places_of(bundle).pieces, bundle.tokenizers.target
+    return [
+        Probe(ProbeLabels(places, ["<s>", *tokenizer.pieces(tokens)]), picture_maps(bundle, source, tokens))
+        for source, tokens in _pictures(bundle, valid, given)
+    ]
+
+
+def save_probes(directory: Path, probes: list[Probe]) -> None:
+    """Write every map of every probe."""
     tensors = {
         f"{index}/{name}": torch.from_numpy(weights).half().contiguous()
-        for index, maps in enumerate(attention_maps(bundle, pairs))
-        for name, weights in maps.items()
+        for index, probe in enumerate(probes)
+        for name, weights in probe.maps.items()
     }
-    bundle.model.train(was_training)
     with staged_directory(directory) as staging:
-        (staging / LABELS).write_bytes(msgspec.json.encode(labels))
+        (staging / LABELS).write_bytes(msgspec.json.encode([probe.labels for probe in probes]))
         (staging / MAPS).write_bytes(save_tensors(tensors))
+
+
+def _pairs(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[TokenPair]:
+    both = bundle.tokenizers
+    if given:
+        outputs = Translator(bundle).translate(given, beam=1, nbest=1)
+        return [(both.source.encode(text), output.tokens) for text, output in zip(given, outputs, strict=True)]
+    chosen = _spread(sorted(valid, key=lambda pair: len(pair.source.split())))
+    return [(both.source.encode(pair.source), both.target.encode(pair.target)) for pair in chosen]
+
+
+def _pictures(bundle: Bundle, valid: Gallery, given: list[str]) -> list[tuple[Pictures | Grid, list[int]]]:
+    captioner = Captioner(bundle)
+    if given:
+        outputs = captioner.caption(given, beam=1, nbest=1)
+        return [(captioner.opened([path]), output.tokens) for path, output in zip(given, outputs, strict=True)]
+    return [
+        (valid.source([index]).to(captioner.device), bundle.tokenizers.target.encode(one.captions[0]))
+        for index, one in _spread(list(enumerate(valid.captioned)))
+    ]
+
+
+def _spread(items: Sequence[Item]) -> list[Item]:
+    """A few items, evenly spaced."""
+    return [items[(2 * i + 1) * len(items) // (2 * DEFAULT_PROBES)] for i in range(DEFAULT_PROBES)]

@@ -130,7 +130,7 @@ def _surroundings(trainer: Trainer) -> dict[str, str]:
         "regard": __version__,
         "torch": str(torch.__version__),
         "cpu": torch.backends.cpu.get_cpu_capability(),
-        "data": trainer.corpus.store.fingerprint,
+        "data": trainer.corpus.fingerprint,
     }
 
 

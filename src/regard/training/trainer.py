@@ -24,6 +24,7 @@ from regard.training.distributed import ALONE, World
 from regard.training.journal import Skipped
 from regard.training.memory import keep_freed_memory
 from regard.training.meter import Meter
+from regard.training.pretrained import give_pretrained
 from regard.training.schedule import rate_at
 from regard.training.sharding import add_up_gradients, spread, whole, whole_tensors
 from regard.training.validation import batch_loss
@@ -84,6 +85,7 @@ def begin(config: Config, run: Path, corpus: Corpus, world: World = ALONE) -> Tr
     torch.manual_seed(options.seed)
     device = choose_device(options.device, world.local_rank)
     bundle = new_bundle(config, corpus.tokenizers)
+    give_pretrained(bundle.model, config.model)
     model = bundle.model.to(device).train()
     objective = Objective(model, options.label_smoothing)
     if options.parallel == "shard" and world.size > 1:

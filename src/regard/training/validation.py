@@ -1,29 +1,37 @@
-"""How good the model is now: the loss on the validation set, and its translations against the references."""
+"""How good the model is now: the loss on the validation set, and what it says against the references."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 
 from regard.batch import Batch
 from regard.bundle import Bundle
+from regard.captioning.captioner import Captioner
 from regard.data import Pair
 from regard.metrics import evaluate, tokenization_for
+from regard.metrics.captions import evaluate_captions
+from regard.training.gallery import Gallery
 from regard.training.loss import smoothed_loss
 from regard.translation.translator import Translator
 
-PAIRS = 1000  # of the validation set that are translated at each validation
+EXAMPLES = 1000  # of the validation set that are translated, or described, at each validation
 SAMPLES = 4
-LOSS_ROWS = 32
+ROWS_AT_ONCE = 32
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Scores on the validation set, and a few translations to look at: source, reference, what the model says."""
+    """Scores on the validation set, and a few outputs to look at: source, reference, what the model says."""
 
     loss: float
     bleu: float
     chrf: float
     samples: list[tuple[str, str, str]]
+    cider: float | None = None  # of captions only
 
     @classmethod
     def unknown(cls) -> "Validation":
@@ -32,44 +40,95 @@ class Validation:
 
     def score(self, metric: str) -> float:
         """The chosen metric, turned so that more is better."""
-        return {"loss": -self.loss, "bleu": self.bleu, "chrf": self.chrf}[metric]
+        return {"loss": -self.loss, "bleu": self.bleu, "chrf": self.chrf, "cider": self.cider or 0.0}[metric]
 
 
-def validate(bundle: Bundle, pairs: list[Pair]) -> Validation:
+def validate_pairs(bundle: Bundle, pairs: list[Pair]) -> Validation:
     """Translate the pairs greedily and score them; the model is left in the mode it was in."""
-    was_training = bundle.model.training
-    bundle.model.eval()
-    pairs = pairs[:PAIRS]
+    pairs = pairs[:EXAMPLES]
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    outputs = [output.text for output in Translator(bundle).translate(sources, beam=1, nbest=1)]
+    with in_use(bundle.model):
+        outputs = [output.text for output in Translator(bundle).translate(sources, beam=1, nbest=1)]
+        loss = mean_loss(bundle, _pair_batches(bundle, pairs))
     tokenize = tokenization_for(bundle.languages[1])
     scores = {one.name: one.value for one in evaluate(outputs, references, tokenize=tokenize, resamples=1)}
-    loss = mean_loss(bundle, pairs)
-    bundle.model.train(was_training)
-    spread = range(0, len(pairs), max(1, len(pairs) // SAMPLES))
-    samples = [(sources[i], references[i], outputs[i]) for i in spread][:SAMPLES]
+    samples = _spread(list(zip(sources, references, outputs, strict=True)))
     return Validation(loss, scores["BLEU"], scores["chrF2"], samples)
 
 
+def validate_captions(bundle: Bundle, gallery: Gallery) -> Validation:
+    """Describe the pictures greedily and score the captions; the loss is that of each picture's first caption."""
+    captioned = gallery.captioned[:EXAMPLES]
+    captioner = Captioner(bundle)
+    greedy = captioner.settings(beam=1, nbest=1)
+    with in_use(bundle.model):
+        sources = [gallery.source(part).to(captioner.device) for part in _parts(range(len(captioned)))]
+        outputs = [own[0].text for source in sources for own in captioner.describe(source, greedy)]
+        loss = mean_loss(bundle, _caption_batches(bundle, gallery, len(captioned)))
+    references = [one.captions for one in captioned]
+    scores = {one.name: one.value for one in evaluate_captions(outputs, references, resamples=1)}
+    shown = [(one.picture.name, one.captions[0], text) for one, text in zip(captioned, outputs, strict=True)]
+    chrf = closest_chrf(outputs, references)
+    return Validation(loss, scores["BLEU-4"], chrf, _spread(shown), cider=scores["CIDEr-D"])
+
+
+def closest_chrf(outputs: list[str], references: list[list[str]]) -> float:
+    """chrF2 of each output against the closest of its references."""
+    from sacrebleu.metrics.chrf import CHRF  # here, not above: 0.1 s that other runs need not wait for
+
+    most = max(map(len, references))
+    streams = [[own[min(at, len(own) - 1)] for own in references] for at in range(most)]
+    return float(CHRF().corpus_score(outputs, streams).score)
+
+
+@contextmanager
+def in_use(model: torch.nn.Module) -> Iterator[None]:
+    """The model as it is used, not trained; it is left in the mode it was in."""
+    was_training = model.training
+    model.eval()
+    yield
+    model.train(was_training)
+
+
 @torch.no_grad()
-def mean_loss(bundle: Bundle, pairs: list[Pair]) -> float:
+def mean_loss(bundle: Bundle, batches: Iterable[Batch]) -> float:
     """The cross-entropy of a target token, without smoothing."""
-    device = next(bundle.model.parameters()).device
-    both = bundle.tokenizers
-    rows = [(both.source.encode(pair.source)[:1024], both.target.encode(pair.target)[:1024]) for pair in pairs]
-    rows.sort(key=lambda row: len(row[1]))
     total, count = 0.0, 0
-    for start in range(0, len(rows), LOSS_ROWS):
-        part = rows[start : start + LOSS_ROWS]
-        batch = Batch.of([source for source, _ in part], [target for _, target in part], device=device)
+    for batch in batches:
         total += float(batch_loss(bundle.model, batch, smoothing=0.0))
         count += sum(batch.outputs.lengths)
     return total / count
 
 
+def _pair_batches(bundle: Bundle, pairs: list[Pair]) -> Iterator[Batch]:
+    both, device = bundle.tokenizers, next(bundle.model.parameters()).device
+    rows = [(both.source.encode(pair.source)[:1024], both.target.encode(pair.target)[:1024]) for pair in pairs]
+    rows.sort(key=lambda row: len(row[1]))
+    for part in _parts(rows):
+        yield Batch.of([source for source, _ in part], [target for _, target in part], device=device)
+
+
+def _caption_batches(bundle: Bundle, gallery: Gallery, count: int) -> Iterator[Batch]:
+    device = next(bundle.model.parameters()).device
+    for part in _parts(range(count)):
+        targets = [bundle.tokenizers.target.encode(gallery.captioned[index].captions[0])[:1024] for index in part]
+        yield Batch.of(gallery.source(part), targets, device=device)
+
+
+def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        yield rows[start : start + ROWS_AT_ONCE]
+
+
+def _spread(rows: list[Row]) -> list[Row]:
+    """A few rows, evenly spaced."""
+    return rows[:: max(1, len(rows) // SAMPLES)][:SAMPLES]
+
+
 def batch_loss(model: torch.nn.Module, batch: Batch, *, smoothing: float) -> torch.Tensor:
-    """The summed loss of a batch's real target tokens."""
+    """The summed loss of a batch's real target tokens, and what the model itself adds to it in training."""
     memory = model.encode(batch.source)  # type: ignore[operator]
     decoded = model.decode(batch.inputs.tokens, memory, model.start(memory))  # type: ignore[operator]
-    is_real = batch.outputs.is_real
-    return smoothed_loss(decoded.hidden[is_real], decoded.output, batch.outputs.tokens[is_real], smoothing=smoothing)
+    is_real, said = batch.outputs.is_real, batch.outputs.tokens
+    loss = smoothed_loss(decoded.hidden[is_real], decoded.output, said[is_real], smoothing=smoothing)
+    return loss if decoded.penalty is None else loss + decoded.penalty.sum()

@@ -8,10 +8,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from regard.batch import source_of
 from regard.bundle import Bundle
 from regard.errors import RegardError
 from regard.metrics import merge_words
-from regard.models.interface import Generator
+from regard.models.interface import Generator, Source
 from regard.models.uses import Use
 from regard.tokens import words
 from regard.translation.inside import Array, AttentionLayer, Inside, LayerNumbers, Place, inside_of
@@ -50,7 +51,8 @@ class Trace:
     """What a model looked at while it said a target of a source.
 
     The source's pieces end with `</s>`. The target's begin with `<s>`: they are what the decoder reads, so that row i
-    of a map was computed as piece i + 1 was said. A model without attention has a trace without layers.
+    of a map was computed as piece i + 1 was said. A picture's pieces are its places, row by row. A model without
+    attention has a trace without layers.
     """
 
     source: Side
@@ -79,11 +81,11 @@ class Trace:
         return inside_of(self.numbers[layer], Place(self.layers[layer], head, query), queries[query], keys)
 
     def rollout(self) -> Array:
-        """How much of each source token is in each of the encoder's outputs, if attention alone moved it.
+        """How much of each source token (or place) is in each of the encoder's outputs, if attention alone moved it.
 
         Every layer's mean map, half of it replaced by the residual connection, multiplied up: Abnar & Zuidema, 2020.
         """
-        maps = [self.weights(index) for index in self.of_use("encoder-self")]
+        maps = [self.weights(index) for index in [*self.of_use("encoder-self"), *self.of_use("picture-self")]]
         if not maps:
             raise RegardError("this model's encoder has no self-attention to roll out.")
         steps = [(one.astype(np.float64) + np.eye(len(one))) / 2 for one in maps]
@@ -109,8 +111,6 @@ class Trace:
     def labels(self, layer: int) -> tuple[list[str], list[str]]:
         """The pieces along the rows and the columns of a layer's maps."""
         rows, columns = self._sides(layer)
-        if columns == "picture":
-            return self._side(rows).pieces, [str(place) for place in range(self.numbers[layer].weights.shape[-1])]
         return self._side(rows).pieces, self._side(columns).pieces
 
     def summary(self) -> TraceSummary:
@@ -127,7 +127,7 @@ class Trace:
         return self.layers[layer].queries, self.layers[layer].keys
 
     def _side(self, name: str) -> Side:
-        return self.source if name == "source" else self.target
+        return self.target if name == "target" else self.source
 
     def _uses(self) -> str:
         uses = list(dict.fromkeys(layer.use for layer in self.layers))
@@ -151,11 +151,19 @@ def trace_pair(bundle: Bundle, source_tokens: list[int], target_tokens: list[int
     """The trace of a model that is made to say the target's tokens of the source's; neither has BEGIN or END."""
     both = bundle.tokenizers
     _check_pair(bundle, len(source_tokens), len(target_tokens))
-    seen = watched_pass(bundle.model, source_tokens, target_tokens)
+    device = next(bundle.model.parameters()).device
+    side = Side.of([*both.source.pieces(source_tokens), "</s>"])
+    return trace_source(bundle, source_of([source_tokens], device=device), side, target_tokens)
+
+
+def trace_source(bundle: Bundle, source: Source, side: Side, target_tokens: list[int]) -> Trace:
+    """The trace of a model that is made to say the target's tokens of one source, whose side is named by the caller."""
+    seen = watched_pass(bundle.model, source, target_tokens)
+    tokenizer = bundle.tokenizers.target
     return Trace(
-        source=Side.of([*both.source.pieces(source_tokens), "</s>"]),
-        target=Side.of(["<s>", *both.target.pieces(target_tokens)]),
-        text=both.target.decode(target_tokens),
+        source=side,
+        target=Side.of(["<s>", *tokenizer.pieces(target_tokens)]),
+        text=tokenizer.decode(target_tokens),
         log_probabilities=seen.log_probabilities,
         layers=seen.layers,
         numbers=seen.numbers,

@@ -17,9 +17,9 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.recording import Recording, record_attention, recording_of
 from regard.attention.scores import AdditiveScore, dot
-from regard.batch import source_of
 from regard.config import ScoreName
 from regard.decoding.rescoring import rescore
+from regard.models.interface import Source
 from regard.models.uses import sides_of, use_of
 from regard.translation.inside import AttentionLayer, LayerNumbers, Linear
 
@@ -35,9 +35,8 @@ class WatchedPass:
     numbers: list[LayerNumbers]
 
 
-def watched_pass(model: nn.Module, source_tokens: list[int], target_tokens: list[int]) -> WatchedPass:
-    """Score the pair, watched."""
-    source = source_of([source_tokens], device=next(model.parameters()).device)
+def watched_pass(model: nn.Module, source: Source, target_tokens: list[int]) -> WatchedPass:
+    """Score the target of one source, watched."""
     with record_attention(model, details=True) as recording, _watching(model, recording) as watched:
         said = rescore(model, source, [target_tokens], sentences=[0])  # type: ignore[arg-type]
     names = list(recording.layers)

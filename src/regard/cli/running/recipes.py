@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from regard.config import Config, DataConfig, from_toml, load, to_toml
+from regard.config import CaptionerConfig, Config, DataConfig, from_toml, load, to_toml
 from regard.errors import RegardError
 from regard.training.checkpoint import checkpoints, step_of
 from regard.training.defaults import default_config
 
 CONFIG = "config.toml"
-TRAINABLE = ("rnn", "rnn-attention", "transformer")
+TRAINABLE = ("rnn", "rnn-attention", "transformer", "captioner-rnn", "captioner-attention", "captioner-transformer")
 _OF_THE_WORLD = re.compile(r"(train|valid|test)\.(en|ko)")
 
 
@@ -74,7 +74,7 @@ def plan(wish: Wish) -> Plan:
         training = msgspec.structs.replace(config.training, probes=list(wish.probes))
         config = msgspec.structs.replace(config, training=training)
     _check_trainable(config)
-    _check_files(config.data)
+    _check_files(config)
     if wish.resume:
         _check_same_model(config, run)
     return Plan(config, run, notes)
@@ -121,18 +121,26 @@ def _refuse_to_overwrite(run: Path, resume: bool) -> None:
 def _check_trainable(config: Config) -> None:
     kind = str(type(config.model).__struct_config__.tag)
     if kind not in TRAINABLE:
-        raise RegardError(f"model.kind is {kind!r}, which does not translate. Choose {', '.join(TRAINABLE)}.")
+        raise RegardError(f"model.kind is {kind!r}, which says no sentences. Choose {', '.join(TRAINABLE)}.")
 
 
-def _check_files(data: DataConfig) -> None:
+def _check_files(config: Config) -> None:
     """Look for every file before hours are spent on the first of them."""
-    for path in map(Path, [*data.train, *data.valid]):
-        if path.exists():
-            continue
-        hint = ""
-        if _OF_THE_WORLD.fullmatch(path.name):
-            hint = f"\nTo generate it: regard data world sentences --out {path.parent}"
-        raise RegardError(f"{path} cannot be read: there is no such file. Check data.train and data.valid.{hint}")
+    data = config.data
+    is_captioner = isinstance(config.model, CaptionerConfig)
+    named = [*data.train[:1], *data.valid[:1]] if is_captioner else [*data.train, *data.valid]  # then comes the split
+    for path in map(Path, named):
+        if not path.exists():
+            hint = _how_to_generate(path, is_captioner)
+            raise RegardError(f"{path} cannot be read: there is no such file. Check data.train and data.valid.{hint}")
+
+
+def _how_to_generate(path: Path, is_captioner: bool) -> str:
+    if is_captioner:
+        is_world, world, place = "scenes" in path.parts, "scenes", path.parent if path.suffix else path
+    else:
+        is_world, world, place = bool(_OF_THE_WORLD.fullmatch(path.name)), "sentences", path.parent
+    return f"\nTo generate it: regard data world {world} --out {place}" if is_world else ""
 
 
 def _check_same_model(config: Config, run: Path) -> None:

@@ -43,13 +43,13 @@ def _watcher(planned: Plan, world: World, as_json: bool) -> Watcher:
 
 
 def _tell_what_next(planned: Plan, corpus: Corpus, stopped_by: int | None, *, as_json: bool) -> None:
-    run = shlex.quote(str(planned.run))
     if stopped_by:
+        run = shlex.quote(str(planned.run))
         tell(f"stopped and saved. To go on: regard train --run {run} --resume", to_error=True)
         return
-    example = shlex.quote(min((pair.source for pair in corpus.valid), key=len))
-    tell(f"The model is in {planned.run / 'model'}. To try it:", to_error=as_json)
-    tell(f"  echo {example} | regard translate {run}/model", to_error=as_json)
+    model = planned.run / "model"
+    tell(f"The model is in {model}. To try it:", to_error=as_json)
+    tell(f"  {corpus.trial(model)}", to_error=as_json)
 
 
 def _prepare(planned: Plan, watcher: Watcher, world: World, *, resume: bool) -> Corpus:
@@ -59,7 +59,7 @@ def _prepare(planned: Plan, watcher: Watcher, world: World, *, resume: bool) -> 
     for note in planned.notes:
         watcher.note(note)
     corpus = prepare(planned.config, planned.run, progress=watcher.preparing)
-    watcher.note(f"{corpus.store.report.describe()}; {_sizes(corpus)}")
+    watcher.note(corpus.describe())
     if world.is_first:
         with staged_file(planned.run / CONFIG) as file:
             file.write(to_toml(planned.config).encode())
@@ -91,10 +91,3 @@ def _locked(run: Path) -> AbstractContextManager[None]:
     except OSError as error:
         raise RegardError(f"{run} cannot be made: {error.strerror}. Choose another directory with --run.") from None
     return locked(run)
-
-
-def _sizes(corpus: Corpus) -> str:
-    both = corpus.tokenizers
-    if both.shared:
-        return f"one vocabulary of {both.source.size:,} pieces"
-    return f"vocabularies of {both.source.size:,} and {both.target.size:,} pieces"

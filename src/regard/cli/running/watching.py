@@ -126,6 +126,7 @@ def _what_happened(event: AnyEvent) -> str:
             return f"loss {event.loss:.3f}  rate {event.rate:.2e}  {speed}  epoch {event.epoch + 1}"
         case Validated():
             scores = f"loss {event.loss:.3f}  BLEU {event.bleu:.1f}  chrF {event.chrf:.1f}"
+            scores += "" if event.cider is None else f"  CIDEr {event.cider:.1f}"
             best = "  (the best so far)" if event.is_best else ""
             return f"validation: {scores}{best}" + "".join(f"\n    {text}" for text in _sample(event))
         case Probed():
@@ -153,4 +154,4 @@ def _cut(text: str) -> str:
 
 
 def _stage(stage: str, count: int) -> str:
-    return f"{stage}: {count:,} pairs" if count else stage
+    return f"{stage}: {count:,}" if count else stage

@@ -1,0 +1,119 @@
+"""Pictures in, captions out: files are opened, looked at in batches, and described by the one decode loop."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from regard.batch import Grid, Pictures
+from regard.bundle import Bundle, load_bundle
+from regard.captioning.tracing import trace_picture
+from regard.config import CaptionerConfig, DecodingConfig, EyeConfig
+from regard.data.pictures import open_picture
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.loop import generate
+from regard.decoding.loop import stream as stream_tokens
+from regard.errors import RegardError
+from regard.translation.lines import decoding_with
+from regard.translation.trace import Trace
+
+BATCH_PICTURES = 32  # described at once, divided by the beam's width
+
+Picture = Path | str | bytes  # a file's path, or its content
+
+
+@dataclass(frozen=True)
+class Caption:
+    """One description of one picture."""
+
+    text: str
+    score: float
+    log_probability: float
+    tokens: list[int]
+
+
+class Captioner:
+    """A loaded model that describes pictures, with its vocabulary."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+        self.eye = eye_of(bundle)
+        self.device = next(bundle.model.parameters()).device
+
+    def caption(self, pictures: Sequence[Picture], **options: object) -> list[Caption]:
+        """The best caption of each picture; options are those of the decoding section, such as beam=1."""
+        if isinstance(pictures, str | bytes | Path):
+            raise RegardError("caption takes a list of pictures, not one picture: write caption([picture])")
+        return [outputs[0] for outputs in self.nbest(pictures, **options)]
+
+    def nbest(self, pictures: Sequence[Picture], **options: object) -> list[list[Caption]]:
+        """The `nbest` best captions of each picture, the best first."""
+        return list(self.each(pictures, self.settings(**options)))
+
+    def each(
+        self, pictures: Sequence[Picture], config: DecodingConfig, *, progress: Callable[[int], object] = int
+    ) -> Iterator[list[Caption]]:
+        """The captions of each picture in turn, as batches of them are done."""
+        rows = max(1, BATCH_PICTURES // config.beam)
+        for start in range(0, len(pictures), rows):
+            batch = pictures[start : start + rows]
+            yield from self.describe(self.opened(batch), config)
+            progress(len(batch))
+
+    def describe(self, source: Pictures | Grid, config: DecodingConfig) -> list[list[Caption]]:
+        """The captions of pictures that have been opened, or looked at, already."""
+        found = generate(self.bundle.model, source, config)  # type: ignore[arg-type]
+        return [[self._caption(hypothesis) for hypothesis in own] for own in found]
+
+    def stream(self, picture: Picture, **options: object) -> Iterator[str]:
+        """The caption of one picture as it grows."""
+        for (tokens,) in stream_tokens(self.bundle.model, self.opened([picture]), self.settings(**options)):  # type: ignore[arg-type]
+            yield self.bundle.tokenizers.target.decode(tokens)
+
+    def trace(self, picture: Picture, tokens: list[int]) -> Trace:
+        """All that the model computed as it said these tokens of the picture: the maps of every layer and head."""
+        return trace_picture(self.bundle, self.opened([picture]), tokens)
+
+    def opened(self, pictures: Sequence[Picture]) -> Pictures:
+        """The pictures as the model takes them."""
+        squares = [self.square(picture) for picture in pictures]
+        return pictures_of(np.stack(squares)).to(self.device)
+
+    def square(self, picture: Picture) -> NDArray[np.uint8]:
+        """One picture as the eye sees it, (3, size, size)."""
+        return open_picture(Path(picture) if isinstance(picture, str) else picture, size=self.eye.size)
+
+    def settings(self, **options: object) -> DecodingConfig:
+        """The model's own decoding section with some options changed."""
+        return decoding_with(self.bundle.config.decoding, options)
+
+    def _caption(self, hypothesis: Hypothesis) -> Caption:
+        text = self.bundle.tokenizers.target.decode(hypothesis.tokens)
+        return Caption(text, hypothesis.score, hypothesis.log_probability, hypothesis.tokens)
+
+
+def load_captioner(directory: Path | str, *, device: str = "cpu") -> Captioner:
+    """The captioner in a bundle's directory."""
+    return Captioner(load_bundle(directory, device=device))
+
+
+def eye_of(bundle: Bundle) -> EyeConfig:
+    """The eye that a bundle's model sees with."""
+    model = bundle.config.model
+    if not isinstance(model, CaptionerConfig):
+        kind = type(model).__struct_config__.tag
+        raise RegardError(f"model.kind is {kind!r}, which does not look at pictures. Give a captioner.")
+    return model.eye
+
+
+def pictures_of(squares: NDArray[np.uint8]) -> Pictures:
+    """Pictures that were opened or stored, (B, 3, size, size), as a model takes them."""
+    return Pictures(torch.from_numpy(squares).float())
+
+
+def grid_of(features: NDArray[np.floating]) -> Grid:
+    """What a frozen eye saw, (B, D, rows, columns), as a model takes it."""
+    return Grid(torch.from_numpy(features).float())

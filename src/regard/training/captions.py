@@ -1,0 +1,106 @@
+"""Captioned pictures to train on: each caption of a picture is an example."""
+
+import hashlib
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from regard.batch import Grid, Pictures, Rows
+from regard.bundle import Bundle
+from regard.config import Config
+from regard.data.batching import Lengths
+from regard.data.pictures import Draw
+from regard.errors import RegardError
+from regard.tokens import Tokenizer, Tokenizers
+from regard.training.gallery import Gallery, open_gallery
+from regard.training.probes import Probe, picture_probes
+from regard.training.validation import Validation, validate_captions
+from regard.training.vocabularies import bytes_of, kept_vocabularies, sizes_of
+
+
+@dataclass(frozen=True)
+class Example:
+    """One caption of one picture, as text and as ids."""
+
+    picture: int
+    caption: str
+    ids: list[int]
+
+
+@dataclass(frozen=True)
+class CaptionCorpus:
+    """The pictures to train on with all their captions, and the pictures to validate on."""
+
+    tokenizers: Tokenizers
+    train: Gallery
+    examples: list[Example]
+    valid: Gallery
+
+    @cached_property
+    def fingerprint(self) -> str:
+        whole = hashlib.sha256(self.train.store.fingerprint.encode())
+        for part in [*bytes_of(self.tokenizers), *(f"{one.picture} {one.caption}\n".encode() for one in self.examples)]:
+            whole.update(part)
+        return whole.hexdigest()
+
+    @cached_property
+    def lengths(self) -> tuple[Lengths, Lengths]:
+        targets = np.array([len(example.ids) for example in self.examples], np.int32)
+        return np.zeros_like(targets), targets
+
+    def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Pictures | Grid, Rows]:
+        examples = [self.examples[index] for index in indices]
+        draws = [Draw(config.training.seed, epoch, index) for index in indices]
+        source = self.train.varied([one.picture for one in examples], config.data.pictures, draws)
+        return source, [self._cut(index, config, epoch) for index in indices]
+
+    def validate(self, bundle: Bundle) -> Validation:
+        return validate_captions(bundle, self.valid)
+
+    def probes(self, bundle: Bundle, given: list[str]) -> list[Probe]:
+        return picture_probes(bundle, self.valid, given)
+
+    def describe(self) -> str:
+        pictures, captions = len(self.train.captioned), len(self.examples)
+        return f"{pictures:,} pictures with {captions:,} captions; {sizes_of(self.tokenizers)}"
+
+    def trial(self, model: Path) -> str:
+        return f"regard caption {shlex.quote(str(model))} {shlex.quote(str(self.valid.captioned[0].picture))}"
+
+    def _cut(self, index: int, config: Config, epoch: int) -> list[int]:
+        """The caption's tokens: as they are or, for a share of captions, cut anew in each epoch."""
+        example = self.examples[index]
+        if config.tokens.sampling:
+            chance = Random(f"{config.training.seed}:{epoch}:{index}")  # noqa: S311  (repeatable, not secret)
+            if chance.random() < config.tokens.sampling:
+                return self.tokenizers.target.encode_sampled(example.caption, chance.getrandbits(32))
+        return example.ids
+
+
+def prepare_captions(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> CaptionCorpus:
+    """The vocabulary and the prepared pictures of a run, made on the first call and opened later."""
+    place = Path(config.data.pictures.store or run / "pictures")
+    train = open_gallery(config.data.train, config, place / "train", varies=True, progress=progress)
+    valid = open_gallery(config.data.valid, config, place / "valid", varies=False, progress=progress)
+    captions = [(index, caption) for index, one in enumerate(train.captioned) for caption in one.captions]
+    tokenizers = kept_vocabularies(run / "tokens", lambda: _learnt(config, captions, progress))
+    cut = (Example(index, caption, tokenizers.target.encode(caption)) for index, caption in captions)
+    examples = [example for example in cut if 0 < len(example.ids) <= config.data.maximum_length]
+    if not examples:
+        raise RegardError(
+            f"{config.data.train[0]} has no caption of at most {config.data.maximum_length} tokens to train on. "
+            "Give others, or raise data.maximum_length."
+        )
+    return CaptionCorpus(tokenizers, train, examples, valid)
+
+
+def _learnt(config: Config, captions: list[tuple[int, str]], progress: Callable[[str, int], None]) -> Tokenizers:
+    """One vocabulary; it stands for the source too, which has no words."""
+    progress("learning the vocabulary", 0)
+    vocabulary = Tokenizer.train((text for _, text in captions), kind=config.tokens.kind, size=config.tokens.size)
+    return Tokenizers(vocabulary, vocabulary)
