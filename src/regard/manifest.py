@@ -30,13 +30,13 @@ def write_manifest(directory: Path, kind: str, version: int) -> None:
 
 def read_verified(directory: Path, kind: str, version: int) -> dict[str, bytes]:
     """The contents of every listed file, each checked against its hash."""
-    manifest = _read_manifest(directory, kind, version)
+    manifest = read_manifest(directory, kind, version)
     return {name: _read_file(directory / name, digest) for name, digest in manifest.files.items()}
 
 
 def verify(directory: Path, kind: str, version: int) -> None:
     """Check every listed file against its hash, holding none of them in memory."""
-    for name, digest in _read_manifest(directory, kind, version).files.items():
+    for name, digest in read_manifest(directory, kind, version).files.items():
         try:
             found = _digest_of_file(directory / name)
         except OSError as error:
@@ -45,7 +45,16 @@ def verify(directory: Path, kind: str, version: int) -> None:
             raise _damaged(directory / name)
 
 
-def _read_manifest(directory: Path, kind: str, version: int) -> Manifest:
+def kind_of(directory: Path) -> str | None:
+    """What kind of directory it says it is; None where it says nothing that can be read."""
+    try:
+        return msgspec.json.decode((directory / NAME).read_bytes(), type=Manifest).kind
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def read_manifest(directory: Path, kind: str, version: int) -> Manifest:
+    """The list itself, of a directory of this kind and version."""
     path = directory / NAME
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)

@@ -7,16 +7,21 @@ from typing import Any
 import click
 
 SUMMARIES = {
+    "demo": "Open the page, and train the lineage before your eyes.",
     "train": "Train a translation model from a recipe, or from text files.",
     "translate": "Translate lines of text.",
+    "caption": "Describe pictures.",
     "evaluate": "Measure a model: BLEU, chrF and TER, over all and by length.",
     "align": "Say which words belong together, as read off the attention.",
     "show": "Show what a model looks at: in the terminal, as a picture, or as a page.",
     "compare": "Measure several models on the same text: quality, length, speed, size.",
     "info": "Show what a model is, and check that its files are whole.",
+    "export": "Write a model for CTranslate2, or for Hugging Face's Marian classes.",
     "serve": "Serve models: the page that shows their attention, and APIs over HTTP.",
+    "import": "Take over the weights of a published network.",
     "data": "Make the corpora that regard generates itself.",
 }
+MODULES = {"import": "import_weights"}  # Python keeps the word for itself
 
 
 class OutputClosed(Exception):  # noqa: N818  (not an error: the reader has seen enough)
@@ -32,7 +37,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in SUMMARIES:
             return None
-        command: click.Command = import_module(f"regard.cli.{cmd_name}").command
+        module = MODULES.get(cmd_name, cmd_name)
+        command: click.Command = import_module(f"regard.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -7,9 +7,11 @@ import click
 from regard.cli.options import (
     PATH,
     beam_option,
+    engine_option,
     json_option,
     lowercase_option,
     plot_option,
+    quantization_option,
     reference_option,
     resamples_option,
     source_option,
@@ -22,16 +24,18 @@ from regard.cli.options import (
 @source_option
 @reference_option
 @beam_option
+@engine_option
+@quantization_option
 @tokenize_option
 @lowercase_option
 @resamples_option
 @plot_option
+@click.option("--quality", type=PATH, metavar="FILE", help="Write figures and translations for `regard serve`.")
 @json_option
-def command(
-    models: tuple[Path, ...], source: Path, reference: Path, plot: Path | None, as_json: bool, **scoring: object
-) -> None:
+def command(models: tuple[Path, ...], source: Path, reference: Path, **options: object) -> None:
     """Measure MODELS on the same text: quality, quality by length, decoding speed, parameters, bytes on disk."""
-    from regard.cli.running.compare import run_comparison
+    from regard.cli.running.compare import Report, run_comparison
     from regard.cli.running.measuring import Scoring
 
-    run_comparison(models, (source, reference), Scoring(**scoring), plot=plot, as_json=as_json)  # type: ignore[arg-type]
+    report = Report(*(options.pop(name) for name in ("plot", "quality", "as_json")))  # type: ignore[arg-type]
+    run_comparison(models, (source, reference), Scoring(**options), report)  # type: ignore[arg-type]

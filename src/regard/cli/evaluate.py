@@ -7,10 +7,12 @@ import click
 from regard.cli.options import (
     PATH,
     beam_option,
+    engine_option,
     json_option,
     lowercase_option,
     model_argument,
     plot_option,
+    quantization_option,
     reference_option,
     resamples_option,
     source_option,
@@ -23,6 +25,8 @@ from regard.cli.options import (
 @source_option
 @reference_option
 @beam_option
+@engine_option
+@quantization_option
 @tokenize_option
 @lowercase_option
 @resamples_option

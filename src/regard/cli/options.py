@@ -25,3 +25,13 @@ resamples_option = click.option(
     "--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Draws for the confidence intervals."
 )
 plot_option = click.option("--plot", type=PATH, metavar="FILE.svg", help="Draw quality against sentence length.")
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["torch", "ctranslate2", "auto"]),
+    help="Who decodes: ctranslate2 says the same, faster; auto is the fastest this model can have. [default: torch]",
+)
+quantization_option = click.option(
+    "--quantization",
+    type=click.Choice(["int8", "int8_float32", "int16", "float16", "float32"]),
+    help="Numbers that ctranslate2 computes with. [default: float32; with auto, int8]",
+)

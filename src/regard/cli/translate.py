@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from regard.cli.options import PATH, beam_option, json_option, model_argument
+from regard.cli.options import PATH, beam_option, engine_option, json_option, model_argument, quantization_option
 
 
 @click.command(
@@ -23,14 +23,25 @@ Examples:
 )
 @click.option("--alignments", type=PATH, help="File for the word links of each line, in Pharaoh format.")
 @click.option("--scores", is_flag=True, help="Add a tab and the score to each line.")
+@engine_option
+@quantization_option
 @json_option
 def command(
-    model: Path, source: Path, output: Path | None, beam: int | None, nbest: int, **form: bool | Path | None
+    model: Path,
+    source: Path,
+    output: Path | None,
+    beam: int | None,
+    nbest: int,
+    engine: str | None,
+    quantization: str | None,
+    **form: bool | Path | None,
 ) -> None:
-    """Translate with MODEL, a directory such as runs/NAME/model: as many lines out as in, in the same order.
+    """Translate with MODEL, a directory such as runs/NAME/model or an export: as many lines out as in, in their order.
 
     A blank line stays blank. Lines end at a newline only; text is UTF-8 whatever the locale.
     """
+    from regard.cli.running.models import Choice
     from regard.cli.running.translate import Form, run_translation
 
-    run_translation(model, source, output, options={"beam": beam, "nbest": nbest}, form=Form(nbest=nbest, **form))  # type: ignore[arg-type]
+    choice = Choice(model, engine, quantization)  # type: ignore[arg-type]
+    run_translation(choice, source, output, options={"beam": beam, "nbest": nbest}, form=Form(nbest=nbest, **form))  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from regard.cli.running.models import bytes_on_disk, load_model, model_directory, parameters_of
+from regard.cli.running.models import bytes_on_disk, load_model, model_directory
 from regard.cli.running.telling import tell, tell_json, tell_table
 from regard.config import to_toml
 from regard.translation.translator import Translator
@@ -32,7 +32,7 @@ def _facts(model: Path, translator: Translator) -> dict[str, Any]:
         "languages": [code for code in bundle.languages if code],
         "tokens": both.source.kind,
         "vocabulary": {"source": both.source.size, "target": both.target.size, "shared": both.shared},
-        "parameters": parameters_of(translator),
+        "parameters": translator.parameters,
         "files": bytes_on_disk(model),
     }
 

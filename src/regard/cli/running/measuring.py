@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from regard.cli.running.models import bytes_on_disk, load_model, parameters_of, short_name
+from regard.cli.running.models import Choice, bytes_on_disk, open_model, short_name
 from regard.cli.running.telling import bar, warn
 from regard.data import read_pairs
+from regard.export.opening import EngineName
 from regard.metrics import Bucket, Score, Tokenization, by_length, evaluate, tokenization_for
 from regard.staged import staged_file
-from regard.translation.lines import LONGEST
-from regard.translation.translator import Translation, Translator
+from regard.translation.lines import LONGEST, LineTranslator, Translation
 from regard.view.plots import Line, Plot, draw
 
 
@@ -23,6 +23,8 @@ class Scoring:
     tokenize: str | None
     lowercase: bool
     resamples: int
+    engine: EngineName | None = None
+    quantization: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class TestSet:
 
 def measure(model: Path, test: TestSet, scoring: Scoring) -> tuple[Measured, list[str]]:
     """The model's figures, and its translations."""
-    translator = load_model(model)
-    tokenize = cast(Tokenization, scoring.tokenize or tokenization_for(translator.bundle.languages[1]))
+    translator = open_model(Choice(model, scoring.engine, scoring.quantization))
+    tokenize = cast(Tokenization, scoring.tokenize or tokenization_for(translator.languages[1]))
     how = {"tokenize": tokenize, "lowercase": scoring.lowercase}
     evaluate(["a"], ["a"], resamples=1, **how)  # type: ignore[arg-type]  # a wrong name is told before the long work
     outputs, seconds = _timed(translator, test.sources, scoring.beam, short_name(model))
@@ -72,13 +74,15 @@ def measure(model: Path, test: TestSet, scoring: Scoring) -> tuple[Measured, lis
         seconds=seconds,
         sentences_per_second=len(texts) / seconds,
         tokens_per_second=sum(len(output.tokens) + 1 for output in outputs) / seconds,  # END is a token too
-        parameters=parameters_of(translator),
+        parameters=translator.parameters,
         bytes=sum(bytes_on_disk(model).values()),
     )
     return measured, texts
 
 
-def _timed(translator: Translator, texts: list[str], beam: int | None, name: str) -> tuple[list[Translation], float]:
+def _timed(
+    translator: LineTranslator, texts: list[str], beam: int | None, name: str
+) -> tuple[list[Translation], float]:
     config = translator.settings(nbest=1, **({} if beam is None else {"beam": beam}))
     list(translator.lines(texts[:1], config))  # the first call pays for what later ones find ready
     with bar(f"translating with {name}", len(texts)) as progress:

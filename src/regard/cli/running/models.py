@@ -1,9 +1,25 @@
 """Finding and loading the model that a command was given."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from regard.cli.running.telling import tell
+from regard.export.opening import EngineName, open_translator
 from regard.manifest import NAME as MANIFEST
-from regard.translation.translator import Translator, load
+from regard.translation.lines import LineTranslator
+
+if TYPE_CHECKING:  # it brings torch, which an export does without
+    from regard.translation.translator import Translator
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model, and who decodes with it."""
+
+    model: Path
+    engine: EngineName | None = None
+    quantization: str | None = None
 
 
 def model_directory(path: Path) -> Path:
@@ -12,20 +28,30 @@ def model_directory(path: Path) -> Path:
     return inside if (inside / MANIFEST).exists() and not (path / MANIFEST).exists() else path
 
 
-def load_model(path: Path) -> Translator:
+def load_model(path: Path) -> "Translator":
     """The model in a bundle's or a run's directory."""
+    from regard.translation.translator import load
+
     return load(model_directory(path))
+
+
+def open_model(choice: Choice, *, is_looked_into: bool = False) -> LineTranslator:
+    """The model with the engine that was chosen; where the choice was left open, it is told."""
+    opened = open_translator(
+        model_directory(choice.model),
+        engine=choice.engine,
+        quantization=choice.quantization,
+        is_looked_into=is_looked_into,
+    )
+    if choice.engine == "auto":
+        tell(f"engine: {opened.engine}", to_error=True)
+    return opened.translator
 
 
 def short_name(path: Path) -> str:
     """What to call a model in a table: the name of its run."""
     directory = model_directory(path).resolve()
     return directory.parent.name if directory.name == "model" else directory.name
-
-
-def parameters_of(translator: Translator) -> int:
-    """How many numbers the model has learnt."""
-    return sum(parameter.numel() for parameter in translator.bundle.model.parameters())
 
 
 def bytes_on_disk(path: Path) -> dict[str, int]:

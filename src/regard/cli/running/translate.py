@@ -9,14 +9,13 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
-from regard.cli.running.models import load_model
+from regard.cli.running.models import Choice, open_model
 from regard.cli.running.telling import bar, tell, warn
 from regard.data.readers.lines import STANDARD_INPUT, arriving_lines, name_of, read_lines
 from regard.errors import RegardError
 from regard.metrics import Alignment, format_alignment
 from regard.staged import staged_file
-from regard.translation.lines import LONGEST
-from regard.translation.translator import Translation
+from regard.translation.lines import LONGEST, Translation
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,13 @@ class Form:
 
 
 def run_translation(
-    model: Path, source: Path, output: Path | None, *, options: dict[str, int | None], form: Form
+    choice: Choice, source: Path, output: Path | None, *, options: dict[str, int | None], form: Form
 ) -> None:
     """Translate a file, or lines as they come."""
     if output is not None and output == form.alignments:
         raise RegardError(f"{output} cannot hold both the translations and the alignments. Give two files.")
     total = sum(1 for _ in read_lines(source)) if source.is_file() else None  # finds bad text before work is done
-    translator = load_model(model)
+    translator = open_model(choice, is_looked_into=form.alignments is not None)
     config = translator.settings(**{name: value for name, value in options.items() if value is not None})
     if str(source) == STANDARD_INPUT and sys.stdin.isatty():
         tell("Write a line to translate; Ctrl-D ends.", to_error=True)

@@ -1,0 +1,188 @@
+"""A Transformer as Hugging Face's MarianMTModel and MarianTokenizer load it: `--to safetensors-hf DIR`.
+
+Marian's Transformer is post-norm, with all sines before all cosines in its positions. A model whose sines and cosines
+alternate is the same model with the entries of every hidden state in another order, so it is written in that order.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from regard.bundle import Bundle, tensors_of
+from regard.config import Config, TransformerConfig
+from regard.decoding.loop import NEVER_SAID
+from regard.export.ctranslate2 import POSITIONS, UNSAYABLE
+from regard.export.refusing import refuse
+from regard.staged import staged_directory
+from regard.symbols import BEGIN, END, PADDING
+from regard.tokens import Tokenizers
+
+LONGEST_OUTPUT = 512  # tokens that generate() says unless it is told otherwise
+ATTENTION_PARTS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
+Tensors = dict[str, Tensor]
+
+
+def reasons_against(config: Config, tokenizers: Tokenizers) -> list[str]:
+    """Everything about a model that Marian's classes cannot hold; none if it can be exported."""
+    model = config.model
+    if not isinstance(model, TransformerConfig):
+        kind = str(type(model).__struct_config__.tag)
+        return [f"model.kind is {kind!r}: Marian is a Transformer of encoder and decoder"]
+    reasons = {
+        'model.mixer is "ssru": Marian\'s classes have self-attention only': model.mixer == "ssru",
+        'model.norm is "pre": Marian\'s classes normalise after each sub-layer ("post")': model.norm == "pre",
+        f'model.positions is "{model.positions}": Marian\'s are "sinusoidal"': model.positions != "sinusoidal",
+        f"encoder and decoder have widths of {model.encoder.width} and {model.decoder.width}: Marian has one": (
+            model.encoder.width != model.decoder.width
+        ),
+        'tokens.kind is "word": MarianTokenizer makes one <unk> of neighbouring unknown words': (
+            "word" in (tokenizers.source.kind, tokenizers.target.kind)
+        ),
+    }
+    return [reason for reason, holds in reasons.items() if holds]
+
+
+def export_huggingface(bundle: Bundle, directory: Path) -> None:
+    """Write the bundle's model for the transformers library, whole or not at all."""
+    refuse(reasons_against(bundle.config, bundle.tokenizers), "Marian of the transformers library")
+    config = cast(TransformerConfig, bundle.config.model)  # `reasons_against` has seen to it
+    tensors = marian_tensors(tensors_of(bundle.model), config)
+    with staged_directory(directory) as staging:
+        save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
+        _write_json(staging / "config.json", _model_config(config, bundle.tokenizers))
+        _write_json(staging / "generation_config.json", _generation_config(bundle.config))
+        _write_tokenizer(staging, bundle)
+
+
+def marian_tensors(ours: Tensors, config: TransformerConfig) -> Tensors:
+    """The weights under Marian's names, in Marian's order of the width."""
+    ours = {name: tensor.float() for name, tensor in ours.items()}
+    order = _order(config)
+    source = ours["source_embedding.tokens.weight"]
+    target = ours.get("target_embedding.tokens.weight", source)
+    theirs: Tensors = {"final_logits_bias": _logits_bias(ours, len(target))}
+    if _has_one_table(config):
+        theirs["model.shared.weight"] = source[:, order]
+    else:
+        theirs["model.encoder.embed_tokens.weight"] = source[:, order]
+        theirs["model.decoder.embed_tokens.weight"] = target[:, order]
+    if "output.weight" in ours:
+        theirs["lm_head.weight"] = ours["output.weight"][:, order]
+    for side, layers in (("encoder", config.encoder.layers), ("decoder", config.decoder.layers)):
+        for index in range(layers):
+            theirs |= _block(ours, f"{side}.blocks.{index}", f"model.{side}.layers.{index}", order)
+    return {name: tensor.contiguous() for name, tensor in theirs.items()}
+
+
+def _has_one_table(config: TransformerConfig) -> bool:
+    """Marian shares its table among all three uses or none: one that two of ours share is written twice."""
+    return config.share_embeddings and config.tie_output
+
+
+def _block(ours: Tensors, own: str, their: str, order: Tensor) -> Tensors:
+    block = _attention(ours, f"{own}.self_attention.attention", f"{their}.self_attn", order)
+    norms = {"around_self_attention": "self_attn_layer_norm", "around_feed_forward": "final_layer_norm"}
+    if f"{own}.cross_attention.query.weight" in ours:
+        block |= _attention(ours, f"{own}.cross_attention", f"{their}.encoder_attn", order)
+        norms["around_cross_attention"] = "encoder_attn_layer_norm"
+    for name, norm in norms.items():
+        for part in ("weight", "bias"):
+            block[f"{their}.{norm}.{part}"] = ours[f"{own}.{name}.norm.{part}"][order]
+    block[f"{their}.fc1.weight"] = ours[f"{own}.feed_forward.widen.weight"][:, order]
+    block[f"{their}.fc1.bias"] = ours[f"{own}.feed_forward.widen.bias"]
+    block[f"{their}.fc2.weight"] = ours[f"{own}.feed_forward.narrow.weight"][order]
+    block[f"{their}.fc2.bias"] = ours[f"{own}.feed_forward.narrow.bias"][order]
+    return block
+
+
+def _attention(ours: Tensors, own: str, their: str, order: Tensor) -> Tensors:
+    """Queries, keys and values read the hidden state in its new order; the output writes it so."""
+    found: Tensors = {}
+    for name, part in ATTENTION_PARTS.items():
+        weight, bias = ours[f"{own}.{name}.weight"], ours[f"{own}.{name}.bias"]
+        is_output = name == "output"
+        found[f"{their}.{part}.weight"] = weight[order] if is_output else weight[:, order]
+        found[f"{their}.{part}.bias"] = bias[order] if is_output else bias
+    return found
+
+
+def _order(config: TransformerConfig) -> Tensor:
+    """Where each entry of Marian's hidden state stands in ours: alternating sines and cosines become two halves."""
+    places = torch.arange(config.encoder.width)
+    return torch.cat([places[0::2], places[1::2]]) if config.layout == "interleaved" else places
+
+
+def _logits_bias(ours: Tensors, vocabulary: int) -> Tensor:
+    """The output layer's bias, which keeps it from saying what is never said."""
+    bias = ours.get("output.bias", torch.zeros(vocabulary)).clone()
+    bias[NEVER_SAID] = UNSAYABLE
+    return bias.unsqueeze(0)
+
+
+def _model_config(config: TransformerConfig, tokenizers: Tokenizers) -> dict[str, Any]:
+    stacks = {
+        f"{side}_{their}": getattr(getattr(config, side), own)
+        for side in ("encoder", "decoder")
+        for own, their in (("layers", "layers"), ("heads", "attention_heads"), ("inner", "ffn_dim"))
+    }
+    return (
+        stacks
+        | {
+            "architectures": ["MarianMTModel"],
+            "model_type": "marian",
+            "vocab_size": tokenizers.source.size,
+            "decoder_vocab_size": tokenizers.target.size,
+            "share_encoder_decoder_embeddings": _has_one_table(config),
+            "tie_word_embeddings": config.tie_output,
+            "d_model": config.encoder.width,
+            "activation_function": config.activation,
+            "dropout": config.dropout,
+            "attention_dropout": config.attention_dropout,
+            "scale_embedding": True,
+            "max_position_embeddings": POSITIONS,
+            "forced_eos_token_id": None,
+            "dtype": "float32",
+        }
+        | _symbols()
+    )
+
+
+def _generation_config(config: Config) -> dict[str, Any]:
+    """The search of our decoding section in the library's words; it stops, as ours does, when a beam's worth ended."""
+    beam = config.decoding.beam
+    search = {"num_beams": beam, "length_penalty": config.decoding.length_penalty, "early_stopping": True}
+    return _symbols() | {"do_sample": False, "max_length": LONGEST_OUTPUT} | (search if beam > 1 else {})
+
+
+def _symbols() -> dict[str, int]:
+    return {"pad_token_id": PADDING, "bos_token_id": BEGIN, "eos_token_id": END, "decoder_start_token_id": BEGIN}
+
+
+def _write_tokenizer(directory: Path, bundle: Bundle) -> None:
+    both = bundle.tokenizers
+    (directory / "source.spm").write_bytes(both.source.to_bytes())
+    (directory / "target.spm").write_bytes(both.target.to_bytes())
+    _write_json(directory / "vocab.json", _ids(both.source.vocabulary))
+    settings: dict[str, Any] = {
+        "tokenizer_class": "MarianTokenizer",
+        "separate_vocabs": not both.shared,
+        "model_max_length": LONGEST_OUTPUT,
+        "clean_up_tokenization_spaces": False,
+    }
+    if not both.shared:
+        _write_json(directory / "target_vocab.json", _ids(both.target.vocabulary))
+    source, target = bundle.languages
+    languages = {"source_lang": source, "target_lang": target} if source and target else {}
+    _write_json(directory / "tokenizer_config.json", settings | languages)
+
+
+def _ids(vocabulary: list[str]) -> dict[str, int]:
+    return {piece: identity for identity, piece in enumerate(vocabulary)}
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
