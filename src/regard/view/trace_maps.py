@@ -16,6 +16,7 @@ NAMES: dict[Use, str] = {
     "encoder-self": "encoder self-attention",
     "decoder-self": "decoder self-attention",
     "picture": "attention over the picture",
+    "picture-self": "self-attention of the picture",
 }
 
 
@@ -58,7 +59,7 @@ class Map:
 def map_of(trace: Trace, choice: Choice, gold: Links = frozenset()) -> Map:
     """The chosen map of a trace, ready to be drawn."""
     weights = _weights(trace, choice)
-    rows, columns = _sides(trace, choice, weights)
+    rows, columns = _sides(trace, choice)
     if choice.unit == "words":
         weights = merge_words(weights, columns.words, rows.words)
     return Map(
@@ -86,18 +87,15 @@ def _weights(trace: Trace, choice: Choice) -> NDArray[np.floating]:
     return trace.weights(layers[choice.layer], choice.head)
 
 
-def _sides(trace: Trace, choice: Choice, weights: NDArray[np.floating]) -> tuple[Side, Side]:
+def _sides(trace: Trace, choice: Choice) -> tuple[Side, Side]:
     match choice.use:
-        case "encoder-self":
+        case "encoder-self" | "picture-self":
             return trace.source, trace.source
         case "decoder-self":
             return trace.target, trace.target
-        case "cross":
-            columns = trace.source
-        case "picture":
-            columns = Side.of([f"▁{place + 1}" for place in range(weights.shape[1])])
-    said = Side.of([*trace.target.pieces[1:], "</s>"])  # the last row says END
-    return (said if choice.when == "said" else trace.target), columns
+        case "cross" | "picture":
+            said = Side.of([*trace.target.pieces[1:], "</s>"])  # the last row says END
+            return (said if choice.when == "said" else trace.target), trace.source
 
 
 def _which(trace: Trace, choice: Choice) -> str:

@@ -16,7 +16,9 @@
  *        "context": ARRAY [heads, queries, D], "output": ARRAY [queries, W],
  *        "query_weight", "key_weight", "value_weight": ARRAY [heads, D, W] or null, "query_bias", "key_bias", "value_bias": ARRAY [heads, D] or null,
  *        "output_weight": ARRAY [heads, W, D] or null, "output_bias": ARRAY [W] or null, "scale": number, "is_rotary": bool,
- *        "additive": {"projected_query": ARRAY [queries, D], "projected_keys": ARRAY [keys, D], "vector": ARRAY [D]} or null }, ...},
+ *        "additive": {"projected_query": ARRAY [queries, D], "projected_keys": ARRAY [keys, D], "vector": ARRAY [D],
+ *                     "query_weight", "key_weight": ARRAY [D, W], "key_bias": ARRAY [D]} or null,
+ *        "general": {"weight": ARRAY [D, W], "unprepared_keys": ARRAY [keys, W]} or null }, ...},
  *     "positions": answer of GET /models/{name}/positions, or null,
  *     "gold":    [[s, t], ...] or null
  *   }

@@ -80,12 +80,14 @@ function insideOf(data, { layer, head, query }) {
     key_inputs: part(kept.key_inputs), key_weight: part(kept.key_weight, head), key_bias: part(kept.key_bias, head),
     value_weight: part(kept.value_weight, head), value_bias: part(kept.value_bias, head),
     output_weight: part(kept.output_weight, head), output_bias: part(kept.output_bias), output: part(kept.output, query),
-    additive: kept.additive && {
-      projected_query: part(kept.additive.projected_query, query),
-      projected_keys: part(kept.additive.projected_keys),
-      vector: part(kept.additive.vector),
-    },
+    additive: kept.additive && { ...wholeParts(kept.additive), projected_query: part(kept.additive.projected_query, query) },
+    general: kept.general && wholeParts(kept.general),
   };
+}
+
+/** Every array of a score's own steps as plain lists. */
+function wholeParts(arrays) {
+  return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, part(array)]));
 }
 
 /** The alignment of words, as regard.translation reads it off a map. */

@@ -1,0 +1,43 @@
+"""`regard show`: what can be asked."""
+
+from pathlib import Path
+
+import click
+
+from regard.cli.options import PATH, beam_option, model_argument
+
+USES = ["cross", "encoder-self", "decoder-self"]
+
+
+@click.command(
+    name="show",
+    epilog="""\b
+Examples:
+  regard show runs/x/model "AI changes the world"
+  regard show runs/x/model "AI changes the world" --layer 2 --head 1 --out map.svg
+  regard show runs/x/model "AI changes the world" --out page.html""",
+)
+@model_argument
+@click.argument("sentence")
+@click.option("--target", metavar="TEXT", help="A translation that the model is made to say. [default: its own]")
+@click.option("--use", type=click.Choice(USES), help="Which attention. [default: cross]")
+@click.option("--layer", type=click.IntRange(1), help="Layer to show, counted from 1. [default: the mean of all]")
+@click.option("--head", type=click.IntRange(1), help="Head to show, counted from 1. [default: the mean of all]")
+@click.option(
+    "--when",
+    type=click.Choice(["said", "read"]),
+    default="said",
+    show_default=True,
+    help="Cross-attention as a target word is said, or as it is read as the next step's input.",
+)
+@click.option("--pieces", is_flag=True, help="Show the model's pieces, not whole words.")
+@beam_option
+@click.option("--out", type=PATH, metavar="FILE", help="FILE.svg, FILE.png, or FILE.html with everything in it.")
+def command(model: Path, sentence: str, out: Path | None, **wish: object) -> None:
+    """Show what MODEL looks at when it translates SENTENCE: as a map in the terminal, a picture, or a page.
+
+    A page is one HTML file with every layer, head and number; it works from a disk, without a network.
+    """
+    from regard.cli.running.show import Wish, run_show
+
+    run_show(model, sentence, out, wish=Wish(**wish))  # type: ignore[arg-type]

@@ -1,0 +1,105 @@
+"""A trace as the data that stands in a file or a notebook, in the shape that the page's api.js tells."""
+
+from base64 import b64encode
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.metrics import Links
+from regard.translation.inside import LayerNumbers, Linear
+from regard.translation.trace import Trace
+
+MOST_MATRIX_BYTES = 4_000_000  # of all W_Q, W_K, W_V, W_O: with more, they are left out, and Inside begins at q, k, v
+
+
+def page_data(
+    trace: Trace, *, name: str = "model", languages: tuple[str, str] = ("", ""), gold: Links | None = None
+) -> dict[str, Any]:
+    """Everything that the page shows of a trace, as plain values that become JSON."""
+    has_matrices = _matrix_bytes(trace) <= MOST_MATRIX_BYTES
+    return {
+        "models": [_model(trace, name, languages)],
+        "source": " ".join(trace.source.spelled[:-1]),
+        "trace": {
+            "id": "embedded",
+            "model": name,
+            **msgspec.to_builtins(trace.summary()),
+            "translation": _translation(trace),
+        },
+        "weights": {str(index): _array(layer.weights) for index, layer in enumerate(trace.numbers)},
+        "rollout": _array(trace.rollout()) if trace.of_use("encoder-self") else None,
+        "details": {str(index): _details(layer, has_matrices) for index, layer in enumerate(trace.numbers)},
+        "positions": None,
+        "gold": None if gold is None else sorted(map(list, gold)),
+    }
+
+
+def _model(trace: Trace, name: str, languages: tuple[str, str]) -> dict[str, Any]:
+    """The record that a server gives of a model, as far as a trace knows it."""
+    return {
+        "name": name,
+        "source": languages[0],
+        "target": languages[1],
+        "kind": "",
+        "parameters": None,
+        "layers": len(trace.of_use("cross")),
+        "heads": max((layer.heads for layer in trace.layers), default=0),
+        "has_attention": bool(trace.layers),
+        "longest": None,
+        "run": None,
+        "is_ready": True,
+        "takes": "text",
+    }
+
+
+def _translation(trace: Trace) -> dict[str, Any]:
+    worth = sum(trace.log_probabilities)
+    return {"text": trace.text, "score": worth, "log_probability": worth, "alignment": None}
+
+
+def _details(layer: LayerNumbers, has_matrices: bool) -> dict[str, Any]:
+    """What `Inside` is assembled from; matrices once for all heads and queries."""
+    arrays = {part: _array(getattr(layer, part)) for part in ("x", "query", "key", "value", "key_inputs")}
+    arrays |= {part: _array(getattr(layer, part)) for part in ("scores", "context", "output")}
+    return {
+        **arrays,
+        "visible": _array(layer.visible[0]),  # the same for every head
+        "scale": layer.scale,
+        "is_rotary": layer.is_rotary,
+        **(_matrices(layer) if has_matrices else {}),
+        "additive": _steps(layer, "vector"),
+        "general": _steps(layer, "unprepared_keys"),
+    }
+
+
+def _matrices(layer: LayerNumbers) -> dict[str, Any]:
+    """Each head's rows of W_Q, W_K and W_V, its columns of W_O, and the biases."""
+    heads = len(layer.weights)
+    found: dict[str, Any] = {}
+    for name, linear in layer.projections.items():
+        weight = linear.weight if name != "output" else np.stack(np.split(linear.weight, heads, axis=1))
+        found[f"{name}_weight"] = _array(weight if name == "output" else _by_head(weight, heads))
+        if linear.bias is not None:
+            found[f"{name}_bias"] = _array(linear.bias if name == "output" else _by_head(linear.bias, heads))
+    return found
+
+
+def _by_head(rows: NDArray[np.float32], heads: int) -> NDArray[np.float32]:
+    return rows.reshape(heads, -1, *rows.shape[1:])
+
+
+def _steps(layer: LayerNumbers, mark: str) -> dict[str, Any] | None:
+    """The arrays of a score that has such a part, and None for other scores."""
+    return {name: _array(value) for name, value in layer.steps.items()} if mark in layer.steps else None
+
+
+def _matrix_bytes(trace: Trace) -> int:
+    linears: list[Linear] = [linear for layer in trace.numbers for linear in layer.projections.values()]
+    return sum(linear.weight.nbytes for linear in linears)
+
+
+def _array(array: NDArray[Any]) -> dict[str, Any]:
+    """Float32, little-endian, row by row."""
+    return {"shape": list(array.shape), "data": b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode()}

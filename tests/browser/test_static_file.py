@@ -1,0 +1,159 @@
+"""The single HTML file, opened from disk in a real browser with the network off; and its views in a notebook."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import regard.view
+from regard.translation.trace import Trace
+from regard.view.page_data import page_data
+from regard.view.page_file import html_file, one_module
+from tests.view.small_traces import ADDITIVE, GENERAL, ROTARY, TARGET, TEXT, TRANSFORMER, trace_of
+
+VIEWS = ["translate", "inside", "heads"]
+HACKS = [
+    "<script>window.hacked=1</script>",
+    "</script><script>window.hacked=1</script>",
+    "<img/src=x/onerror=window.hacked=1>",
+    "<svg/onload=window.hacked=1>",
+    "javascript:window.hacked=1",
+    "\"'><body/onload=window.hacked=1>",
+    "{{constructor.constructor('window.hacked=1')()}}",
+]
+READY = "document.querySelector('#panel')?.innerText.includes('AI')"
+
+
+@dataclass
+class Opened:
+    """A page, and all that it complained of or asked for."""
+
+    page: Any
+    problems: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Opened]:
+    context = browser.new_context(offline=True, locale="en-US", viewport={"width": 1200, "height": 900})
+    seen = Opened(context.new_page())
+    seen.page.on("console", lambda message: message.type in ("error", "warning") and seen.problems.append(message.text))
+    seen.page.on("pageerror", lambda error: seen.problems.append(str(error)))
+    seen.page.on("request", lambda request: seen.requests.append(request.url))
+    yield seen
+    context.close()
+
+
+def written(folder: Path, trace: Trace, **options: Any) -> str:
+    path = folder / "a file.html"
+    path.write_text(html_file(page_data(trace, **options), title=trace.text), encoding="utf-8")
+    return path.as_uri()
+
+
+def shown(opened: Opened) -> str:
+    text: str = opened.page.inner_text("#panel")
+    return text
+
+
+@pytest.mark.parametrize("name", [TRANSFORMER, ADDITIVE, GENERAL])
+def test_every_view_opens_from_disk_without_a_network_and_without_a_complaint(
+    opened: Opened, tmp_path: Path, name: str
+) -> None:
+    address = written(tmp_path, trace_of(name), name="small", languages=("en", "ko"))
+    opened.page.goto(address)
+    opened.page.wait_for_function(READY)
+    for view in VIEWS:
+        opened.page.click(f"#tab-{view}")
+        opened.page.wait_for_function("document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+        assert not opened.page.query_selector("#panel .problem"), shown(opened)
+    assert opened.problems == []
+    assert {url.split("#")[0] for url in opened.requests if not url.startswith(("blob:", "data:"))} == {address}
+
+
+def test_the_words_and_their_links_are_those_of_the_trace(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
+    opened.page.wait_for_function(READY)
+    assert all(word in opened.page.inner_text("#page") for word in TARGET.split())
+    assert opened.page.input_value("#panel textarea") == TEXT
+
+
+def test_views_are_reached_by_keyboard_and_speak_korean(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
+    opened.page.wait_for_function(READY)
+    opened.page.focus("#tab-translate")
+    for view in VIEWS[1:]:
+        opened.page.keyboard.press("ArrowRight")
+        assert opened.page.get_attribute(f"#tab-{view}", "aria-selected") == "true"
+    english = opened.page.inner_text("[role=tablist]")
+    opened.page.click("button[lang=ko]")
+    korean = opened.page.inner_text("[role=tablist]")
+    assert english != korean
+    assert any("가" <= letter <= "힣" for letter in korean)
+    assert opened.problems == []
+
+
+def test_no_text_of_the_sentence_the_vocabulary_or_the_model_runs(opened: Opened, tmp_path: Path) -> None:
+    every = " ".join(HACKS)
+    trace = trace_of(TRANSFORMER, f"AI {every}", f"{every} AI가")
+    opened.page.goto(written(tmp_path, trace, name=every, languages=(HACKS[0], HACKS[2])))
+    opened.page.wait_for_function(READY)
+    for view in VIEWS:
+        opened.page.click(f"#tab-{view}")
+        opened.page.wait_for_function("document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+    assert opened.page.evaluate("window.hacked") is None
+    assert opened.problems == []  # a violation of the policy would be told here
+    text = opened.page.evaluate("document.querySelector('#page').textContent")
+    assert [hack for hack in HACKS if hack not in text] == []
+
+
+def test_a_script_that_is_not_the_files_own_is_refused(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
+    opened.page.wait_for_function(READY)
+    opened.page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"
+    )
+    assert opened.page.evaluate("window.hacked") is None
+    assert any("Content Security Policy" in problem for problem in opened.problems)
+    assert opened.page.evaluate("fetch('data:text/plain,a').then(() => 'fetched', () => 'refused')") == "refused"
+
+
+@pytest.mark.parametrize("name", [TRANSFORMER, ROTARY, ADDITIVE, GENERAL])
+def test_the_numbers_that_the_page_assembles_are_the_traces(opened: Opened, name: str) -> None:
+    trace = trace_of(name)
+    places = [
+        {"layer": layer, "head": head, "query": query}
+        for layer, described in enumerate(trace.layers)
+        for head in range(described.heads)
+        for query in range(len(trace.labels(layer)[0]))
+    ]
+    ask = """async ([code, data, places]) => {
+        const address = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+        const api = (await import(address)).embeddedApi(JSON.parse(data));
+        return JSON.stringify(await Promise.all(places.map((place) => api.inside("embedded", place))));
+    }"""
+    code = one_module("embedded.js") + "\nexport { embeddedApi };\n"
+    opened.page.goto("about:blank")
+    answers = json.loads(opened.page.evaluate(ask, [code, json.dumps(page_data(trace)), places]))
+    for place, answer in zip(places, answers, strict=True):
+        assert answer == json.loads(msgspec.json.encode(trace.inside(**place))), place
+
+
+def test_the_widget_renders_the_same_views_in_a_cell(opened: Opened) -> None:
+    widget = regard.view.show(trace_of(TRANSFORMER), name="small")
+    draw = """async ([code, style, data]) => {
+        document.head.append(Object.assign(document.createElement("style"), {textContent: style}));
+        const address = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+        const module = await import(address);
+        await module.default.render({model: {get: (name) => ({data})[name]}, el: document.body});
+    }"""
+    opened.page.goto("about:blank")
+    opened.page.evaluate(draw, [widget._esm, widget._css, widget.data])
+    opened.page.wait_for_function(READY)
+    for view in VIEWS:
+        opened.page.click(f"#tab-{view}")
+        opened.page.wait_for_function("document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+    assert opened.problems == []
