@@ -126,8 +126,15 @@ def test_what_is_not_a_bundle_is_called_so(tmp_path: Path, what: str) -> None:
 
 
 def test_no_code_can_come_in_with_a_model() -> None:
-    """Nothing in the source reads pickles, evaluates text, or loads what a config names."""
+    """Nothing in the source reads pickles, evaluates text, or loads what a config names.
+
+    One module does, in a process of its own, after the file's hash was held against the published one.
+    """
     forbidden = ("import pickle", "torch.load(", "eval(", "exec(", "__import__(", "trust_remote_code")
-    for path in (Path(__file__).parents[1] / "src").rglob("*.py"):
+    source = Path(__file__).parents[1] / "src"
+    for path in source.rglob("*.py"):
         text = path.read_text(encoding="utf-8").replace(".eval(", "")
+        if path == source / "regard" / "importing" / "unpickling.py":
+            assert text.count("torch.load(") == text.count("weights_only=True)") == 1
+            text = text.replace("torch.load(", "")
         assert not [word for word in forbidden if word in text], path

@@ -1,0 +1,1 @@
+"""Weights of published networks, taken over once."""
