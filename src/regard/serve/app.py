@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from regard.serve import own_api, page
 from regard.serve.batcher import Batcher
+from regard.serve.connections import PromptConnection
 from regard.serve.finding import find_models
 from regard.serve.front import Front
 from regard.serve.gold import GoldFiles
@@ -83,10 +84,15 @@ async def _serve(settings: Settings, on_start: Callable[[str], object]) -> int:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,
         lifespan="on",
+        http=PromptConnection,
+        ws="none",
         backlog=2048,
     )
     server = Server(config, parts.lifecycle, on_start)
+    parts.lifecycle.on_failure = server.give_up
     await server.serve()
+    if parts.lifecycle.failure is not None:
+        raise parts.lifecycle.failure
     return 0 if server.stopped_by is None else 128 + server.stopped_by
 
 

@@ -17,6 +17,7 @@ class Found:
     name: str
     directory: Path
     run: Path | None
+    is_required: bool = False  # named by itself: without it there is nothing to serve
 
 
 def find_models(models: Iterable[Path], runs: Iterable[Path] = ()) -> list[Found]:
@@ -30,9 +31,9 @@ def _found(path: Path) -> list[Found]:
     if (path / MANIFEST).exists():
         run = path.parent if (path.parent / JOURNAL).exists() else None
         own = path.resolve()
-        return [Found(own.parent.name if own.name == MODEL else own.name, path, run)]
+        return [Found(own.parent.name if own.name == MODEL else own.name, path, run, is_required=True)]
     if _is_run(path):
-        return [_of_run(path)]
+        return [replace(_of_run(path), is_required=(path / MODEL).exists())]
     inside = [_of_run(child) for child in sorted(path.iterdir()) if _is_run(child)] if path.is_dir() else []
     if not inside:
         raise RegardError(

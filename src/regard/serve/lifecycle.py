@@ -9,7 +9,9 @@ from types import FrameType
 
 import uvicorn
 
+from regard.errors import RegardError
 from regard.serve.logs import tell
+from regard.serve.models import ServedModel
 from regard.serve.service import Service
 
 POLL = 1.0  # seconds between looks for models that have appeared
@@ -22,6 +24,8 @@ class Lifecycle:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.is_draining = False
+        self.failure: RegardError | None = None  # a model that was asked for cannot be loaded
+        self.on_failure: Callable[[], object] = lambda: None
         self.under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -48,8 +52,17 @@ class Lifecycle:
         while True:
             loaded = await asyncio.to_thread(self.service.models.load_new)
             for model, problem in loaded:
-                tell("a model is ready" if problem is None else f"a model cannot be used: {problem}", model=model.name)
+                self._note(model, problem)
             await asyncio.sleep(POLL)
+
+    def _note(self, model: ServedModel, problem: RegardError | None) -> None:
+        if problem is None:
+            tell("a model is ready", model=model.name)
+        elif model.is_required and not model.is_ready:
+            self.failure = problem
+            self.on_failure()
+        else:
+            tell(f"a model cannot be used: {problem}", model=model.name)
 
     async def drain(self) -> None:
         """Take nothing new; return when all that was accepted has been answered, or time is up."""
@@ -60,6 +73,7 @@ class Lifecycle:
                 while self.under_way:
                     self._idle.clear()
                     await self._idle.wait()
+        tell("drained", unanswered=self.under_way)
 
 
 class Server(uvicorn.Server):
@@ -76,6 +90,10 @@ class Server(uvicorn.Server):
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self.on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+
+    def give_up(self) -> None:
+        """Stop at once: there is nothing to serve."""
+        self.should_exit = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.stopped_by is not None:

@@ -50,6 +50,7 @@ class ServedModel:
 
     def __init__(self, found: Found) -> None:
         self.name, self.directory, self.run = found.name, found.directory, found.run
+        self.is_required = found.is_required
         self.translator: LineTranslator | None = None
         self.reading = Reading()  # how its alignments are read: the best way, once that is known
         self._version: tuple[int, int] | None = None
