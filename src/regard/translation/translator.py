@@ -26,7 +26,7 @@ class Translator(LineTranslator):
         self.bundle = bundle
         self.device = next(bundle.model.parameters()).device
 
-    def translate(  # type: ignore[override]  (no decoding option is called trace)
+    def translate(  # type: ignore[override]  # no decoding option is called trace
         self, texts: Sequence[str], *, align: bool = False, trace: bool = False, **options: object
     ) -> list[Translation]:
         """The best translation of each text; options are those of the decoding section, such as beam=1.

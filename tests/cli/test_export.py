@@ -1,0 +1,98 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.toy import Regard, in_a_process
+
+pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
+
+
+@pytest.fixture(scope="module")
+def exported(transformer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("exported") / "export"
+    ended = in_a_process("export", transformer, "--to", "ctranslate2", directory, "--quantization", "float32")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == f"To use it: regard translate {directory}\n"
+    return directory
+
+
+def test_an_export_is_translated_with_as_a_model_is(
+    regard: Regard, transformer: Path, exported: Path, corpus: Path
+) -> None:
+    source = corpus / "test.en"
+    ours, theirs = (regard("translate", model, "--input", source).out for model in (transformer, exported))
+    assert ours == theirs
+    assert ours.count("\n") == 24
+
+
+def test_auto_says_which_engine_it_took(regard: Regard, transformer: Path, attending: Path, corpus: Path) -> None:
+    source = corpus / "valid.en"
+    fast = regard("translate", transformer, "--input", source, "--engine", "auto")
+    assert (fast.code, fast.err) == (0, "engine: ctranslate2, int8\n")
+    assert fast.out.count("\n") == 10
+    slow = regard("translate", attending, "--input", source, "--engine", "auto")
+    assert slow.code == 0
+    assert slow.err.startswith("engine: torch (model.kind is 'rnn-attention'")
+
+
+def test_ctranslate2_is_quiet_says_the_same_and_aligns_the_same(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    found = {}
+    for engine in ("torch", "ctranslate2"):
+        links = tmp_path / engine
+        ended = regard(
+            "translate", transformer, "--input", corpus / "test.en", "--engine", engine, "--alignments", links
+        )
+        assert (ended.code, ended.err) == (0, "")
+        found[engine] = (ended.out, links.read_text())
+    assert found["torch"] == found["ctranslate2"]
+
+
+def test_a_model_that_cannot_be_exported_is_refused_with_the_reason(
+    regard: Regard, attending: Path, corpus: Path, tmp_path: Path
+) -> None:
+    for arguments in (
+        ["translate", attending, "--input", corpus / "valid.en", "--engine", "ctranslate2"],
+        ["export", attending, "--to", "ctranslate2", tmp_path / "export"],
+        ["export", attending, "--to", "safetensors-hf", tmp_path / "export"],
+    ):
+        ended = regard(*arguments)
+        assert ended.code == 2
+        assert "model.kind is 'rnn-attention'" in ended.err
+    assert not (tmp_path / "export").exists()
+
+
+def test_the_toys_word_vocabulary_is_refused_by_marian(regard: Regard, transformer: Path, tmp_path: Path) -> None:
+    ended = regard("export", transformer, "--to", "safetensors-hf", tmp_path / "marian")
+    assert ended.code == 2
+    assert 'tokens.kind is "word"' in ended.err
+
+
+def test_evaluate_and_compare_take_an_engine(regard: Regard, transformer: Path, exported: Path, corpus: Path) -> None:
+    files = ["--source", corpus / "test.en", "--reference", corpus / "test.ko", "--resamples", 2, "--json"]
+    ours = json.loads(regard("evaluate", transformer, *files).out)
+    theirs = json.loads(regard("evaluate", transformer, *files, "--engine", "ctranslate2").out)
+    alone = json.loads(regard("evaluate", exported, *files).out)
+    assert ours["scores"] == theirs["scores"] == alone["scores"]
+    assert ours["parameters"] == alone["parameters"]
+    both = json.loads(regard("compare", transformer, exported, *files).out)["models"]
+    assert both[0]["scores"] == both[1]["scores"]
+
+
+def test_a_directory_that_is_there_is_left_alone(regard: Regard, transformer: Path, tmp_path: Path) -> None:
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "mine").write_text("mine")
+    ended = regard("export", transformer, "--to", "ctranslate2", tmp_path / "export")
+    assert ended.code == 2
+    assert "is there already" in ended.err
+    assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine"]
+
+
+def test_an_export_has_no_alignments_and_no_torch(regard: Regard, exported: Path, corpus: Path, tmp_path: Path) -> None:
+    given = ["translate", exported, "--input", corpus / "valid.en"]
+    refused = regard(*given, "--alignments", tmp_path / "links")
+    assert refused.code == 2
+    assert "Give the model that it was exported from" in refused.err
+    assert regard(*given, "--engine", "torch").code == 2
