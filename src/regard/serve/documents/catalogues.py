@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from regard.data.readers.po import unescape
 from regard.errors import RegardError
@@ -92,7 +93,9 @@ def _translation(statement: _Statement, source: str) -> Template:
             for index, piece in enumerate(_PLACEHOLDER.split(token.raw)):
                 (making.stand if index % 2 else making.text)(piece)
     ending = statement.lines[0][len(statement.lines[0].rstrip("\r\n")) :]
-    return [*making.made(lines_end=True, finish=lambda said: _quoted(statement.keyword, said)), ending]
+    finish = partial(_quoted, statement.keyword)
+    blocks = making.made(lines_end=True, finish=finish)
+    return [*(replace(block, raw=finish(source)) for block in blocks), ending]
 
 
 def _quoted(keyword: str, text: str) -> str:

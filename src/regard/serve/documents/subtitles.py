@@ -10,6 +10,7 @@ from regard.serve.documents.tags import tokens
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
 _TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
 _TAGS = frozenset({"b", "font", "i", "s", "u"})
+_DASH = re.compile(r"\s*[-–—]\s*")  # before what another person says
 _PLACING = re.compile(r"(\{[^{}\n]*\})")  # such as {\an8}
 _SPACE_OR_MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}|( )")
 
@@ -41,13 +42,16 @@ def _blocks(lines: list[str]) -> Template:
 
 
 def _is_dialogue(lines: list[str]) -> bool:
-    return sum(line.lstrip().startswith(("-", "–", "—")) for line in lines) > 1
+    return sum(_DASH.match(line) is not None for line in lines) > 1
 
 
 def _block(lines: list[str], first: str) -> Template:
     newline = first[len(first.rstrip("\r\n")) :]
     making = Making()
-    for token in tokens("".join(lines)):
+    text = "".join(lines)
+    if dash := _DASH.match(text):
+        making.stand(dash[0])
+    for token in tokens(text[len(dash[0]) if dash else 0 :]):
         if token.name not in _TAGS:
             for index, piece in enumerate(_PLACING.split(token.raw)):
                 (making.stand if index % 2 else making.text)(piece)

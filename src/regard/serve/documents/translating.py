@@ -121,7 +121,7 @@ def _ended(sentence: str, said: str) -> str:
     Without it, the sentences of a paragraph could not be told apart.
     """
     mark = _LAST_MARK.search(sentence)
-    return said + mark[1] if mark and said[-1:].isalnum() else said
+    return said + mark[1] if mark and said[-1:].isalnum() and mark[1] not in said else said
 
 
 def _space_after(parts: list[Part], index: int, said: str) -> str:

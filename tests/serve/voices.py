@@ -1,0 +1,48 @@
+"""Voices without a model: what they say is known beforehand, so that a test can say what must come out."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from regard.serve.documents import Template, Voice, translate
+from regard.translation.alignment import Alignment
+from regard.translation.lines import Translation
+
+
+def voice(speak: Callable[[str], str], *, longest: int = 10_000, heard: list[list[str]] | None = None) -> Voice:
+    """A voice that says what the function makes of a sentence, word for word in the same order."""
+
+    async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:  # noqa: ARG001
+        if heard is not None:
+            heard.append(sentences)
+        return [[Translation(speak(sentence), 0.0, 0.0, [])] for sentence in sentences]
+
+    return Voice(say, lambda sentence: len(sentence) <= longest)
+
+
+def backwards() -> Voice:
+    """A voice that says the words in the opposite order, and whose attention knows it."""
+
+    async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:
+        return [[_reversed(sentence, is_aligned)] for sentence in sentences]
+
+    return Voice(say, lambda _: True)
+
+
+def _reversed(sentence: str, is_aligned: bool) -> Translation:
+    words = sentence.split()
+    count = len(words)
+    links = frozenset((place, count - 1 - place) for place in range(count))
+    alignment = Alignment(words, words[::-1], np.eye(count)[::-1], links) if is_aligned else None
+    return Translation(" ".join(words[::-1]), 0.0, 0.0, [], alignment=alignment)
+
+
+def translated(template: Template, by: Voice) -> str:
+    """The document's best translation."""
+    return all_translated([template], by)[0]
+
+
+def all_translated(templates: Sequence[Template], by: Voice) -> list[str]:
+    """Each document's best translation."""
+    return [outputs[0] for outputs in asyncio.run(translate(templates, by))]
