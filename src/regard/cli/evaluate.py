@@ -13,17 +13,17 @@ from regard.cli.options import (
     model_argument,
     plot_option,
     quantization_option,
-    reference_option,
     resamples_option,
-    source_option,
     tokenize_option,
 )
 
 
 @click.command(name="evaluate")
 @model_argument
-@source_option
-@reference_option
+@click.option("--source", type=PATH, help="Source sentences, one a line (.gz too).")
+@click.option("--reference", type=PATH, help="Their translations by people, line by line.")
+@click.option("--captions", type=PATH, help="For a captioner: a file of captions, or a folder with a captions.txt.")
+@click.option("--split", metavar="NAME", help="The pictures of this split alone, such as test.")
 @beam_option
 @engine_option
 @quantization_option
@@ -31,16 +31,48 @@ from regard.cli.options import (
 @lowercase_option
 @resamples_option
 @plot_option
-@click.option("--output", type=PATH, help="File for the translations.")
+@click.option("--output", type=PATH, help="File for the translations, or the captions.")
 @json_option
 def command(
-    model: Path, source: Path, reference: Path, plot: Path | None, output: Path | None, as_json: bool, **scoring: object
+    model: Path,
+    source: Path | None,
+    reference: Path | None,
+    captions: Path | None,
+    **wish: object,
 ) -> None:
     """Translate with MODEL and score against the reference: BLEU, chrF and TER with sacrebleu's signatures.
 
+    A captioner is given --captions instead: BLEU-1 to 4, ROUGE-L, CIDEr-D, the share of captions that are exactly right
+    and, where gold boxes lie beside the captions, how often its attention peaks in the box.
+
     Brackets hold the range in which 95 % of resampled corpora score. BLEU is given by source length too.
     """
+    if captions is not None and source is None and reference is None:
+        _evaluate_pictures(model, captions, **wish)  # type: ignore[arg-type]
+    elif captions is None and source is not None and reference is not None:
+        _evaluate_text(model, (source, reference), **wish)  # type: ignore[arg-type]
+    else:
+        raise click.UsageError("Give --source and --reference to a translator, or --captions to a captioner.")
+
+
+def _evaluate_text(
+    model: Path, files: tuple[Path, Path], *, plot: Path | None, output: Path | None, as_json: bool, **scoring: object
+) -> None:
     from regard.cli.running.evaluate import run_evaluation
     from regard.cli.running.measuring import Scoring
 
-    run_evaluation(model, (source, reference), Scoring(**scoring), plot=plot, output=output, as_json=as_json)  # type: ignore[arg-type]
+    if scoring.pop("split") is not None:
+        raise click.UsageError("--split goes with --captions.")
+    run_evaluation(model, files, Scoring(**scoring), plot=plot, output=output, as_json=as_json)  # type: ignore[arg-type]
+
+
+def _evaluate_pictures(
+    model: Path, captions: Path, *, split: str | None, output: Path | None, as_json: bool, **wish: object
+) -> None:
+    from regard.cli.running.evaluate_pictures import PictureSet, run_picture_evaluation
+
+    how = {name: wish.pop(name) for name in ("beam", "resamples")}
+    unfit = [f"--{name}" for name, value in wish.items() if value]
+    if unfit:
+        raise click.UsageError(f"{', '.join(unfit)} is for translators; leave it away with --captions.")
+    run_picture_evaluation(model, PictureSet(captions, split), output=output, as_json=as_json, **how)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from regard.config import Config, DecodingConfig, from_table
+from regard.config import CaptionerConfig, Config, DecodingConfig, from_table
 from regard.decoding.hypothesis import Hypothesis
 from regard.errors import RegardError
 from regard.tokens import Tokenizers
@@ -53,6 +53,8 @@ class LineTranslator:
     """An engine with the vocabularies of its model."""
 
     def __init__(self, config: Config, tokenizers: Tokenizers, engine: Engine, *, parameters: int) -> None:
+        if isinstance(config.model, CaptionerConfig):
+            raise RegardError("this model describes pictures, and translates no text. See `regard caption`.")
         self.config = config
         self.tokenizers = tokenizers
         self.engine = engine
