@@ -158,7 +158,7 @@ LARGE, SMALL = Kind("heart", "green", "large"), Kind("star", "white", "small")
         ),
         (
             scene_of("stacked", (1, ORANGE), (1, RED)),
-            "An orange cross right above a red circle",
+            "An orange cross directly above a red circle",
             "빨간 원 바로 위에 주황색 십자가가 있다",
         ),
         (

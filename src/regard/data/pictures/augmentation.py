@@ -21,7 +21,7 @@ class Augmentation:
     """How much pictures are changed; nothing by default."""
 
     crop: float = 0.0  # at most this share of each side is cut off
-    flip: bool = False  # half of the pictures are mirrored, but for those that must not be
+    flip: bool = False  # half of the pictures are mirrored; never for scenes, which are told from left to right
     colour: float = 0.0  # brightness, contrast and saturation change at most by this share
 
 

@@ -71,7 +71,7 @@ SENTENCES: dict[Form, Callable[[Scene], list[Word]]] = {
     "corner": lambda scene: [*_phrase(scene, 0), *plain(f"in the {scene.where} corner")],
     "relation": lambda scene: _joined(scene, SIDES[scene.where]),
     "beside": lambda scene: _joined(scene, "next to"),
-    "stacked": lambda scene: _joined(scene, "right above"),
+    "stacked": lambda scene: _joined(scene, "directly above"),
     "inside": lambda scene: _joined(scene, "inside"),
     "scattered": lambda scene: [*_phrase(scene, 0), *plain("scattered about")],
     "row": lambda scene: [*_phrase(scene, 0), *plain("in a row")],

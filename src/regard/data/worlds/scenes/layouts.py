@@ -6,7 +6,7 @@ which words. A caption can then be exactly right or wrong. The rules, by what ca
 - one thing: in the middle, or in a corner; it is large or small.
 - a large and a small thing, level or upright: the large one is told first, to the left of, above, ... the small one; if
   the small one lies on the large one, it is inside it.
-- two things of one size: level, the left one is next to the right one; upright, the upper is right above the lower;
+- two things of one size: level, the left one is next to the right one; upright, the upper is directly above the lower;
   aslant they share their shape (a pair) or their colour (both), and the left one is told first.
 - three different things in a row: the middle one is between the left and the right one.
 - several things of one kind: in a row, in a column, or scattered.
