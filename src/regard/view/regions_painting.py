@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from regard.view.maps import EDGE, FAINT, FONT, GOLD, GROUND, INK, TITLE
 from regard.view.painting import SCALE, font, printable
-from regard.view.regions import DARKEST, Look, Plan, Regions, fitted, smooth
+from regard.view.regions_plan import DARKEST, Look, Plan, Regions, fitted, smooth
 
 LINE = 0.15  # light added along the grid's lines
 
@@ -78,5 +78,5 @@ def _stepped(light: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.
 
 def _png(image: Image.Image) -> bytes:
     content = BytesIO()
-    image.save(content, format="PNG", optimize=True)
+    image.save(content, format="PNG")
     return content.getvalue()
