@@ -56,6 +56,12 @@ export function shadeBytes(weight, dark = isDark()) {
   return table[step];
 }
 
+/** The ramp from weight 0 to weight 1 as pixels (RGBA, as ImageData holds them), for painting very many. */
+export function shadePixels(dark = isDark()) {
+  const bytes = Uint8ClampedArray.from(rampTable(dark ? "dark" : "light").flatMap((colour) => [...colour, 255]));
+  return new Uint32Array(bytes.buffer);
+}
+
 /** A colour for text that stands on a weight's colour. */
 export function inkOn(weight, dark = isDark()) {
   if (dark) return weight > 0.62 ? "#0d1117" : "#eef2f8";

@@ -7,6 +7,7 @@ const MOST_EXAMPLES = 5;
 
 /** A text box; `onSentence(text)` is told of each sentence, the first one without being asked. */
 export function sentenceBar(app, onSentence) {
+  const begun = app.state.source;
   const send = (text) => {
     app.state.source = text;
     onSentence(text);
@@ -15,6 +16,7 @@ export function sentenceBar(app, onSentence) {
   firstSentence(app).then(({ text, examples }) => {
     if (!box.node.isConnected) return;
     box.setExamples(examples);
+    if (box.node.querySelector("textarea").value !== begun) return; // the reader has begun to type
     box.setText(text);
     send(text);
   });
