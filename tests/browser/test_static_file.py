@@ -81,6 +81,24 @@ def test_the_words_and_their_links_are_those_of_the_trace(opened: Opened, tmp_pa
     assert opened.page.input_value("#panel textarea") == TEXT
 
 
+@pytest.mark.parametrize("name", [ROTARY, ADDITIVE])
+def test_inside_shows_the_models_own_weights(opened: Opened, tmp_path: Path, name: str) -> None:
+    trace = trace_of(name)
+    opened.page.goto(written(tmp_path, trace) + "#inside")
+    opened.page.click("#panel [role=group] button:last-child >> nth=0")
+    opened.page.wait_for_function("document.querySelectorAll('#panel table').length > 3")
+    text = shown(opened)
+    rows = [
+        [f"{weight:.4f}" for weight in trace.inside(layer, head, query).weights]
+        for layer, described in enumerate(trace.layers)
+        for head in range(described.heads)
+        for query in range(len(trace.labels(layer)[0]))
+    ]
+    telling = [row for row in rows if len(set(row)) > 3]  # a row of zeros and a one could be found by chance
+    assert any(all(weight in text for weight in row) for row in telling)
+    assert opened.problems == []
+
+
 def test_views_are_reached_by_keyboard_and_speak_korean(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from regard.attention.recording import record_attention
 from regard.batch import source_of
@@ -168,6 +169,12 @@ def test_recorded_weights_are_the_fused_kernels_but_for_rounding(name: str) -> N
         assert layer.deviation <= 2e-6
         if name.startswith("attending"):
             assert layer.deviation == 0.0
+
+
+def test_the_kernel_that_weights_are_held_against_is_the_fused_one() -> None:
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # an error where another one would have to answer
+        trace = trace_pair(bundle_of(TRANSFORMER), SOURCE, TARGET)
+    assert trace.summary() == trace_of(TRANSFORMER).summary()
 
 
 @pytest.mark.parametrize("keys", [3, 5, 11])

@@ -145,6 +145,13 @@ def test_a_large_models_matrices_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     assert without.keys() == with_them.keys() - {key for key in with_them if key.endswith(("_weight", "_bias"))}
 
 
+def test_a_long_sentences_arithmetic_is_left_out_and_its_maps_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_data_module, "MOST_SCORE_BYTES", 100)
+    data = page_data(trace_of(TRANSFORMER))
+    assert data["details"] == {}
+    assert len(data["weights"]) == len(trace_of(TRANSFORMER).layers)
+
+
 def test_twenty_tokens_on_four_and_four_layers_make_a_file_of_a_few_megabytes() -> None:
     stack = Stack(layers=4, width=128, heads=4, inner=128)
     tokenizer = Tokenizer.train([TEXT], kind="word", size=64)

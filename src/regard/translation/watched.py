@@ -23,7 +23,7 @@ from regard.models.interface import Source
 from regard.models.uses import sides_of, use_of
 from regard.translation.inside import AttentionLayer, LayerNumbers, Linear
 
-PARTS = ("query", "key", "value", "output", "score.query")  # of an attention, as far as it has them
+PARTS = ("query", "key", "output", "score.query")  # of an attention, as far as it has them
 
 
 @dataclass(frozen=True)

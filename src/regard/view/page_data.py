@@ -12,6 +12,7 @@ from regard.translation.inside import LayerNumbers, Linear
 from regard.translation.trace import Trace
 
 MOST_MATRIX_BYTES = 4_000_000  # of all W_Q, W_K, W_V, W_O: with more, they are left out, and Inside begins at q, k, v
+MOST_SCORE_BYTES = 8_000_000  # of all scores: with more, as of some 300 tokens, Inside is left out
 
 
 def page_data(
@@ -30,7 +31,7 @@ def page_data(
         },
         "weights": {str(index): _array(layer.weights) for index, layer in enumerate(trace.numbers)},
         "rollout": _array(trace.rollout()) if trace.of_use("encoder-self") else None,
-        "details": {str(index): _details(layer, has_matrices) for index, layer in enumerate(trace.numbers)},
+        "details": {str(index): _details(layer, has_matrices) for index, layer in enumerate(_detailed(trace))},
         "positions": None,
         "gold": None if gold is None else sorted(map(list, gold)),
     }
@@ -72,6 +73,11 @@ def _details(layer: LayerNumbers, has_matrices: bool) -> dict[str, Any]:
         "additive": _steps(layer, "vector"),
         "general": _steps(layer, "unprepared_keys"),
     }
+
+
+def _detailed(trace: Trace) -> list[LayerNumbers]:
+    is_small = sum(layer.scores.nbytes for layer in trace.numbers) <= MOST_SCORE_BYTES
+    return trace.numbers if is_small else []
 
 
 def _matrices(layer: LayerNumbers) -> dict[str, Any]:
