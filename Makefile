@@ -13,11 +13,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: setup
-	$(BIN)/regard data world sentences --out runs/world/data
-	$(BIN)/regard train recipes/world-transformer.toml --run runs/demo $(if $(wildcard runs/demo/checkpoints/*),--resume)
-	$(BIN)/regard evaluate runs/demo/model --source runs/world/data/test.en --reference runs/world/data/test.ko
-	$(BIN)/regard align runs/demo/model --source runs/world/data/test.en --target runs/world/data/test.ko --gold runs/world/data/test.align --best --output runs/demo/test.align
-	printf 'AI changes the world\nRobots must obey orders\n' | $(BIN)/regard translate runs/demo/model --scores
+	$(BIN)/regard demo
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal

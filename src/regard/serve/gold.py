@@ -67,9 +67,9 @@ class GoldFiles:
         return _checked(self.prefix, list(read_lines(source)), list(read_lines(target)), found)
 
     def check(self) -> None:
-        """Raise where there is nothing at the prefix."""
-        if self.prefix is not None and not self._file("align").exists():
-            raise RegardError(f"{self._file('align')} is not there. --gold takes the part before .en, .ko and .align.")
+        """Raise where there can be nothing at the prefix; files that are not there yet are read when they are."""
+        if self.prefix is not None and not self.prefix.parent.is_dir():
+            raise RegardError(f"{self.prefix.parent} is not there. --gold takes the part before .en, .ko and .align.")
 
     def _file(self, suffix: str) -> Path:
         assert self.prefix is not None  # noqa: S101  (for the type checker)

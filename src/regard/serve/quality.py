@@ -81,10 +81,15 @@ class ComparedSentences(msgspec.Struct, frozen=True):
 
 
 class Quality:
-    """What is known of the models' quality, if anything is."""
+    """What is known of the models' quality, if anything is; a file that is written later, or anew, is read then."""
 
     def __init__(self, path: Path | None) -> None:
-        self._file = None if path is None else _read(path)
+        self._path = path
+        self._file: QualityFile | None = None
+        self._read_at = 0
+        if path is not None and not path.parent.is_dir():
+            raise RegardError(f"{path.parent} is not a directory. --quality takes a file of regard compare.")
+        self._refresh()
 
     def answer(self) -> QualityAnswer:
         """The figures."""
@@ -106,9 +111,17 @@ class Quality:
         return ComparedSentences([_sentence(file, index) for index in members[:SHOWN]])
 
     def _known(self) -> QualityFile:
+        self._refresh()
         if self._file is None:
             raise Refusal(404, "no_quality", "The models were not compared. Start the server with --quality FILE.")
         return self._file
+
+    def _refresh(self) -> None:
+        if self._path is None or not self._path.exists():
+            return
+        written_at = self._path.stat().st_mtime_ns
+        if written_at != self._read_at:
+            self._file, self._read_at = _read(self._path), written_at
 
 
 def _sentence(file: QualityFile, index: int) -> ComparedSentence:

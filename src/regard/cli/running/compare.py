@@ -1,27 +1,48 @@
 """Running `regard compare`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from regard.cli.running.measuring import Measured, Scoring, TestSet, measure, shown, words, write_length_plot
 from regard.cli.running.telling import tell, tell_json, tell_table
+from regard.staged import staged_file
 
 
-def run_comparison(
-    models: Sequence[Path], files: tuple[Path, Path], scoring: Scoring, *, plot: Path | None, as_json: bool
-) -> None:
+@dataclass(frozen=True)
+class Report:
+    """Where the figures go besides the table."""
+
+    plot: Path | None
+    quality: Path | None
+    as_json: bool
+
+
+def run_comparison(models: Sequence[Path], files: tuple[Path, Path], scoring: Scoring, report: Report) -> None:
     """Measure each model on the same text, and set the figures side by side."""
     test = TestSet.read(*files)
-    measured = _told_apart([measure(model, test, scoring)[0] for model in models])
-    if plot is not None:
-        write_length_plot(plot, measured)
-    if as_json:
+    both = [measure(model, test, scoring) for model in models]
+    measured = _told_apart([one for one, _ in both])
+    if report.plot is not None:
+        write_length_plot(report.plot, measured)
+    if report.quality is not None:
+        _write_quality(report.quality, test, measured, [texts for _, texts in both])
+    if report.as_json:
         tell_json({"models": measured})
         return
     tell_table(["", *(one.model for one in measured)], figures(measured))
     for signature in dict.fromkeys(f"{score.name:<6} {score.signature}" for one in measured for score in one.scores):
         tell(signature)
+
+
+def _write_quality(path: Path, test: TestSet, models: list[Measured], texts: list[list[str]]) -> None:
+    """Figures, sentences and translations in one file, which `regard serve --quality` shows."""
+    told = [asdict(one) | {"outputs": own} for one, own in zip(models, texts, strict=True)]
+    content = {"models": told, "sources": test.sources, "references": test.references}
+    with staged_file(path) as file:
+        file.write(msgspec.json.encode(content))
 
 
 def _told_apart(models: list[Measured]) -> list[Measured]:

@@ -68,12 +68,12 @@ def _start(rank: int, processes: int, port: int, arguments: Sequence[str]) -> Me
         stdout=None if rank == 0 else subprocess.DEVNULL,
         stderr=None if rank == 0 else said,
         process_group=0,  # so that Ctrl-C comes to each once, from us, and not a second time from the terminal
-        preexec_fn=_end_with_parent,  # noqa: PLW1509  (this process has no threads)
+        preexec_fn=end_with_parent,  # noqa: PLW1509  (this process has no threads)
     )
     return Member(process, said)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_SIGNAL_ON_PARENTS_DEATH, signal.SIGTERM)
 

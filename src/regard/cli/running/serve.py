@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from regard.cli.running.telling import tell
+from regard.cli.running.telling import tell, warn
 from regard.errors import RegardError
 from regard.serve.app import Settings, serve
 from regard.serve.limits import Limits
@@ -11,6 +11,10 @@ from regard.serve.limits import Limits
 
 def run_server(limits: tuple[str, ...], **settings: Any) -> int:
     """Serve until stopped; the exit code."""
+    gold, quality = settings["gold"], settings["quality"]
+    for path in [gold and gold.with_name(f"{gold.name}.align"), quality]:
+        if path and not path.exists():
+            warn(f"{path} is not there yet; it is read as soon as it is")
     return serve(Settings(limits=limits_with(limits), **settings), on_start=lambda address: tell(f"regard: {address}"))
 
 

@@ -1,0 +1,195 @@
+"""Running `regard demo`: a server that shows the runs, and beside it one job after another that makes them.
+
+Each job is a command that a user could give, and has a file that is there only when it is done: so a demo that was
+stopped goes on where it was, and one that has ended starts at once.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from regard.cli.running.launching import end_with_parent
+from regard.cli.running.telling import tell
+from regard.errors import RegardError
+from regard.manifest import NAME as MANIFEST
+
+GENERATIONS = ("transformer", "rnn-attention", "rnn")
+PATIENCE = 10.0  # seconds that a process gets to save and leave
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What was asked for."""
+
+    directory: Path
+    recipes: Path
+    pairs: int
+    port: int
+    browser: bool
+    leave: bool
+
+    @property
+    def world(self) -> Path:
+        return self.directory / "world"
+
+    def model(self, generation: str) -> Path:
+        """Where a generation's finished model is."""
+        return self.directory / generation / "model"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command, what to call it, and the file that shows that it is done."""
+
+    title: str
+    arguments: list[str]
+    result: Path
+
+
+def run_demo(demo: Demo) -> int:
+    """Serve and train until stopped; Ctrl-C is how a demo ends, so it ends well."""
+    missing = [recipe for name in GENERATIONS if not (recipe := _recipe(demo, name)).is_file()]
+    if missing:
+        raise RegardError(f"{missing[0]} is not there. Call from regard's own directory, or name it with --recipes.")
+    demo.directory.mkdir(parents=True, exist_ok=True)
+    with Stopping() as stopping, _server(demo) as server:
+        for job in jobs(demo):
+            if not job.result.exists() and not stopping.received and server.poll() is None:
+                _do(job, stopping)
+        if not stopping.received and not demo.leave and server.poll() is None:
+            tell("Everything is trained. The page stays open until Ctrl-C.")
+            stopping.wait_for(server)
+    return 128 + signal.SIGTERM if signal.SIGTERM in stopping.received else 0
+
+
+def jobs(demo: Demo) -> list[Job]:
+    """All that there is to do, in order: what is wanted first comes first."""
+    world = Job(
+        "Making the world's sentences",
+        ["data", "world", "sentences", "--out", str(demo.world), "--train", str(demo.pairs)],
+        demo.world / "README.txt",  # written last
+    )
+    trained = [Job(f"Training the {name}", _training(demo, name), demo.model(name) / MANIFEST) for name in GENERATIONS]
+    compared = Job("Comparing the three", _comparing(demo), demo.directory / "quality.json")
+    return [world, *trained, compared]
+
+
+def _training(demo: Demo, name: str) -> list[str]:
+    run = demo.directory / name
+    if any((run / "checkpoints").glob("step-*")):
+        return ["train", "--run", str(run), "--resume"]
+    files = {kind: [str(demo.world / f"{kind}.{side}") for side in ("en", "ko")] for kind in ("train", "valid")}
+    settings = [f"--set=data.{kind}={_toml(paths)}" for kind, paths in files.items()]
+    return ["train", str(_recipe(demo, name)), "--run", str(run), *settings]
+
+
+def _comparing(demo: Demo) -> list[str]:
+    test = ["--source", str(demo.world / "test.en"), "--reference", str(demo.world / "test.ko")]
+    report = ["--quality", str(demo.directory / "quality.json"), "--plot", str(demo.directory / "quality.svg")]
+    return ["compare", *(str(demo.model(name)) for name in GENERATIONS), *test, *report]
+
+
+def _do(job: Job, stopping: "Stopping") -> None:
+    tell(f"\n{job.title}: regard {' '.join(job.arguments)}")
+    code = stopping.wait_for(_start(job.arguments))
+    if code and not stopping.received:
+        raise RegardError(f"{job.title} has failed (exit code {code}); what it said is above. Call again to go on.")
+
+
+@contextmanager
+def _server(demo: Demo) -> Iterator["subprocess.Popen[bytes]"]:
+    """The page's server, whose log goes to a file; it is told to leave at the end."""
+    log = demo.directory / "server.log"
+    shown = [f"--run={demo.directory / name}" for name in GENERATIONS]
+    made = [f"--gold={demo.world / 'test'}", f"--quality={demo.directory / 'quality.json'}"]
+    demo.world.mkdir(exist_ok=True)
+    with log.open("wb") as file:
+        process = _start(["serve", *shown, *made, f"--port={_port(demo.port)}"], stdout=subprocess.PIPE, stderr=file)
+    try:
+        _welcome(process, log, demo)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+def _welcome(process: "subprocess.Popen[bytes]", log: Path, demo: Demo) -> None:
+    """Wait for the address, and show it."""
+    assert process.stdout is not None  # noqa: S101  (for the type checker)
+    line = process.stdout.readline().decode().strip()
+    if not line:
+        raise RegardError(f"the server did not start: {log} says why.")
+    address = line.split()[-1]
+    tell(f"The page: {address}    (Ctrl-C stops; the next `make demo` goes on from there)")
+    if demo.browser and _has_screen():
+        webbrowser.open(address)
+
+
+def _start(arguments: list[str], **streams: object) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+        [sys.executable, "-m", "regard", *arguments],
+        process_group=0,  # so that Ctrl-C comes to it once, from us
+        preexec_fn=end_with_parent,  # noqa: PLW1509  (this process has no threads)
+        **streams,
+    )
+
+
+class Stopping:
+    """Ctrl-C and SIGTERM, noted and passed on to the process that is waited for."""
+
+    def __init__(self) -> None:
+        self.received: list[int] = []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def wait_for(self, process: "subprocess.Popen[bytes]") -> int:
+        """The exit code of a process, which gets the signals that come meanwhile."""
+        self._process = process
+        code = process.wait()
+        self._process = None
+        return code
+
+    def _note(self, number: int, _frame: object) -> None:
+        self.received.append(number)
+        if self._process is not None:
+            self._process.send_signal(number)
+
+
+def _recipe(demo: Demo, name: str) -> Path:
+    return demo.recipes / f"world-{name}.toml"
+
+
+def _toml(paths: list[str]) -> str:
+    return "[" + ", ".join(f'"{path}"' for path in paths) + "]"
+
+
+def _port(wanted: int) -> int:
+    """The port that is wanted, or any free one where it is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError:
+            return 0
+    return wanted
+
+
+def _has_screen() -> bool:
+    """Whether a browser would have somewhere to be shown: else one may start in the terminal, over our lines."""
+    is_linux = sys.platform.startswith("linux")
+    return not is_linux or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,137 @@
+"""The demo in small: tiny recipes on a few sentences, started, stopped, resumed, and started again when all is done."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+STACK = "{layers = 1, width = 16, heads = 2, inner = 32}"
+MODELS = {
+    "transformer": f'kind = "transformer"\nencoder = {STACK}\ndecoder = {STACK}',
+    "rnn-attention": 'kind = "rnn-attention"\nembedding = 16\nencoder = {width = 16}\ndecoder = {width = 16}',
+    "rnn": 'kind = "rnn"\nembedding = 16\nencoder = {width = 16}\ndecoder = {width = 16}',
+}
+RECIPE = """
+[model]
+{model}
+[tokens]
+size = 200
+shared = false
+[data]
+languages = ["en", "ko"]
+[training]
+steps = {steps}
+threads = 1
+batch_tokens = 300
+validate_every = {steps}
+checkpoint_every = 5
+[decoding]
+beam = 1
+length_ratio = 0.1
+length_extra = 3
+"""
+
+
+@pytest.fixture
+def recipes(tmp_path: Path) -> Path:
+    folder = tmp_path / "recipes"
+    folder.mkdir()
+    for name, model in MODELS.items():
+        steps = 40 if name == "transformer" else 5
+        (folder / f"world-{name}.toml").write_text(RECIPE.format(model=model, steps=steps))
+    return folder
+
+
+@pytest.fixture
+def running(tmp_path: Path, recipes: Path) -> Iterator["Running"]:
+    demo = Running(tmp_path, recipes)
+    yield demo
+    demo.end()
+
+
+class Running:
+    """A demo in a process of its own, whose lines can be waited for."""
+
+    def __init__(self, place: Path, recipes: Path) -> None:
+        self.directory, self.recipes = place / "demo", recipes
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self, *more: str) -> None:
+        command = [sys.executable, "-m", "regard", "demo", "--no-browser", "--port=0", "--pairs=300", *more]
+        places = [f"--directory={self.directory}", f"--recipes={self.recipes}"]
+        self.process = subprocess.Popen(
+            [*command, *places],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
+        )
+
+    def until(self, pattern: str) -> str:
+        """The next line that holds the pattern."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        seen = []
+        for line in self.process.stdout:
+            seen.append(line)
+            if re.search(pattern, line):
+                return line
+        raise AssertionError("".join(seen))
+
+    def end(self, number: int = signal.SIGINT) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        self.process.communicate(timeout=30)
+        return self.process.returncode
+
+
+def test_a_demo_that_is_stopped_goes_on_and_one_that_is_done_starts_at_once(running: Running) -> None:
+    running.start()
+    address = running.until("The page").split()[2]
+    assert httpx.get(address).status_code == 200
+    running.until("saved checkpoints")
+    assert running.end() == 0
+    steps = sorted(path.name for path in (running.directory / "transformer" / "checkpoints").iterdir())
+    assert steps
+
+    running.start("--leave")
+    running.until(f"going on from step {int(steps[-1].removeprefix('step-'))}")
+    running.until("Comparing the three")
+    assert running.process is not None
+    running.process.communicate(timeout=60)
+    assert running.process.returncode == 0
+    quality = msgspec.json.decode((running.directory / "quality.json").read_bytes())
+    assert [one["model"] for one in quality["models"]] == ["transformer", "rnn-attention", "rnn"]
+
+    running.start()
+    address = running.until("The page").split()[2]
+    running.until("Everything is trained")
+    assert len(wait_for_models(address)) == 3
+    answer = httpx.get(f"{address}/api/v1/quality").json()
+    assert answer["test"]["sentences"] == 1000
+    assert running.end(signal.SIGTERM) == 128 + signal.SIGTERM
+
+
+def wait_for_models(address: str) -> list[dict[str, object]]:
+    for _ in range(200):
+        models: list[dict[str, object]] = httpx.get(f"{address}/api/v1/models").json()["models"]
+        if len(models) == 3 and all(model["is_ready"] for model in models):
+            break
+        time.sleep(0.1)
+    return models
+
+
+def test_without_recipes_the_demo_says_where_to_call_it_from(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "regard", "demo", f"--recipes={tmp_path}", f"--directory={tmp_path / 'demo'}"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert "world-transformer.toml is not there" in ended.stderr
+    assert not (tmp_path / "demo").exists()
