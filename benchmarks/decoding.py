@@ -1,0 +1,177 @@
+"""Decoding speed on one model, side by side in one run: our engines, CTranslate2 by itself, and Hugging Face's generate.
+
+    .venv/bin/python benchmarks/decoding.py --model runs/multi30k-transformer/model
+
+Everything is timed from lines to lines. Repetitions are interleaved, so that what the machine does meanwhile meets all
+alike; figures to believe are the ratios, each with its lowest and highest. There is a JSON line for each timing, then
+one for each ratio. The exit code is 1 if a bar is missed: torch at least 5 times Hugging Face, auto at least 0.95 of
+CTranslate2, one sentence in at most 1.5 times CTranslate2's time, first line after at most 1.5 s.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from regard.export.opening import open_translator
+from regard.translation.translator import Translator, load
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.peers import Translate, huggingface, raw_ctranslate2
+
+BARS = {  # a contender, its peer, and the least that the first reaches of the second's speed
+    "lines": [("torch", "hf generate", 5.0), ("auto", "ctranslate2 int8 itself", 0.95)],
+    "single": [("auto", "ctranslate2 int8 itself", 1 / 1.5)],
+}
+START_UP_SECONDS = 1.5
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is translated how."""
+
+    name: str
+    kind: str  # "lines": all at once; "single": one after the other
+    lines: list[str]
+    beam: int
+
+    def run(self, translate: Translate) -> float:
+        """Seconds that it takes."""
+        begun = time.perf_counter()
+        for part in [self.lines] if self.kind == "lines" else [[line] for line in self.lines]:
+            translate(part, self.beam)
+        return time.perf_counter() - begun
+
+
+def main() -> int:
+    given = _arguments()
+    lines = given.source.read_text(encoding="utf-8").splitlines()[: given.lines]
+    with TemporaryDirectory() as directory:
+        translator = load(given.model)
+        contenders = make_contenders(translator, given.model, Path(directory), given.workers)
+        held = [measure(task, contenders, translator, given.repetitions) for task in tasks(lines)]
+        held.append(start_up(Path(directory) / "model", lines[0], given.repetitions))
+    return 0 if all(held) else 1
+
+
+def tasks(lines: list[str]) -> Iterator[Task]:
+    """Greedy and beam search over all lines, and single sentences."""
+    yield Task("greedy", "lines", lines, 1)
+    yield Task("beam 5", "lines", lines, 5)
+    yield Task("one sentence, greedy", "single", lines[:50], 1)
+
+
+def make_contenders(translator: Translator, model: Path, directory: Path, workers: int) -> dict[str, Translate]:
+    """Everyone, by name, ready to run."""
+    copied = Path(shutil.copytree(model, directory / "model", ignore=shutil.ignore_patterns("engines")))
+    found: dict[str, Translate] = {"torch": _ours(translator)}
+    for engine in ("ctranslate2", "auto"):
+        found[engine] = _ours(open_translator(copied, engine=engine).translator)  # type: ignore[arg-type]
+    for quantization in ("float32", "int8"):
+        found[f"ctranslate2 {quantization} itself"] = raw_ctranslate2(
+            translator.bundle, directory / quantization, quantization=quantization, workers=workers
+        )
+    if peer := huggingface(translator.bundle, directory / "marian"):
+        found["hf generate"] = peer
+    return found
+
+
+def _ours(translator: object) -> Translate:
+    def translate(lines: Sequence[str], beam: int) -> list[str]:
+        return [one.text for one in translator.translate(lines, beam=beam, nbest=1)]  # type: ignore[attr-defined]
+
+    return translate
+
+
+def measure(task: Task, contenders: dict[str, Translate], translator: Translator, repetitions: int) -> bool:
+    """Time everyone in turn, tell it, and say whether the bars hold."""
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    tokens = {name: _tokens(translator, translate(task.lines, task.beam)) for name, translate in contenders.items()}
+    for repetition in range(repetitions):
+        for name, translate in contenders.items():
+            seconds[name].append(task.run(translate))
+            speed = tokens[name] / seconds[name][-1]
+            _tell(task=task.name, who=name, repetition=repetition, seconds=seconds[name][-1], tokens_per_second=speed)
+    speeds = {name: [tokens[name] / one for one in own] for name, own in seconds.items()}
+    held = [_ratio(task, *bar, speeds) for bar in _pairs(task, contenders)]
+    return all(held)
+
+
+def _pairs(task: Task, contenders: dict[str, Translate]) -> list[tuple[str, str, float]]:
+    """The bars whose both sides are there, and the other ratios that one likes to know."""
+    bars = [bar for bar in BARS[task.kind] if bar[1] in contenders]
+    known = {bar[:2] for bar in bars}
+    wanted = [(own, peer, 0.0) for own in ("torch", "ctranslate2", "auto") for peer in contenders if peer != own]
+    return bars + [row for row in wanted if row[:2] not in known and row[1] not in ("torch", "ctranslate2", "auto")]
+
+
+def _ratio(task: Task, own: str, peer: str, least: float, speeds: dict[str, list[float]]) -> bool:
+    ratios = [mine / theirs for mine, theirs in zip(speeds[own], speeds[peer], strict=True)]
+    middle = statistics.median(ratios)
+    holds = middle >= least
+    bar = {"at_least": round(least, 3), "holds": holds} if least else {}
+    _tell(task=task.name, ratio=f"{own} / {peer}", median=middle, low=min(ratios), high=max(ratios), **bar)
+    return holds
+
+
+def start_up(model: Path, line: str, repetitions: int) -> bool:
+    """Seconds from the command to the first line, by the median."""
+    found = {}
+    for engine in ("torch", "auto"):
+        command = [sys.executable, "-m", "regard", "translate", str(model), "--engine", engine]
+        seconds = [_seconds_of(lambda: _run(command, line)) for _ in range(repetitions)]  # noqa: B023
+        found[engine] = statistics.median(seconds)
+        holds = found[engine] <= START_UP_SECONDS
+        _tell(task="start-up", who=engine, median=found[engine], low=min(seconds), high=max(seconds), holds=holds)
+    return found["torch"] <= START_UP_SECONDS
+
+
+def _run(command: list[str], line: str) -> None:
+    subprocess.run(command, input=f"{line}\n", text=True, capture_output=True, check=True, env=os.environ)
+
+
+def _seconds_of(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def _tokens(translator: Translator, outputs: list[str]) -> int:
+    return sum(len(translator.tokenizers.target.encode(output)) + 1 for output in outputs)  # END is a token too
+
+
+def _tell(**row: object) -> None:
+    print(
+        json.dumps({key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}),
+        flush=True,
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--source", type=Path, default=Path("data/multi30k/test2016.lc.tok.en"))
+    parser.add_argument("--lines", type=int, default=None)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument(
+        "--threads", type=int, default=len(os.sched_getaffinity(0)), help="of torch, ours and the peer's"
+    )
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    return given
+
+
+if __name__ == "__main__":
+    sys.exit(main())

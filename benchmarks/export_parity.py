@@ -1,0 +1,97 @@
+"""Does an export say what the model says? Strings in float32, BLEU in int8, strings of Hugging Face's Marian.
+
+    .venv/bin/python benchmarks/export_parity.py --model runs/multi30k-transformer/model \
+        --source data/multi30k/test2016.lc.tok.en --reference data/multi30k/test2016.lc.tok.de
+
+One JSON line for each comparison. The exit code is 1 if a bar is missed: 99.5 % of the strings for float32 and for
+Marian, at most 0.3 BLEU lost in int8. A model that Marian cannot hold is compared without it, and the line says why.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from regard.export.ctranslate2 import export_ctranslate2
+from regard.export.huggingface import reasons_against
+from regard.metrics import evaluate, tokenization_for
+from regard.translation.exported import load_export
+from regard.translation.translator import Translator, load
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.peers import huggingface
+
+SAME, WITHIN = 0.995, 0.3
+
+
+def main() -> int:
+    given = _arguments()
+    sources = given.source.read_text(encoding="utf-8").splitlines()[: given.lines]
+    references = given.reference.read_text(encoding="utf-8").splitlines()[: given.lines]
+    translator = load(given.model)
+    all_hold = True
+    for beam in given.beams:
+        ours = [output.text for output in translator.translate(sources, beam=beam, nbest=1)]
+        with TemporaryDirectory() as directory:
+            for row in compare(translator, Path(directory), (sources, ours, references), beam):
+                all_hold = all_hold and bool(row["holds"])
+                print(json.dumps(row, ensure_ascii=False), flush=True)
+    return 0 if all_hold else 1
+
+
+def compare(translator: Translator, directory: Path, texts: tuple[list[str], list[str], list[str]], beam: int):  # type: ignore[no-untyped-def]
+    """A row for each way out."""
+    sources, ours, references = texts
+    tokenize = tokenization_for(translator.languages[1])
+    bleu = {"torch": _bleu(ours, references, tokenize)}
+    for quantization in ("float32", "int8"):
+        export_ctranslate2(translator.bundle, directory / quantization, quantization=quantization)
+        theirs = [output.text for output in load_export(directory / quantization).translate(sources, beam=beam)]
+        same, score = _same(ours, theirs), _bleu(theirs, references, tokenize)
+        is_near = score >= bleu["torch"] - WITHIN
+        holds = same >= SAME if quantization == "float32" else is_near
+        yield _row(f"ctranslate2 {quantization}", beam, same, score - bleu["torch"], holds, len(ours))
+    marian = huggingface(translator.bundle, directory / "marian")
+    if marian is None:
+        reasons = reasons_against(translator.bundle.config, translator.tokenizers)
+        yield {"export": "safetensors-hf", "beam": beam, "refused": reasons, "holds": True}
+        return
+    theirs = marian(sources, beam)
+    same, score = _same(ours, theirs), _bleu(theirs, references, tokenize)
+    yield _row("safetensors-hf", beam, same, score - bleu["torch"], same >= SAME, len(ours))
+
+
+def _row(export: str, beam: int, same: float, difference: float, holds: bool, lines: int) -> dict[str, object]:
+    return {
+        "export": export,
+        "beam": beam,
+        "lines": lines,
+        "same_strings": round(same, 4),
+        "bleu_difference": round(difference, 3),
+        "holds": holds,
+    }
+
+
+def _same(ours: list[str], theirs: list[str]) -> float:
+    return sum(own == other for own, other in zip(ours, theirs, strict=True)) / len(ours)
+
+
+def _bleu(outputs: list[str], references: list[str], tokenize: str) -> float:
+    [bleu] = [one for one in evaluate(outputs, references, resamples=1, tokenize=tokenize) if one.name == "BLEU"]  # type: ignore[arg-type]
+    return bleu.value
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--source", type=Path, default=Path("data/multi30k/test2016.lc.tok.en"))
+    parser.add_argument("--reference", type=Path, default=Path("data/multi30k/test2016.lc.tok.de"))
+    parser.add_argument("--lines", type=int, default=None)
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
