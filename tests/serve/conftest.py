@@ -1,0 +1,16 @@
+"""Servers that tests of several files share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.serve.spoken import Spoken, make_models, serving
+from tests.training.made_once import made_once
+
+
+@pytest.fixture(scope="session")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoken]:
+    """The server that the APIs of others are tried on."""
+    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+    with serving(directory) as server:
+        yield server
