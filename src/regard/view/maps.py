@@ -15,7 +15,7 @@ from regard.view.trace_maps import Map
 
 MOST_SQUARES = 64
 CELL, SMALLEST_LABELLED, ROOM = 34, 11, 660  # the largest square, the smallest with a label, and what squares may fill
-FONT, TITLE, LONGEST_LABEL, LONGEST_TITLE = 13, 16, 18, 64
+FONT, TITLE, LONGEST_LABEL, LONGEST_TITLE = 13, 16, 18, 84
 TITLE_STEP, EDGE, SCALE_WIDTH = 22, 20, 74
 FAMILY = "system-ui, 'Noto Sans KR', 'Noto Sans CJK KR', 'Apple SD Gothic Neo', 'Malgun Gothic', sans-serif"
 INK, FAINT, LINE, GOLD = ("#222222", "#e8e8e8"), ("#5c5c5c", "#a8adb5"), ("#d8d8d8", "#3a3f47"), ("#c25100", "#f0a04b")
@@ -93,7 +93,7 @@ def shortened(label: str, longest: int = LONGEST_LABEL) -> str:
 def heading(drawn: Map) -> list[str]:
     """The title in one line or, where that would be long, in two."""
     lines = [drawn.title]
-    if len(drawn.title) > LONGEST_TITLE and " → " in drawn.title:
+    if len(drawn.title) > LONGEST_TITLE * 0.7 and " → " in drawn.title:
         before, after = drawn.title.split(" → ", 1)
         lines = [before, f"→ {after}"]
     return [shortened(line, LONGEST_TITLE) for line in lines]
@@ -185,6 +185,8 @@ def _dark_rules(drawn: Map) -> str:
     rules = [f".ground{{fill:{GROUND[1]}}}", f"text{{fill:{INK[1]}}}", f".faint{{fill:{FAINT[1]}}}"]
     rules.append(f".gold{{stroke:{GOLD[1]}}}")
     dark: Ground = "dark"
-    levels = {_level(drawn, float(weight)) for weight in drawn.weights.flat} | set(range(0, 101, 10))
+    levels = set(range(0, 101, 10))  # of the scale
+    if not Layout.of(drawn).is_painted:
+        levels |= {_level(drawn, float(weight)) for weight in drawn.weights.flat}
     rules += [f".w{level}{{fill:{hexadecimal(shade(level / 100, dark))}}}" for level in sorted(levels)]
     return f"@media (prefers-color-scheme: dark){{{''.join(rules)}}}"

@@ -1,6 +1,7 @@
 """From a trace to the map that was asked for: which use, layer and head, over words or over pieces."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -49,7 +50,7 @@ class Map:
                 f"{len(self.rows)} by {len(self.columns)}."
             )
 
-    @property
+    @cached_property
     def most(self) -> float:
         """The weight that is drawn darkest: 1, or the largest one where all are small."""
         largest = float(np.max(self.weights, initial=0.0))
