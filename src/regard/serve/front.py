@@ -24,6 +24,7 @@ from regard.serve.service import Service
 
 ALWAYS = frozenset({"/livez", "/readyz", "/metrics", "/health", "/v2/health/live", "/v2/health/ready"})
 LIGHT_POSTS = frozenset({"/detect"})  # these need no model
+MOST_HEADERS = 100
 CLIENT_LEFT = 499  # what servers write into their logs where there was nobody to answer
 
 
@@ -94,6 +95,8 @@ class Front:
         """Refuse what must not or cannot be served, the cheapest question first."""
         if exchange.is_always_answered:
             return
+        if len(exchange.scope["headers"]) > MOST_HEADERS:
+            raise Refusal(431, "too_many_headers", f"There are more than {MOST_HEADERS} headers.")
         method, host, headers = exchange.scope["method"], exchange.headers.get("host", ""), exchange.headers
         self.gate.check_host(host)
         self.gate.check_origin(method, headers.get("origin"), host=host)

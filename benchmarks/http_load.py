@@ -1,0 +1,169 @@
+"""A server in a process of its own, and a plain HTTP client that costs little: what load is made with."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+ADDRESS = re.compile(r"http://127\.0\.0\.1:([0-9]+)/")
+TRANSLATE = "/api/v1/translate"
+
+
+@dataclass
+class Served:
+    """A running server."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the process holds."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def figure(self, name: str) -> float:
+        """A figure of /metrics, summed over its labels."""
+        lines = self._get("/metrics").splitlines()
+        return sum(float(line.rpartition(" ")[2]) for line in lines if re.match(rf"{name}(\{{| )", line))
+
+    def is_ready(self) -> bool:
+        """Whether it says so itself."""
+        try:
+            return self._get("/readyz") == "ready\n"
+        except urllib.error.URLError:
+            return False
+
+    def _get(self, path: str) -> str:
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:  # noqa: S310  (our own server)
+            text: str = answer.read().decode()
+        return text
+
+    def terminate(self) -> float:
+        """Send SIGTERM; the seconds until the process has ended."""
+        begun = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=30)
+        return time.monotonic() - begun
+
+
+@contextmanager
+def serving(models: Sequence[Path], log: Path, *options: str, wait: bool = True) -> Iterator[Served]:
+    """`regard serve` on a free port, ready; it is killed at the end if it has not ended by then."""
+    command = [sys.executable, "-W", "error", "-m", "regard", "serve", *map(str, models), "--port", "0", *options]
+    with log.open("wb") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+    try:
+        assert process.stdout is not None
+        found = ADDRESS.search(process.stdout.readline().decode())
+        assert found, f"the server did not start: {log.read_text()}"
+        server = Served(process, int(found[1]), log)
+        while wait and not server.is_ready():
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.05)
+        yield server
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    seconds: float
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Client:
+    """One connection that is kept open, and opened again when the server closes it."""
+
+    port: int
+    reader: asyncio.StreamReader | None = None
+    writer: asyncio.StreamWriter | None = field(default=None)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        if self.writer is not None:
+            self.writer.transport.abort()
+        self.reader = self.writer = None
+
+    async def send(self, head: bytes, body: bytes = b"") -> None:
+        """Write a request, on a new connection if need be."""
+        if self.writer is None or self.writer.is_closing():
+            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.writer.write(head + body)
+        await self.writer.drain()
+
+    async def receive(self) -> Answer:
+        """Read an answer."""
+        assert self.reader is not None
+        begun = time.monotonic()
+        lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:-2])}
+        body = await self.reader.readexactly(int(headers.get("content-length", "0")))
+        if headers.get("connection") == "close":
+            self.close()
+        return Answer(int(lines[0].split(" ")[1]), headers, body, time.monotonic() - begun)
+
+    async def get(self, path: str) -> Answer:
+        """The answer to a GET."""
+        return await self._ask(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+    async def translate(self, *texts: str, **options: object) -> Answer:
+        """The answer of the own API."""
+        return await self._ask(*posted(TRANSLATE, {"texts": texts, **options}))
+
+    async def _ask(self, head: bytes, body: bytes = b"") -> Answer:
+        begun = time.monotonic()
+        await self.send(head, body)
+        answer = await self.receive()
+        return Answer(answer.status, answer.headers, answer.body, time.monotonic() - begun)
+
+
+def posted(path: str, value: object) -> tuple[bytes, bytes]:
+    """The head and the body of a POST."""
+    body = json.dumps(value).encode()
+    return head_of(path, f"Content-Length: {len(body)}"), body
+
+
+def head_of(path: str, *lines: str) -> bytes:
+    """The head of a POST of JSON."""
+    fields = ("Host: localhost", "Content-Type: application/json", *lines)
+    return "\r\n".join([f"POST {path} HTTP/1.1", *fields, "", ""]).encode()
+
+
+def at_share(values: Sequence[float], share: float) -> float:
+    """The value below which this share of them lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

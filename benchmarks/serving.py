@@ -1,0 +1,364 @@
+"""The server under load: throughput, overload, SIGTERM, memory, mixed answers, clients that leave or mean ill.
+
+    .venv/bin/python -m benchmarks.serving MODEL                       # everything, at full size: about half an hour
+    .venv/bin/python -m benchmarks.serving MODEL --only overload       # one part
+    .venv/bin/python -m benchmarks.serving MODEL --scale 0.01          # everything, a hundredth of the size
+
+Each part prints one JSON line. The client runs on the same machine and takes its share of the cores.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.http_load import TRANSLATE, Answer, Client, Served, at_share, head_of, posted, serving
+
+from regard.data.worlds.sentences import sentence_pairs
+
+LONGEST = 12  # words of a sentence
+Told = dict[str, Any]
+GONE = (ConnectionError, asyncio.IncompleteReadError, OSError)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A server, and what is sent to it."""
+
+    server: Served
+    sentence: Callable[[random.Random], str]
+
+    def client(self) -> Client:
+        """A new client of the server."""
+        return Client(self.server.port)
+
+
+def world_sentence(chance: random.Random) -> str:
+    """A sentence of the world that regard generates."""
+    return chance.choice(_sentences())
+
+
+@cache
+def _sentences() -> list[str]:
+    texts = (pair.source for pair in sentence_pairs(seed=7))
+    return list(islice((text for text in texts if len(text.split()) <= LONGEST), 5000))
+
+
+# --- point 3: throughput and overload --------------------------------------------------------------------------------
+
+
+async def closed_loop(load: Load, clients: int, seconds: float) -> list[Answer]:
+    """Answers to clients that each send the next request when they have the last answer."""
+    answers: list[Answer] = []
+    until = time.monotonic() + seconds
+
+    async def one(number: int) -> None:
+        chance = random.Random(number)
+        async with load.client() as client:
+            while time.monotonic() < until:
+                answers.append(await client.translate(load.sentence(chance)))
+
+    await asyncio.gather(*(one(number) for number in range(clients)))
+    return answers
+
+
+async def open_loop(load: Load, rate: float, seconds: float) -> list[Answer]:
+    """Answers to requests that come at a rate, whether or not earlier ones have been answered."""
+    answers: list[Answer] = []
+    idle: list[Client] = []
+    chance, begun = random.Random(0), time.monotonic()
+
+    async def one(text: str) -> None:
+        client = idle.pop() if idle else load.client()
+        try:
+            answers.append(await client.translate(text))
+            idle.append(client)
+        except GONE:
+            client.close()
+            answers.append(Answer(0, {}, b"", 0.0))
+
+    async with asyncio.TaskGroup() as group:
+        for number in count():
+            due = begun + number / rate
+            if due > begun + seconds:
+                break
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            group.create_task(one(load.sentence(chance)))
+    for client in idle:
+        client.close()
+    return answers
+
+
+async def liveness(load: Load, seconds: float) -> list[float]:
+    """How long /livez takes, asked twenty times a second."""
+    times: list[float] = []
+    until = time.monotonic() + seconds
+    async with load.client() as client:
+        while time.monotonic() < until:
+            answer = await client.get("/livez")
+            assert answer.status == 200
+            times.append(answer.seconds)
+            await asyncio.sleep(0.05)
+    return times
+
+
+async def throughput(load: Load, seconds: float) -> Told:
+    """Sixteen clients against one."""
+    await closed_loop(load, 16, 1.0)
+    alone = len(await closed_loop(load, 1, seconds)) / seconds
+    together = len(await closed_loop(load, 16, seconds)) / seconds
+    return {"one_client": alone, "sixteen_clients": together, "ratio": together / alone, "bar": 4.0}
+
+
+async def overload(load: Load, seconds: float) -> Told:
+    """Five times as many requests as the server can answer."""
+    await closed_loop(load, 16, 1.0)
+    peak = max([len(await closed_loop(load, clients, seconds)) / seconds for clients in (16, 32, 64)])
+    answers, alive = await asyncio.gather(open_loop(load, 5 * peak, seconds), liveness(load, seconds))
+    good = [one for one in answers if one.status == 200]
+    refused = [one for one in answers if one.status in (429, 503)]
+    return {
+        "peak": peak,
+        "offered": len(answers) / seconds,
+        "goodput": len(good) / seconds,
+        "goodput_share": len(good) / seconds / peak,
+        "statuses": dict(Counter(one.status for one in answers)),
+        "answered_p99_ms": 1000 * at_share([one.seconds for one in good], 0.99),
+        "refused_p99_ms": 1000 * at_share([one.seconds for one in refused], 0.99),
+        "livez_p99_ms": 1000 * at_share(alive, 0.99),
+        "bar": {"goodput_share": 0.9, "refused_p99_ms": 50, "livez_p99_ms": 100},
+    }
+
+
+# --- point 4: SIGTERM, memory, mixed answers -------------------------------------------------------------------------
+
+
+async def sigterm(load: Load, clients: int) -> Told:
+    """One SIGTERM while clients send. Lost is what the server accepted and its client never had the answer of."""
+    outcomes: Counter[str] = Counter()
+    answered: set[str] = set()
+
+    async def one(number: int) -> None:
+        chance = random.Random(number)
+        async with load.client() as client:
+            with suppress(*GONE):
+                while True:
+                    answer = await client.translate(load.sentence(chance))
+                    outcomes[str(answer.status)] += 1
+                    answered.add(answer.headers["x-request-id"])
+
+    async def stop() -> float:
+        while outcomes.total() < clients:
+            await asyncio.sleep(0.01)
+        return await asyncio.to_thread(load.server.terminate)
+
+    seconds, *_ = await asyncio.gather(stop(), *(one(number) for number in range(clients)))
+    log = [json.loads(line) for line in load.server.log.read_text().splitlines()]
+    accepted = {line["request"] for line in log if line["message"] == "request" and line["status"] == 200}
+    lost = len(accepted - answered) + sum(line.get("unanswered", 0) for line in log)
+    code = load.server.process.returncode
+    return {
+        "outcomes": dict(outcomes),
+        "lost": lost,
+        "seconds": seconds,
+        "code": code,
+        "bar": {"lost": 0, "seconds": 10},
+    }
+
+
+async def memory(load: Load, requests: int) -> Told:
+    """What the process holds after many requests, against what it held after a thousand."""
+    await _many(load, 1000)
+    before = load.server.memory
+    await _many(load, requests)
+    return {"requests": requests, "grown_megabytes": (load.server.memory - before) / 2**20, "bar": 30}
+
+
+async def _many(load: Load, number: int) -> None:
+    left = iter(range(number))
+
+    async def one(seed: int) -> None:
+        chance = random.Random(seed)
+        async with load.client() as client:
+            for _ in left:
+                answer = await client.translate(load.sentence(chance), alignments=chance.random() < 0.2)
+                assert answer.status == 200, answer
+
+    await asyncio.gather(*(one(seed) for seed in range(32)))
+
+
+async def canaries(load: Load, requests: int) -> Told:
+    """Requests of many clients at once, each answer compared with that of the same text asked alone."""
+    chance = random.Random(1)
+    texts = list(dict.fromkeys(load.sentence(chance) for _ in range(min(500, requests))))
+    async with load.client() as client:
+        expected = {text: _said(await client.translate(text))[0] for text in texts}
+    left, mixed = iter(range(requests)), 0
+
+    async def one(seed: int) -> None:
+        nonlocal mixed
+        own = random.Random(seed)
+        async with load.client() as client:
+            for _ in left:
+                chosen = own.sample(texts, k=own.randint(1, 3))
+                mixed += _said(await client.translate(*chosen)) != [expected[text] for text in chosen]
+
+    await asyncio.gather(*(one(seed) for seed in range(32)))
+    return {"requests": requests, "texts": len(texts), "outputs": len({*expected.values()}), "mixed": mixed, "bar": 0}
+
+
+def _said(answer: Answer) -> list[str]:
+    return [outputs[0]["text"] for outputs in answer.json["translations"]]
+
+
+# --- point 5: clients that leave, and clients that mean ill ----------------------------------------------------------
+
+
+async def disconnects(load: Load, number: int) -> Told:
+    """Clients that ask and hang up: their places in the queue are free at once."""
+    server, highest = load.server, 0.0
+    before = server.figure("regard_clients_left_total")
+    for start in range(0, number, 50):
+        clients = [load.client() for _ in range(min(50, number - start))]
+        chance = random.Random(start)
+        for client in clients:
+            await client.send(*posted(TRANSLATE, {"texts": [load.sentence(chance) for _ in range(20)], "beam": 10}))
+        highest = max(highest, await asyncio.to_thread(server.figure, "regard_waiting_texts"))
+        for client in clients:
+            client.close()
+    begun = time.monotonic()
+    while server.figure("regard_waiting_texts"):
+        await asyncio.sleep(0.01)
+    freed = time.monotonic() - begun
+    left = server.figure("regard_clients_left_total") - before
+    told = {"disconnects": number, "noticed": left, "most_waiting": highest, "freed_seconds": freed}
+    return told | await _then(load)
+
+
+async def gigabyte(load: Load) -> Told:
+    """A body of a gigabyte, announced and in pieces: refused before it has been sent."""
+    before, sent = load.server.memory, {}
+    for name, framing in (("announced", f"Content-Length: {2**30}"), ("in_pieces", "Transfer-Encoding: chunked")):
+        sent[name] = await _pour(load.server, head_of(TRANSLATE, framing), is_chunked="chunked" in framing)
+    grown = (load.server.memory - before) / 2**20
+    return {"sent_bytes": sent, "grown_megabytes": grown} | await _then(load)
+
+
+async def _pour(server: Served, head: bytes, *, is_chunked: bool) -> int:
+    piece = b"x" * 65536
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(head)
+    sent = 0
+    with suppress(*GONE):
+        while sent < 2**30 and not reader.at_eof():
+            writer.write(b"%x\r\n%s\r\n" % (len(piece), piece) if is_chunked else piece)
+            await writer.drain()
+            sent += len(piece)
+            await asyncio.sleep(0)
+    writer.transport.abort()
+    return sent
+
+
+async def slow_clients(load: Load, number: int) -> Told:
+    """Clients that stop in the middle: others are answered, and the slow ones are sent away in the end."""
+    head, body = posted(TRANSLATE, {"texts": ["the cat sees the king"]})
+    halves = [head + body[:5], head[:20]]
+    slow = [load.client() for _ in range(number)]
+    for place, client in enumerate(slow):
+        await client.send(halves[place % 2])
+    told = await _then(load)
+    endings = Counter([await _ending(client) for client in slow])
+    return {"slow": number, "endings": dict(endings)} | told
+
+
+async def _ending(client: Client) -> str:
+    try:
+        async with asyncio.timeout(60):
+            return str((await client.receive()).status)
+    except TimeoutError:
+        return "held"
+    except GONE:
+        return "closed"
+    finally:
+        client.close()
+
+
+async def many_headers(load: Load) -> Told:
+    """Ten thousand headers, and one header that is too long."""
+    headers = {
+        "many": "".join(f"X-{number}: 1\r\n" for number in range(10_000)),
+        "long": f"X-Long: {'x' * 10_000_000}\r\n",
+    }
+    statuses = {}
+    for name, lines in headers.items():
+        client = load.client()
+        with suppress(*GONE):
+            await client.send(f"GET /api/v1/models HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode())
+        statuses[name] = await _ending(client)
+    return {"statuses": statuses} | await _then(load)
+
+
+async def _then(load: Load) -> Told:
+    """How others fare meanwhile, or after."""
+    async with load.client() as client:
+        answers = [await client.translate(load.sentence(random.Random(number))) for number in range(5)]
+    return {"then_statuses": [one.status for one in answers], "then_ms": 1000 * max(one.seconds for one in answers)}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A measurement: how often, with which limits, what it does, and how large it is at full size."""
+
+    run: Callable[..., Coroutine[Any, Any, Told]]
+    size: float | None = None
+    limits: tuple[str, ...] = ()
+    times: int = 1
+
+
+PATIENT = ("waiting_seconds=1e6", "waiting_texts=1000000", "deadline=600", "body_seconds=3")
+PARTS = {
+    "throughput": Part(throughput, 20.0),
+    "overload": Part(overload, 20.0, ("waiting_seconds=1",)),
+    "sigterm": Part(sigterm, 24, times=20),
+    "memory": Part(memory, 20_000, PATIENT),
+    "canaries": Part(canaries, 10_000, PATIENT),
+    "disconnects": Part(disconnects, 1000, PATIENT),
+    "gigabyte": Part(gigabyte),
+    "slow_clients": Part(slow_clients, 200, PATIENT),
+    "many_headers": Part(many_headers),
+}
+
+
+def measured(part: Part, models: list[Path], scale: float) -> Told:
+    """What one part finds, on a server of its own."""
+    options = [option for limit in ("rate=0", *part.limits) for option in ("--limit", limit)]
+    size = [] if part.size is None else [max(type(part.size)(8), type(part.size)(part.size * scale))]
+    _sentences()  # made now, not while time is taken
+    with tempfile.TemporaryDirectory() as directory, serving(models, Path(directory) / "log", *options) as server:
+        return asyncio.run(part.run(Load(server, world_sentence), *size))
+
+
+def main() -> None:
+    """Run the parts that are asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--only", choices=PARTS, action="append")
+    parser.add_argument("--scale", type=float, default=1.0)
+    arguments = parser.parse_args()
+    for name in arguments.only or PARTS:
+        for _ in range(max(1, round(PARTS[name].times * arguments.scale))):
+            print(json.dumps({"part": name} | measured(PARTS[name], arguments.models, arguments.scale)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""How much may be asked for, and how often."""
+
+import pytest
+
+from regard.serve import limits as limits_module
+from regard.serve.limits import Limits, Rates
+from regard.serve.refusals import Refusal
+
+
+class Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(limits_module.time, "monotonic", lambda: self.now)
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [(["abc"] * 5, "too_many_texts"), (["abcde"], "text_too_long"), (["abcd"] * 3, "too_many_characters")],
+)
+def test_each_bound_on_texts_refuses_by_its_own_name(texts: list[str], code: str) -> None:
+    bounds = Limits(texts=4, characters=4, total_characters=11)
+    with pytest.raises(Refusal) as refused:
+        bounds.check_texts(texts)
+    assert (refused.value.status, refused.value.code) == (413, code)
+    bounds.check_texts(["abcd", "abcd", "abc"])
+
+
+@pytest.mark.parametrize(("beam", "nbest"), [(0, 1), (6, 1), (5, 0), (5, 3), (-1, 1)])
+def test_a_search_wider_than_allowed_is_refused(beam: int, nbest: int) -> None:
+    with pytest.raises(Refusal):
+        Limits(beam=5, nbest=2).check_search(beam, nbest)
+    Limits(beam=5, nbest=2).check_search(5, 2)
+
+
+def test_a_client_may_burst_and_then_keeps_to_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, rates = Clock(monkeypatch), Rates(Limits(rate=2.0, burst=3))
+    for _ in range(3):
+        rates.take("a")
+    with pytest.raises(Refusal) as refused:
+        rates.take("a")
+    assert (refused.value.status, refused.value.retry_after) == (429, 0.5)
+    rates.take("b")
+    clock.now += 0.5
+    rates.take("a")
+    with pytest.raises(Refusal):
+        rates.take("a")
+
+
+def test_a_bucket_never_holds_more_than_the_burst(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, rates = Clock(monkeypatch), Rates(Limits(rate=2.0, burst=3))
+    rates.take("a")
+    clock.now += 1000
+    for _ in range(3):
+        rates.take("a")
+    with pytest.raises(Refusal):
+        rates.take("a")
+
+
+def test_a_rate_of_nought_is_no_bound_and_clients_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = Rates(Limits(rate=0, burst=1))
+    for _ in range(100):
+        free.take("a")
+    monkeypatch.setattr(Rates, "CLIENTS", 10)
+    rates = Rates(Limits(rate=1.0, burst=1))
+    for number in range(100):
+        rates.take(str(number))
+    assert len(rates._buckets) == 10

@@ -1,0 +1,82 @@
+"""Who is let in: hosts, origins, keys."""
+
+import pytest
+
+from regard.serve.refusals import Refusal
+from regard.serve.safety import Gate, Keys, name_of
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000", "LOCALHOST", "me.example"]
+)
+def test_loopback_and_allowed_names_are_ours(host: str) -> None:
+    Gate.of("127.0.0.1", hosts=["me.example"]).check_host(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "[::1", "*"]
+)
+def test_no_other_host_is(host: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        Gate.of("127.0.0.1").check_host(host)
+    assert refused.value.status == 421
+
+
+def test_the_address_listened_on_is_ours_unless_it_is_any_address() -> None:
+    Gate.of("192.0.2.7").check_host("192.0.2.7:80")
+    Gate.of("2001:db8::1").check_host("[2001:db8::1]:80")
+    with pytest.raises(Refusal):
+        Gate.of("0.0.0.0").check_host("0.0.0.0:80")  # noqa: S104
+
+
+@pytest.mark.parametrize(
+    ("method", "origin", "is_allowed"),
+    [
+        ("POST", None, True),
+        ("POST", "http://localhost:8000", True),
+        ("POST", "http://friend.example", True),
+        ("POST", "http://evil.example", False),
+        ("POST", "null", False),
+        ("POST", "http://localhost:9000", False),
+        ("DELETE", "http://evil.example", False),
+        ("GET", "http://evil.example", True),
+    ],
+)
+def test_a_foreign_page_may_not_do_anything_here(method: str, origin: str | None, is_allowed: bool) -> None:
+    gate = Gate.of("127.0.0.1", origins=["http://friend.example/"])
+    try:
+        gate.check_origin(method, origin, host="localhost:8000")
+    except Refusal as refusal:
+        assert (is_allowed, refusal.status) == (False, 403)
+    else:
+        assert is_allowed
+
+
+def test_a_port_is_no_part_of_a_name() -> None:
+    assert [name_of(host) for host in ("a:1", "a", "[::1]:1", "[::1]")] == ["a", "a", "[::1]", "[::1]"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"authorization": "Bearer two"}, {"authorization": "DeepL-Auth-Key two"}, {"x-api-key": "two"}],
+)
+def test_a_key_is_taken_from_any_of_its_headers(headers: dict[str, str]) -> None:
+    keys = Keys(["one", "two"])
+    keys.check(headers)
+    assert keys.named(headers) == 1
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"authorization": "Bearer tw"}, {"authorization": "two"}, {"x-api-key": "\ud800"}]
+)
+def test_without_a_valid_key_nothing_opens(headers: dict[str, str]) -> None:
+    with pytest.raises(Refusal) as refused:
+        Keys(["one", "two"]).check(headers)
+    assert refused.value.status == 401
+    Keys([]).check(headers)
+
+
+def test_a_key_in_the_body_counts_as_one_in_the_headers() -> None:
+    Keys(["one"]).check({}, given="one")
+    with pytest.raises(Refusal):
+        Keys(["one"]).check({}, given="")
