@@ -101,11 +101,8 @@ def test_other_work_is_never_in_the_same_batch() -> None:
     one, other = Doubling("one"), Doubling("other")
 
     async def test(batcher: Batcher) -> None:
-        tasks = [
-            *await entered(batcher, one, [1], [2]),
-            *await entered(batcher, other, [3]),
-            *await entered(batcher, one, [4]),
-        ]
+        order = [(one, [1]), (one, [2]), (other, [3]), (one, [4])]
+        tasks = [task for work, items in order for task in await entered(batcher, work, items)]
         one.gate.set()
         other.gate.set()
         assert await asyncio.gather(*tasks) == [[2], [4], [6], [8]]

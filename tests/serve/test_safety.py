@@ -1,5 +1,7 @@
 """Who is let in: hosts, origins, keys."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from regard.serve.refusals import Refusal
@@ -44,12 +46,8 @@ def test_the_address_listened_on_is_ours_unless_it_is_any_address() -> None:
 )
 def test_a_foreign_page_may_not_do_anything_here(method: str, origin: str | None, is_allowed: bool) -> None:
     gate = Gate.of("127.0.0.1", origins=["http://friend.example/"])
-    try:
+    with nullcontext() if is_allowed else pytest.raises(Refusal, match="origin"):
         gate.check_origin(method, origin, host="localhost:8000")
-    except Refusal as refusal:
-        assert (is_allowed, refusal.status) == (False, 403)
-    else:
-        assert is_allowed
 
 
 def test_a_port_is_no_part_of_a_name() -> None:

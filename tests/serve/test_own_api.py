@@ -1,0 +1,277 @@
+"""The own API over a running server: every answer is what the model itself says."""
+
+import json
+import struct
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from regard.translation.alignment import align_texts, best_reading
+from regard.translation.trace import trace_texts
+from regard.translation.translator import Translator, load
+from tests.serve.owned import Own
+
+TEXTS = ["one red cat", "two  big\tdog runs", "", "cat"]
+
+
+@pytest.fixture(scope="session")
+def translator(own: Own) -> Translator:
+    return load(own.run / "model")
+
+
+def floats(answer: httpx.Response) -> np.ndarray[Any, Any]:
+    rows, columns = map(int, answer.headers["x-regard-shape"].split(","))
+    assert answer.headers["content-type"] == "application/octet-stream"
+    return np.array(struct.unpack(f"<{rows * columns}f", answer.content)).reshape(rows, columns)
+
+
+# --- translating -----------------------------------------------------------------------------------------------------
+
+
+def test_models_are_listed_with_what_they_are(own: Own, translator: Translator) -> None:
+    there, back = own.get("models").json()["models"]
+    assert there == {
+        "name": "there",
+        "source": "en",
+        "target": "ko",
+        "kind": "transformer",
+        "parameters": translator.parameters,
+        "layers": 2,
+        "heads": 2,
+        "has_attention": True,
+        "longest": None,
+        "run": "there",
+        "is_ready": True,
+        "takes": "text",
+    }
+    assert (back["name"], back["source"], back["target"], back["run"]) == ("back", "ko", "en", None)
+
+
+def test_translations_and_scores_are_the_model_s_own(own: Own, translator: Translator) -> None:
+    answer = own.post("translate", texts=TEXTS, source="en", target="ko", nbest=3, beam=4).json()
+    expected = translator.nbest(TEXTS, nbest=3, beam=4)
+    assert answer["model"] == "there"
+    assert [[one["text"] for one in outputs] for outputs in answer["translations"]] == [
+        [one.text for one in outputs] for outputs in expected
+    ]
+    for outputs, own_outputs in zip(answer["translations"], expected, strict=True):
+        for one, other in zip(outputs, own_outputs, strict=True):
+            assert (one["score"], one["log_probability"]) == pytest.approx(
+                (other.score, other.log_probability), abs=1e-4
+            )
+
+
+def test_links_are_between_ranges_of_the_text_that_was_given(own: Own, translator: Translator) -> None:
+    [[output], [empty]] = own.post("translate", model="there", texts=[TEXTS[1], ""], alignments=True).json()[
+        "translations"
+    ]
+    [expected] = align_texts(translator.bundle, [TEXTS[1]], [output["text"]])
+    found = output["alignment"]
+    assert [TEXTS[1][word["start"] : word["end"]] for word in found["source_words"]] == TEXTS[1].split()
+    assert [output["text"][word["start"] : word["end"]] for word in found["target_words"]] == output["text"].split()
+    assert len(found["source_words"]) == len(expected.source_words)
+    assert all(source < 4 for source, _ in found["links"])
+    assert empty["alignment"] == {"links": [], "source_words": [], "target_words": []}
+
+
+def test_a_stream_grows_to_the_translation(own: Own, translator: Translator) -> None:
+    events = []
+    with httpx.stream("POST", f"{own.server.url}/api/v1/stream", json={"text": TEXTS[1], "model": "there"}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        for block in "".join(answer.iter_text()).strip().split("\n\n"):
+            name, data = block.split("\n")
+            events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    expected = translator.translate([TEXTS[1]])[0]
+    assert [name for name, _ in events] == ["partial"] * (len(events) - 1) + ["done"]
+    assert [data["text"] for _, data in events[:-1]] == list(translator.stream(TEXTS[1]))
+    assert events[-1][1]["text"] == expected.text
+    assert events[-1][1]["score"] == pytest.approx(expected.score, abs=1e-4)
+    assert events[-1][1]["alignment"]["links"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "code"),
+    [
+        ({"texts": ["a"], "model": "none"}, 404, "no_model"),
+        ({"texts": ["a"], "source": "xx"}, 400, "no_pair"),
+        ({"texts": ["a"], "model": "there", "target": "en"}, 400, "no_pair"),
+        ({"texts": ["a"], "beam": 11}, 400, "bad_beam"),
+        ({"texts": ["a"], "nbest": 11}, 400, "bad_nbest"),
+        ({"texts": ["a"] * 129}, 413, "too_many_texts"),
+        ({"texts": ["a" * 5001]}, 413, "text_too_long"),
+        ({"texts": []}, 400, "bad_request"),
+        ({"texts": ["a"], "secret": 1}, 400, "bad_request"),
+        ({}, 400, "bad_request"),
+    ],
+)
+def test_what_cannot_be_translated_is_refused_with_a_code(
+    own: Own, asked: dict[str, Any], status: int, code: str
+) -> None:
+    answer = own.post("translate", **asked)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert "secret" not in answer.text
+
+
+# --- looking inside --------------------------------------------------------------------------------------------------
+
+
+def test_a_trace_is_that_of_the_model_s_own_output(own: Own, translator: Translator) -> None:
+    answer = own.trace()
+    expected = trace_texts(translator.bundle, "one red cat", answer["text"])
+    assert answer["text"] == answer["translation"]["text"] == translator.translate(["one red cat"])[0].text
+    assert answer["source"]["pieces"] == expected.source.pieces
+    assert answer["target"]["pieces"] == expected.target.pieces
+    assert answer["log_probabilities"] == pytest.approx(expected.log_probabilities, abs=1e-5)
+    for place, layer in enumerate(answer["layers"]):
+        for head in (*range(layer["heads"]), "mean"):
+            shown = floats(own.get(f"traces/{answer['id']}/weights", layer=place, head=head))
+            assert shown == pytest.approx(expected.weights(place, None if head == "mean" else head), abs=1e-6)  # type: ignore[arg-type]
+    assert floats(own.get(f"traces/{answer['id']}/rollout")) == pytest.approx(expected.rollout(), abs=1e-6)
+
+
+def test_a_given_target_is_forced(own: Own, translator: Translator) -> None:
+    answer = own.trace(target="개 본다")
+    expected = trace_texts(translator.bundle, "one red cat", "개 본다")
+    assert (answer["text"], answer["translation"]) == ("개 본다", None)
+    assert answer["log_probabilities"] == pytest.approx(expected.log_probabilities, abs=1e-5)
+
+
+def test_inside_is_the_arithmetic_of_one_query(own: Own, translator: Translator) -> None:
+    answer = own.trace(target="개 본다")
+    expected = trace_texts(translator.bundle, "one red cat", "개 본다").inside(3, 1, 2)
+    shown = own.get(f"traces/{answer['id']}/inside", layer=3, head=1, query=2).json()
+    assert (shown["head"], shown["query_index"], shown["query_label"]) == (1, 2, expected.query_label)
+    for name in ("x", "query", "scores", "weights", "context", "output"):
+        assert shown[name] == pytest.approx(getattr(expected, name), abs=1e-5)
+
+
+@pytest.mark.parametrize("when", ["said", "read"])
+def test_an_alignment_is_by_words(own: Own, translator: Translator, when: str) -> None:
+    from regard.translation.alignment import Reading
+
+    answer = own.trace()
+    shown = own.get(f"traces/{answer['id']}/alignment", layer=1, head="mean", when=when).json()
+    [expected] = align_texts(translator.bundle, ["one red cat"], [answer["text"]], Reading(1, None, when == "read"))
+    assert (shown["source_words"], shown["target_words"]) == (expected.source_words, expected.target_words)
+    assert np.array(shown["weights"]) == pytest.approx(expected.weights, abs=1e-5)
+    assert {tuple(link) for link in shown["links"]} == expected.links
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status", "code"),
+    [
+        ("traces/none/weights", {"layer": 0}, 404, "trace_gone"),
+        ("traces/ID/weights", {"layer": 99}, 400, "bad_input"),
+        ("traces/ID/weights", {"layer": "x"}, 400, "bad_query"),
+        ("traces/ID/weights", {}, 400, "bad_query"),
+        ("traces/ID/inside", {"layer": 0, "head": 9, "query": 0}, 400, "bad_input"),
+        ("traces/ID/inside", {"layer": 0, "head": 0, "query": 99}, 400, "bad_input"),
+        ("traces/ID/alignment", {"layer": 9}, 404, "no_layer"),
+        ("traces/ID/alignment", {"when": "never"}, 400, "bad_query"),
+        ("models/none/readings", {}, 404, "no_model"),
+        ("models/there/positions", {"length": 3000}, 400, "bad_query"),
+        ("runs/none/events", {}, 404, "no_run"),
+        ("runs/there/probes", {"step": 7}, 404, "no_probe"),
+        ("runs/there/probes/60/99/0", {}, 404, "no_probe"),
+        ("runs/there/probes/60/0/99", {}, 404, "no_probe"),
+        ("runs/there/probes/60/0/0", {"head": 9}, 404, "no_probe"),
+        ("quality/2", {}, 404, "no_bucket"),
+        ("nothing", {}, 404, "not_found"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_a_code(
+    own: Own, path: str, query: dict[str, object], status: int, code: str
+) -> None:
+    identity = own.trace()["id"] if "ID" in path else ""
+    answer = own.get(path.replace("ID", identity), **query)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+def test_readings_are_the_best_first(own: Own, translator: Translator) -> None:
+    from regard.metrics import parse_alignments
+
+    sources, targets, links = (
+        (own.run.parent / f"test.{suffix}").read_text().splitlines() for suffix in ("en", "ko", "align")
+    )
+    best, score = best_reading(translator.bundle, sources, targets, parse_alignments(links))
+    readings = own.get("models/there/readings").json()["readings"]
+    assert readings[0]["error"] == pytest.approx(score.error, abs=1e-6)
+    assert [one["error"] for one in readings] == sorted(one["error"] for one in readings)
+    assert len(readings) == 2 * (2 * 2 + 2 + 1)
+    assert (best.layer, best.head, best.when_read) in {(r["layer"], r["head"], r["when_read"]) for r in readings}
+
+
+def test_positions_are_sines_and_cosines(own: Own) -> None:
+    answer = own.get("models/there/positions", length=5).json()
+    values = np.array(answer["values"])
+    assert (answer["kind"], answer["layout"], answer["width"], values.shape) == (
+        "sinusoidal",
+        "interleaved",
+        32,
+        (5, 32),
+    )
+    assert values[:, 0] == pytest.approx(np.sin(np.arange(5)))
+    assert values[:, 1] == pytest.approx(np.cos(np.arange(5)))
+
+
+# --- watching and comparing ------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_shown_with_its_events(own: Own) -> None:
+    [run] = own.get("runs").json()["runs"]
+    assert run == {"name": "there", "kind": "transformer", "steps": 60, "step": 60, "state": "ended", "model": "there"}
+    lines = [json.loads(line) for line in (own.run / "journal.jsonl").read_text().splitlines()]
+    assert own.get("runs/there/events").json() == {"events": lines, "next": len(lines)}
+    assert own.get("runs/there/events", after=len(lines) - 1).json() == {"events": lines[-1:], "next": len(lines)}
+    assert own.get("runs/there/events", after=999).json() == {"events": [], "next": len(lines)}
+
+
+def test_probes_are_the_maps_of_the_run(own: Own) -> None:
+    probes = own.get("runs/there/probes").json()
+    assert probes["steps"] == [0, 30, 60]
+    assert [layer["use"] for layer in probes["layers"]] == [
+        "encoder-self",
+        "encoder-self",
+        "cross",
+        "decoder-self",
+        "cross",
+        "decoder-self",
+    ]
+    for place, layer in enumerate(probes["layers"]):
+        keys = probes["labels"][1]["target" if layer["use"] == "decoder-self" else "source"]
+        weights = floats(own.get(f"runs/there/probes/30/1/{place}", head=1))
+        assert weights.shape[1] == len(keys)
+        assert weights.sum(axis=1) == pytest.approx(np.ones(len(weights)), abs=0.01)
+
+
+def test_quality_is_what_was_measured(own: Own) -> None:
+    answer = own.get("quality").json()
+    assert answer["test"] == {"sentences": 24}
+    assert [one["model"] for one in answer["models"]] == ["there", "else"]
+    counts = [bucket["count"] for bucket in answer["models"][0]["lengths"]]
+    found = [own.get(f"quality/{bucket}").json()["sentences"] for bucket in (0, 1)]
+    assert [len(sentences) for sentences in found] == counts
+    first = found[0][0]
+    assert first["outputs"] == {"there": f"there {first['source']}", "else": f"else {first['source']}"}
+
+
+def test_examples_have_their_gold_links(own: Own) -> None:
+    for source, target in (("en", "ko"), ("ko", "en")):
+        examples = own.get("examples", source=source, target=target).json()["examples"]
+        assert 1 < len(examples) <= 8
+        assert all(one["links"] == [[place, place] for place in range(len(one["source"].split()))] for one in examples)
+    assert own.get("examples", source="../en", target="ko").json() == {"examples": []}
+
+
+def test_the_page_and_its_modules_are_served_and_nothing_else(own: Own) -> None:
+    url = own.server.url
+    index = httpx.get(url)
+    assert index.headers["content-type"].startswith("text/html")
+    assert "script-src 'self'" in index.headers["content-security-policy"]
+    module = httpx.get(f"{url}/page/main.js")
+    assert module.headers["content-type"].startswith("text/javascript")
+    assert httpx.get(f"{url}/page/main.js", headers={"if-none-match": module.headers["etag"]}).status_code == 304
+    for path in ("page/", "page/none.js", "page/..%2fplots.py", "page/%2e%2e/plots.py", "page/__init__.py"):
+        assert httpx.get(f"{url}/{path}").status_code == 404
