@@ -12,25 +12,20 @@ from typing import Any, get_args
 import msgspec
 import pytest
 import tomli_w
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.batch import Pictures
 from regard.config import (
     AttendingConfig,
     Config,
     ConvolutionalConfig,
     DataConfig,
     DecoderOnlyConfig,
-    EfficientNetEye,
     EncoderOnlyConfig,
     EyeConfig,
     ModelConfig,
     Options,
-    PatchesEye,
     RecurrentConfig,
-    ResidualEye,
     Stack,
     TrainingConfig,
     TransformerConfig,
@@ -40,7 +35,6 @@ from regard.config import (
     to_toml,
 )
 from regard.errors import RegardError
-from regard.layers.eye import Eye
 
 MODELS = {str(model.__struct_config__.tag): model for model in get_args(ModelConfig)}
 EYES = {str(eye.__struct_config__.tag): eye for eye in get_args(EyeConfig)}
@@ -187,20 +181,6 @@ def test_an_eye_of_no_known_kind_is_named_along_with_the_kinds_there_are(kind: A
 def test_a_picture_that_does_not_divide_into_patches_is_named() -> None:
     table = {"model": {"kind": "captioner-rnn", "eye": {"kind": "patches", "size": 60, "patch": 7}}}
     assert "size is 60 and patch 7" in complaint(table, path="model.eye")
-
-
-@pytest.mark.parametrize(
-    ("eye", "side"),
-    [
-        (ResidualEye(size=65, blocks=3), 9),
-        (EfficientNetEye(size=225), 8),
-        (PatchesEye(size=60, patch=6), 10),
-    ],
-)
-def test_an_eye_knows_how_many_places_its_grid_has_on_each_side(eye: Any, side: int) -> None:
-    assert eye.side == side
-    pixels = torch.rand(1, 3, eye.size, eye.size)
-    assert Eye(eye).eval()(Pictures(pixels)).shape[2:] == (side, side)
 
 
 def test_an_unknown_section_is_named() -> None:

@@ -3,7 +3,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from regard.attention.recording import record_attention
-from regard.layers.grid import GridSelfAttention, flatten_grid
+from regard.layers.grid import GridSelfAttention, Places, flatten_grid, grid_positions
+from regard.layers.positions import sinusoidal
 
 BATCH, CHANNELS, ROWS, COLUMNS, HEADS = 2, 6, 3, 5, 2
 
@@ -20,6 +21,19 @@ def test_places_are_read_row_by_row() -> None:
     places = flatten_grid(grid)
     assert places.shape == (BATCH, ROWS * COLUMNS, CHANNELS)
     assert torch.equal(places[1, 2 * COLUMNS + 3], grid[1, :, 2, 3])
+
+
+def test_a_place_is_told_by_its_row_and_its_column() -> None:
+    told = grid_positions(ROWS, COLUMNS, 7).view(ROWS, COLUMNS, 7)
+    row, column = sinusoidal(torch.tensor([2]), 3)[0], sinusoidal(torch.tensor([4]), 4)[0]
+    assert_close(told[2, 4], torch.cat([row, column]))
+    assert len({tuple(one.tolist()) for one in told.flatten(0, 1)}) == ROWS * COLUMNS
+
+
+def test_places_of_the_same_look_differ_by_their_position_alone() -> None:
+    places = Places(CHANNELS, 8)(torch.ones(1, CHANNELS, ROWS, COLUMNS))
+    look = places[0] - grid_positions(ROWS, COLUMNS, 8).float()
+    assert_close(look, look[:1].expand_as(look))
 
 
 def test_the_layer_begins_as_if_it_were_not_there_and_can_learn_to_be() -> None:

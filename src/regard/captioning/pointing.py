@@ -1,7 +1,7 @@
 """Whether a captioner looks at what it speaks of, by every layer and head, where the gold boxes are known."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -26,7 +26,7 @@ class Boxed:
 
     picture: Path
     words: list[str]
-    boxes: list[list[Rectangle]]
+    boxes: Sequence[Sequence[Rectangle]]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def point(captioner: Captioner, boxed: Iterable[Boxed]) -> list[Pointed]:
     A layer and a head, or the mean over them; as a word is said, or as it is read as the next step's input.
     """
     found: dict[Reading, WordMaps] = defaultdict(list)
-    boxes: list[list[Rectangle]] = []
+    boxes: list[Sequence[Rectangle]] = []
     for one in boxed:
         for reading, maps in _word_maps(captioner, one).items():
             found[reading] += maps

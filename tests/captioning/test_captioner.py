@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from regard.captioning.captioner import Captioner, load_captioner
+from regard.errors import RegardError
+from regard.translation.translator import Translator
+from tests.training.small_run import run_to_the_end, small_config, write_pairs
+
+EVERY = ["attending", "recurrent", "transformer"]
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_picture_is_described_the_same_alone_and_with_others(
+    captioners: dict[str, Captioner], pictures: list[Path], kind: str
+) -> None:
+    captioner = captioners[kind]
+    together = captioner.caption(pictures)
+    assert [captioner.caption([picture])[0].tokens for picture in pictures] == [one.tokens for one in together]
+    assert captioner.caption([pictures[0].read_bytes()])[0] == captioner.caption([str(pictures[0])])[0]
+
+
+def test_the_best_come_first_and_as_many_as_asked_for(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+    for own in captioners["attending"].nbest(pictures, beam=3, nbest=3):
+        assert len(own) == 3
+        assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
+
+
+def test_a_caption_grows_as_it_is_streamed(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+    captioner = captioners["transformer"]
+    *_, last = captioner.stream(pictures[0], beam=1)
+    assert last == captioner.caption([pictures[0]], beam=1)[0].text
+
+
+def test_a_file_that_is_no_picture_is_named(captioners: dict[str, Captioner], tmp_path: Path) -> None:
+    (tmp_path / "notes.jpg").write_text("words")
+    with pytest.raises(RegardError, match=r"notes\.jpg"):
+        captioners["attending"].caption([tmp_path / "notes.jpg"])
+    with pytest.raises(RegardError, match="a list of pictures"):
+        captioners["attending"].caption(tmp_path / "notes.jpg")  # type: ignore[arg-type]
+
+
+def test_a_captioner_is_told_from_a_translator(
+    captioners: dict[str, Captioner], runs: dict[str, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(RegardError, match="describes pictures"):
+        Translator(captioners["attending"].bundle)
+    write_pairs(tmp_path)
+    run_to_the_end(small_config(tmp_path, steps=1, validate_every=1, checkpoint_every=1), tmp_path / "run")
+    with pytest.raises(RegardError, match="'transformer', which does not look at pictures"):
+        load_captioner(tmp_path / "run" / "model")
+    assert load_captioner(runs["recurrent"] / "model").eye.size == 16

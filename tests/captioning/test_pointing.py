@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from regard.captioning.captioner import Captioner
+from regard.captioning.pointing import Boxed, point
+from regard.captioning.tracing import word_maps
+from regard.errors import RegardError
+from regard.metrics.pointing import pointing
+
+WORDS = ["Three", "blue", "crosses", "in", "a", "column"]
+BOXES = [[(0.0, 0.0, 0.5, 0.5)], [], [(0.5, 0.0, 1.0, 1.0), (0.0, 0.0, 0.3, 0.3)], [], [], []]
+
+
+def test_pointing_is_that_of_the_maps_of_the_gold_words(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+    captioner = captioners["attending"]
+    found = {one.reading.when_read: one.score for one in point(captioner, [Boxed(pictures[0], WORDS, BOXES)])}
+    tokens = captioner.bundle.tokenizers.target.encode(" ".join(WORDS))
+    maps = [weights for _, weights in word_maps(captioner.trace(pictures[0], tokens))]
+    expected = pointing(maps, BOXES)
+    assert found.keys() == {False, True}
+    assert found[False].words == 2
+    assert (found[False].peak, found[False].mass) == pytest.approx((expected.peak, expected.mass), abs=1e-5)
+
+
+def test_every_layer_and_head_is_tried_and_the_best_comes_first(
+    captioners: dict[str, Captioner], pictures: list[Path]
+) -> None:
+    found = point(captioners["transformer"], [Boxed(picture, WORDS, BOXES) for picture in pictures])
+    peaks = [one.score.peak for one in found]
+    assert peaks == sorted(peaks, reverse=True)
+    assert {one.reading.head for one in found} == {None, 0, 1}
+    assert all(one.score.words == 2 * len(pictures) for one in found)
+    mean = next(one for one in found if one.reading.head is None and not one.reading.when_read)
+    heads = [one for one in found if one.reading.head is not None and not one.reading.when_read]
+    assert mean.score.mass == pytest.approx(np.mean([one.score.mass for one in heads]), abs=1e-5)
+
+
+def test_without_attention_or_without_boxes_nothing_is_pointed_at(
+    captioners: dict[str, Captioner], pictures: list[Path]
+) -> None:
+    assert point(captioners["recurrent"], [Boxed(pictures[0], WORDS, BOXES)]) == []
+    assert point(captioners["attending"], []) == []
+
+
+def test_words_that_are_not_apart_by_spaces_are_told(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+    with pytest.raises(RegardError, match="cuts it into"):
+        point(captioners["attending"], [Boxed(pictures[0], ["two words"], [[]])])

@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from regard.captioning.captioner import Captioner
+from regard.captioning.tracing import grid_maps, picture_maps, word_maps
+from regard.errors import RegardError
+
+CAPTION = "Three yellow triangles below a green diamond"
+
+
+@pytest.mark.parametrize(
+    ("kind", "uses"), [("attending", ["picture"]), ("transformer", ["picture-self", "decoder-self", "picture"])]
+)
+def test_a_trace_has_every_attention_of_a_captioner(
+    captioners: dict[str, Captioner], pictures: list[Path], kind: str, uses: list[str]
+) -> None:
+    captioner = captioners[kind]
+    tokens = captioner.bundle.tokenizers.target.encode(CAPTION)
+    trace = captioner.trace(pictures[0], tokens)
+    assert [layer.use for layer in trace.layers] == uses
+    assert trace.text == CAPTION
+    assert len(trace.log_probabilities) == len(tokens) + 1
+    assert trace.source.pieces[:2] == ["1,1", "1,2"]
+    for index, layer in enumerate(trace.layers):
+        weights = trace.weights(index)
+        assert weights.shape == tuple(map(len, trace.labels(index)))
+        assert weights.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+        inside = trace.inside(index, 0, 1)
+        assert inside.weights == pytest.approx(trace.weights(index, 0)[1].tolist())
+        assert len(inside.key_labels) == len(inside.scores) == weights.shape[1]
+        assert layer.deviation < 1e-5
+    recorded = picture_maps(captioner.bundle, captioner.opened([pictures[0]]), tokens)
+    for index, layer in enumerate(trace.layers):
+        np.testing.assert_allclose(recorded[layer.name].mean(axis=0), trace.weights(index), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["attending", "transformer"])
+def test_each_word_has_a_map_over_the_grid(captioners: dict[str, Captioner], pictures: list[Path], kind: str) -> None:
+    captioner = captioners[kind]
+    trace = captioner.trace(pictures[1], captioner.bundle.tokenizers.target.encode(CAPTION))
+    words = word_maps(trace)
+    assert [word for word, _ in words] == CAPTION.split()
+    assert all(weights.shape == (4, 4) and weights.sum() == pytest.approx(1.0, abs=1e-5) for _, weights in words)
+    looks = trace.of_use("picture")[0]
+    np.testing.assert_allclose(words[2][1], trace.weights(looks)[2].reshape(4, 4))  # row 2 says the third word
+    np.testing.assert_allclose(grid_maps(trace, 0, 0)[-1], trace.weights(looks, 0)[-1].reshape(4, 4))
+
+
+def test_rolling_out_a_vision_transformer_says_what_each_place_is_made_of(
+    captioners: dict[str, Captioner], pictures: list[Path]
+) -> None:
+    captioner = captioners["transformer"]
+    rolled = captioner.trace(pictures[0], captioner.bundle.tokenizers.target.encode(CAPTION)).rollout()
+    assert rolled.shape == (16, 16)
+    assert rolled.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_model_without_attention_looks_nowhere(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+    captioner = captioners["recurrent"]
+    trace = captioner.trace(pictures[0], captioner.bundle.tokenizers.target.encode(CAPTION))
+    assert trace.layers == []
+    with pytest.raises(RegardError, match="looks nowhere"):
+        word_maps(trace)
+    attending = captioners["attending"]
+    trace = attending.trace(pictures[0], attending.bundle.tokenizers.target.encode(CAPTION))
+    with pytest.raises(RegardError, match="there is no layer 1; 1 look"):
+        grid_maps(trace, layer=1)

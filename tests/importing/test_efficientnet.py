@@ -1,0 +1,75 @@
+"""A pickle is opened only after its hash is the published one; what comes out is checked like any other weights."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.cli.running.import_weights import run_import
+from regard.config import EfficientNetEye
+from regard.errors import RegardError
+from regard.importing import efficientnet
+from regard.importing.efficientnet import import_efficientnet
+from regard.training.pretrained import pretrained_eye
+
+
+def pickled(path: Path, tensors: object) -> Path:
+    torch.save(tensors, path)
+    return path
+
+
+def publish(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """Let this file be the published one."""
+    monkeypatch.setattr(efficientnet, "PUBLISHED", hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def test_a_file_with_another_hash_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[object] = []
+    monkeypatch.setattr(efficientnet.subprocess, "run", lambda *given, **_: opened.append(given))
+    path = pickled(tmp_path / "weights.pth", {"a": torch.ones(2)})
+    with pytest.raises(RegardError, match="It was not opened"):
+        import_efficientnet(path, tmp_path / "out")
+    assert not opened
+    assert not (tmp_path / "out").exists()
+
+
+def test_even_with_the_right_hash_nothing_but_tensors_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = pickled(tmp_path / "weights.pth", {"a": Path("a path is not a tensor")})
+    publish(monkeypatch, path)
+    with pytest.raises(RegardError, match="cannot be converted"):
+        import_efficientnet(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_directory_of_something_else_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = pickled(tmp_path / "weights.pth", {"a": torch.ones(2)})
+    publish(monkeypatch, path)
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    with pytest.raises(RegardError, match="holds no weights"):
+        import_efficientnet(path, out)
+    assert (out / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_missing_file_and_missing_weights_are_told(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="cannot be read"):
+        run_import(tmp_path / "none.pth", tmp_path / "out")
+    with pytest.raises(RegardError, match="regard import efficientnet-lite0 --out"):
+        pretrained_eye(EfficientNetEye(weights=str(tmp_path / "out")))
+    with pytest.raises(RegardError, match="names no weights"):
+        pretrained_eye(EfficientNetEye())
+
+
+def test_weights_that_do_not_fit_or_were_damaged_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, out = pickled(tmp_path / "weights.pth", {"_conv_stem.weight": torch.ones(2)}), tmp_path / "out"
+    publish(monkeypatch, path)
+    assert import_efficientnet(path, out) == 1
+    with pytest.raises(RegardError, match="does not fit the model"):
+        pretrained_eye(EfficientNetEye(weights=str(out)))
+    content = bytearray((out / "weights.safetensors").read_bytes())
+    content[-1] ^= 1
+    (out / "weights.safetensors").write_bytes(content)
+    with pytest.raises(RegardError, match="is damaged"):
+        pretrained_eye(EfficientNetEye(weights=str(out)))

@@ -1,0 +1,66 @@
+from typing import Any
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.attention.recording import record_attention
+from regard.batch import Grid, Pictures
+from regard.config import EfficientNetEye, PatchesEye, ResidualEye, Stack
+from regard.layers.eye import Eye
+
+PATCHES = PatchesEye(size=12, patch=3, stack=Stack(layers=2, width=10, heads=2, inner=7))
+EYES = [ResidualEye(size=12, width=3, blocks=2), PATCHES, EfficientNetEye(size=64)]
+
+
+@pytest.mark.parametrize(
+    ("config", "side"),
+    [(ResidualEye(size=65, blocks=3), 9), (EfficientNetEye(size=225), 8), (PatchesEye(size=60, patch=6), 10)],
+    ids=["residual", "efficientnet", "patches"],
+)
+def test_an_eye_knows_how_many_places_its_grid_has_on_each_side(config: Any, side: int) -> None:
+    eye = Eye(config).eval()
+    assert config.side == side
+    assert eye(Pictures(torch.rand(1, 3, config.size, config.size))).shape == (1, eye.width, side, side)
+
+
+@pytest.mark.parametrize("config", EYES, ids=["residual", "patches", "efficientnet"])
+def test_what_was_seen_already_passes_through(config: Any) -> None:
+    eye = Eye(config).eval()
+    seen = eye(Pictures(torch.rand(2, 3, config.size, config.size) * 255))
+    assert torch.equal(eye(Grid(seen)), seen)
+
+
+def test_pixels_are_scaled_inside_so_that_mid_grey_is_near_zero() -> None:
+    eye, given = Eye(PATCHES), []
+    eye.network.register_forward_pre_hook(lambda _module, inputs: given.append(inputs[0]))
+    eye(Pictures(torch.tensor([0.0, 127.0, 255.0]).repeat_interleave(144).view(1, 3, 12, 12)))
+    assert_close(given[0][0, :, 0, 0], torch.tensor([-127 / 128, 0.0, 1.0]))
+
+
+def test_a_frozen_eye_neither_learns_nor_moves_its_statistics() -> None:
+    eye = Eye(EfficientNetEye(size=32)).train()
+    before = {name: tensor.clone() for name, tensor in eye.state_dict().items()}
+    eye(Pictures(torch.rand(2, 3, 32, 32) * 255))
+    assert not any(parameter.requires_grad for parameter in eye.parameters())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in eye.state_dict().items())
+    thawed = Eye(EfficientNetEye(size=32, frozen=False)).train()
+    assert all(parameter.requires_grad for parameter in thawed.parameters())
+    assert thawed.network.training
+
+
+def test_patches_far_apart_meet_and_know_their_places() -> None:
+    torch.manual_seed(0)
+    eye, pixels = Eye(PATCHES).eval(), torch.full((1, 3, 12, 12), 200.0)
+    changed = pixels.clone()
+    changed[:, :, 0, 0] = 0.0
+    same, other = eye(Pictures(pixels)), eye(Pictures(changed))
+    assert ((same - other).abs().amax(dim=1) > 1e-5).all()
+    assert (same[0, :, 0, 1] - same[0, :, 1, 0]).abs().max() > 1e-3  # of equal patches, row and column still differ
+
+
+def test_what_each_patch_looks_at_can_be_recorded() -> None:
+    eye = Eye(PATCHES).eval()
+    with record_attention(eye) as recording:
+        eye(Pictures(torch.rand(1, 3, 12, 12)))
+    assert [kept["weights"].shape for kept in recording.layers.values()] == [(1, 2, 16, 16)] * 2

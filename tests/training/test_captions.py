@@ -1,0 +1,152 @@
+"""A captioner's run, from a folder of pictures to the bundle: what it writes, and that it goes on exactly."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from regard.bundle import load_bundle
+from regard.captioning.captioner import Captioner
+from regard.data import Position
+from regard.data.pictures import Draw
+from regard.errors import RegardError
+from regard.training import gallery as gallery_module
+from regard.training.checkpoint import checkpoints, load_checkpoint
+from regard.training.corpus import batches, prepare
+from regard.training.gallery import Gallery
+from regard.training.journal import Validated
+from regard.training.loop import Interrupted, train
+from tests.training.small_pictures import ATTENDING, RECURRENT, TRANSFORMER, picture_config, write_scenes
+from tests.training.small_run import corpus_of, run_to_the_end
+from tests.training.test_loop import weights_hash
+
+FROZEN = ATTENDING | {"eye": {"kind": "efficientnet-lite0", "size": 32, "weights": "somewhere"}}
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_scenes(tmp_path_factory.mktemp("world"))
+
+
+@pytest.mark.parametrize("model", [ATTENDING, RECURRENT, TRANSFORMER], ids=lambda model: model["kind"])
+def test_a_run_ends_with_a_model_that_describes_pictures(scenes: Path, tmp_path: Path, model: dict[str, Any]) -> None:
+    events = run_to_the_end(picture_config(scenes, model=model), tmp_path)
+    validated = [event for event in events if isinstance(event, Validated)]
+    assert [event.cider is not None for event in validated] == [True, True]
+    assert validated[0].samples[0][0] == "00000.png"
+    captioner = Captioner(load_bundle(tmp_path / "model"))
+    assert captioner.bundle.languages == ("", "en")
+    pictures = sorted((scenes / "images" / "test").iterdir())
+    assert len(captioner.caption(pictures)) == 4
+    assert len(list((tmp_path / "probes").iterdir())) == 3
+
+
+def test_a_run_that_stops_goes_on_as_if_it_had_not(scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes, moving_average=0.9)
+    run_to_the_end(config, tmp_path / "whole")
+    signals = iter([None, None, 15])
+    with pytest.raises(Interrupted):
+        list(train(config, tmp_path / "run", corpus_of(config, tmp_path / "run"), stop_signal=lambda: next(signals)))
+    run_to_the_end(config, tmp_path / "run", resume=True)
+    assert weights_hash(tmp_path / "run") == weights_hash(tmp_path / "whole")
+
+
+def test_the_vocabulary_and_the_pictures_are_prepared_once(scenes: Path, tmp_path: Path) -> None:
+    config, told = picture_config(scenes), []
+    first = prepare(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
+    assert told[-1] == ("learning the vocabulary", 0)
+    assert ("looking at the pictures of train", 24) in told
+    told.clear()
+    again = prepare(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
+    assert told == [("looking at the pictures of train", 24), ("looking at the pictures of valid", 6)]  # all are there
+    assert again.fingerprint == first.fingerprint
+    assert again.tokenizers == first.tokenizers
+
+
+def test_pictures_vary_from_epoch_to_epoch_and_never_otherwise(scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes)
+    corpus = corpus_of(config, tmp_path)
+    first, again, later = (corpus.rows([3, 5], config, epoch)[0].pixels for epoch in (0, 0, 1))  # type: ignore[union-attr]
+    assert torch.equal(first, again)
+    assert not torch.equal(first, later)
+    plain = msgspec.structs.replace(
+        config, data=msgspec.structs.replace(config.data, pictures=type(config.data.pictures)())
+    )
+    assert torch.equal(corpus.rows([3], plain, 0)[0].pixels, corpus.rows([3], plain, 1)[0].pixels)  # type: ignore[union-attr]
+
+
+def test_every_caption_is_seen_once_in_an_epoch(scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes)
+    corpus = corpus_of(config, tmp_path)
+    seen = []
+    for drawn in batches(corpus, config, Position(), device="cpu"):
+        if drawn.epoch > 0:
+            break
+        seen += [tuple(row[1:]) for row in drawn.batch.inputs.tokens.tolist()]
+    cut = [corpus.rows([index], config, 0)[1][0] for index in range(24)]
+    assert sorted(tuple(token for token in row if token) for row in seen) == sorted(map(tuple, cut))
+
+
+def test_a_set_without_short_captions_is_told(scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes)
+    config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, maximum_length=2))
+    with pytest.raises(RegardError, match="no caption of at most 2 tokens"):
+        corpus_of(config, tmp_path)
+
+
+# --- a frozen eye ----------------------------------------------------------------------------------------------------
+
+
+def test_a_frozen_eye_without_weights_is_refused(scenes: Path, tmp_path: Path) -> None:
+    unweighted = FROZEN | {"eye": FROZEN["eye"] | {"weights": ""}}  # type: ignore[operator]
+    with pytest.raises(RegardError, match="regard import efficientnet-lite0"):
+        corpus_of(picture_config(scenes, model=unweighted), tmp_path)
+
+
+def test_a_frozen_eye_looks_at_each_picture_once_and_trains_on_what_it_saw(
+    scenes: Path, tmp_path: Path, weights: Path
+) -> None:
+    model = FROZEN | {"eye": FROZEN["eye"] | {"weights": str(weights)}}  # type: ignore[operator]
+    config = picture_config(scenes, model=model, steps=4)
+    run_to_the_end(config, tmp_path)
+    assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == ["train", "train-mirrored", "valid"]
+    first = load_checkpoint(checkpoints(tmp_path / "checkpoints")[-1]).weights
+    bundle = load_bundle(tmp_path / "model")
+    published = dict(bundle.model.named_parameters())["eye.network._conv_stem.weight"]
+    assert torch.equal(first["eye.network._conv_stem.weight"], published)
+    captioner = Captioner(bundle)  # the bundle has the eye in it: the directory of the weights is no longer needed
+    corpus = corpus_of(config, tmp_path)
+    seen = corpus.valid.source([0]).features  # type: ignore[attr-defined]
+    own = bundle.model.eye(captioner.opened([corpus.valid.captioned[0].picture]))  # type: ignore[attr-defined,operator]
+    torch.testing.assert_close(seen, own, atol=2e-2, rtol=2e-2)  # stored in half precision
+
+
+def test_a_mirrored_picture_is_what_the_eye_sees_of_its_mirror_image() -> None:
+    plain, mirrored = (np.full((2, 1, 1, 1), value, np.float16) for value in (1, 2))
+    one = gallery_module.Captioned(Path("a"), ["a dog"])
+    sided = gallery_module.Captioned(Path("b"), ["a dog on the left"])
+    gallery = Gallery([one, sided], plain, mirrored, is_seen=True)  # type: ignore[arg-type]
+    how = gallery_module.PicturesConfig(flip=True)
+    draws = [Draw(0, 0, index) for index in range(40)]
+    shown = gallery.varied([0] * 40, how, draws).features.flatten().tolist()  # type: ignore[union-attr]
+    assert 8 < shown.count(2.0) < 32
+    assert set(gallery.varied([1] * 40, how, draws).features.flatten().tolist()) == {1.0}  # type: ignore[union-attr]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random weights of the right shapes, as `regard import` would write them."""
+    from safetensors.torch import save
+
+    from regard.bundle import tensors_of
+    from regard.layers.efficientnet import EfficientNetLite0
+    from regard.manifest import write_manifest
+    from regard.training.pretrained import KIND, VERSION, WEIGHTS
+
+    directory = tmp_path_factory.mktemp("weights")
+    (directory / WEIGHTS).write_bytes(save(tensors_of(EfficientNetLite0()) | {"_fc.bias": torch.zeros(3)}))
+    write_manifest(directory, KIND, VERSION)
+    return directory
