@@ -1,11 +1,33 @@
-"""A real Chromium, where one is installed; elsewhere the tests that need it are skipped, with the reason."""
+"""A real Chromium and a real server, where a browser is installed; elsewhere tests are skipped, with the reason.
 
+The models are trained by the command itself on a toy language, so translations are right and links are known.
+"""
+
+import re
 import shutil
-from collections.abc import Iterator
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from regard.bundle import load_bundle, new_bundle, save_bundle
+from regard.config import from_table
+from tests.cli.toy import command, environment, in_a_process, write_corpus
+from tests.laws.small_models import randomise
+
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
+TOOLS = Path(__file__).parent / "tools"
+SENTENCE = "one red cat runs"
+STACK = {"layers": 2, "width": 32, "heads": 2, "inner": 48}
+UNTRAINED = {
+    "fixed": {"kind": "rnn", "embedding": 16, "encoder": {"width": 24}, "decoder": {"width": 24}},
+    "general": {"kind": "rnn-attention", "score": "general", "embedding": 16, "encoder": {"width": 24}},
+    "rotary": {"kind": "transformer", "positions": "rotary", "encoder": STACK, "decoder": STACK},
+}
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +42,106 @@ def browser() -> Iterator[object]:
         chromium = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The text of axe-core, which looks for what a page keeps from people."""
+    path = TOOLS / "node_modules" / "axe-core" / "axe.min.js"
+    if not path.exists():
+        pytest.skip("axe-core is not installed; run: npm install --prefix tests/browser/tools")
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A toy language, the runs of a Transformer and an attending RNN on it, and a few models nobody trained."""
+    directory = tmp_path_factory.mktemp("corpus")
+    write_corpus(directory)
+    for name in ("transformer", "attending"):
+        ended = in_a_process("train", directory / f"{name}.toml", "--run", directory / "runs" / name)
+        assert ended.code == 0, ended.err
+    models = [directory / "runs" / name / "model" for name in ("transformer", "attending")]
+    test = ["--source", directory / "test.en", "--reference", directory / "test.ko"]
+    ended = in_a_process("compare", *models, *test, "--resamples", "2", "--quality", directory / "quality.json")
+    assert ended.code == 0, ended.err
+    trained = load_bundle(models[0])
+    for name, model in UNTRAINED.items():
+        table = {
+            "model": model,
+            "data": {"languages": ["en", "ko"]},
+            "decoding": {"length_ratio": 1.0, "length_extra": 1},
+        }
+        bundle = new_bundle(from_table(table, origin=name), trained.tokenizers)
+        randomise(bundle.model, seed=5)
+        save_bundle(directory / "runs" / name / "model", bundle)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def server(corpus: Path) -> Iterator[str]:
+    """The address of `regard serve` over these models."""
+    runs = [corpus / "runs" / name for name in ("transformer", "attending", *UNTRAINED)]
+    yield from serving(corpus / "serve.log", *runs, "--gold", corpus / "test", "--quality", corpus / "quality.json")
+
+
+def serving(log: Path, *arguments: object) -> Iterator[str]:
+    """Run `regard serve` on a free port, its log in a file, while the caller uses its address."""
+    words = command("serve", *arguments, "--port", "0", "--limit", "rate=0")
+    with log.open("w") as told, subprocess.Popen(words, stdout=told, stderr=told, env=environment()) as process:
+        try:
+            yield _address(log, process)
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
+    while not (found := re.search(r"^regard: (http\S+)$", log.read_text(), re.MULTILINE)):
+        assert process.poll() is None, f"the server did not start: {log.read_text()}"
+        time.sleep(0.1)
+    return found[1]
+
+
+@dataclass
+class Watched:
+    """A page, all that it complained of, and all that it asked for."""
+
+    page: Any
+    problems: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, page: Any) -> "Watched":
+        """Watch a page from now on."""
+        seen = cls(page)
+        page.on("console", lambda told: told.type in ("error", "warning") and seen.problems.append(told.text))
+        page.on("pageerror", lambda error: seen.problems.append(str(error)))
+        page.on("request", lambda request: seen.requests.append(request.url))
+        return seen
+
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def open_page(browser: Any, server: str) -> Iterator[Open]:
+    """Open a view: open_page("inside", locale="ko-KR"). Nothing may be complained of, or asked of others."""
+    contexts: list[Any] = []
+    watched: list[Watched] = []
+
+    def opened(view: str = "translate", **options: Any) -> Any:
+        contexts.append(
+            browser.new_context(**{"locale": "en-US", "viewport": {"width": 1200, "height": 900}, **options})
+        )
+        watched.append(Watched.of(contexts[-1].new_page()))
+        watched[-1].page.set_default_timeout(60_000)
+        watched[-1].page.goto(f"{server}#{view}")
+        return watched[-1].page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert [problem for one in watched for problem in one.problems] == []
+    asked = [url for one in watched for url in one.requests]
+    assert [url for url in asked if not url.startswith((server, "blob:", "data:"))] == []
