@@ -4,7 +4,7 @@
  * Up to 64 by 64 every cell is an SVG rectangle; a larger map is painted on a canvas, so that 512 tokens do not freeze the page.
  */
 
-import { inkOn, isDark, onTheme, paper, shade, shadeBytes } from "./colour.js";
+import { inkOn, isDark, onTheme, paper, shade, shadePixels } from "./colour.js";
 import { clear, h, svg } from "./make.js";
 import { savingButtons } from "./saving.js";
 import { t } from "./text.js";
@@ -13,7 +13,8 @@ const MOST_RECTANGLES = 64;
 const FONT = 'system-ui, "Noto Sans KR", "Noto Sans CJK KR", "Apple SD Gothic Neo", "Malgun Gothic", sans-serif';
 const FONT_SIZE = 13;
 const LONGEST_LABEL = 14;
-const LEAST_LABELLED_CELL = 12;
+const LEAST_LABELLED_CELL = 10;
+const [SLANT, STEEP] = [-45, -62]; // degrees; narrow columns need steeper labels
 
 /**
  * A map as {node, update(weights), mark(row, column), toSvg(), stop()}.
@@ -55,9 +56,12 @@ export function heatmap(options) {
 export function paintMap(canvas, { weights, rows, columns, most = 1, dark = isDark() }) {
   [canvas.width, canvas.height] = [columns, rows];
   const image = new ImageData(Math.max(1, columns), Math.max(1, rows));
+  const pixels = new Uint32Array(image.data.buffer);
+  const ramp = shadePixels(dark);
+  const last = ramp.length - 1;
   for (let index = 0; index < rows * columns; index += 1) {
-    const [red, green, blue] = shadeBytes(weights[index] / most, dark);
-    image.data.set([red, green, blue, 255], index * 4);
+    const step = (weights[index] / most) * last + 0.5;
+    pixels[index] = ramp[step >= last ? last : step | 0];
   }
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
@@ -70,7 +74,7 @@ function geometry({ rows, columns, width }) {
   const fitting = room / Math.max(1, columns.length);
   const cell = isPainted ? Math.max(1, fitting) : Math.min(46, Math.max(9, fitting));
   const isLabelled = cell >= LEAST_LABELLED_CELL;
-  const top = isLabelled ? labelSpace(columns) * 0.72 + 6 : 4;
+  const top = isLabelled ? labelSpace(columns) * (cell < 20 ? 0.9 : 0.72) + 6 : 4;
   const start = isLabelled ? left : 4;
   return {
     left: start, top, cell, isPainted, isLabelled,
@@ -142,19 +146,20 @@ function cells({ weights, rows, columns, most, hidden }, { left, top, cell }, da
 
 function rowLabels({ rows }, { left, top, cell }, colours) {
   return rows.map((label, row) =>
-    svg("text", { x: left - 6, y: top + (row + 0.5) * cell, "text-anchor": "end", "dominant-baseline": "central", ...labelStyle(colours) }, shortened(label)),
+    svg("text", { x: left - 6, y: top + (row + 0.5) * cell, "text-anchor": "end", "dominant-baseline": "central", ...labelStyle(colours, cell) }, shortened(label)),
   );
 }
 
 function columnLabels({ columns }, { left, top, cell }, colours) {
   return columns.map((label, column) => {
     const [x, y] = [left + (column + 0.5) * cell, top - 6];
-    return svg("text", { x, y, transform: `rotate(-45 ${x} ${y})`, ...labelStyle(colours) }, shortened(label));
+    const turn = cell < 20 ? STEEP : SLANT;
+    return svg("text", { x: x + 3, y, transform: `rotate(${turn} ${x} ${y})`, ...labelStyle(colours, cell) }, shortened(label));
   });
 }
 
-function labelStyle(colours) {
-  return { fill: colours.ink, "font-family": FONT, "font-size": FONT_SIZE };
+function labelStyle(colours, cell) {
+  return { fill: colours.ink, "font-family": FONT, "font-size": Math.min(FONT_SIZE, Math.max(9, cell * 0.8)) };
 }
 
 function outlines(pairs, { left, top, cell }, style) {

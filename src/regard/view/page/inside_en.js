@@ -43,6 +43,7 @@ export const insideEnglish = {
   "inside.projections_text":
     "Each token arrives as a vector x of {width} numbers. Three matrices that training has found turn it into a query (what am I looking for?), a key (what can I be found by?) and a value (what do I give?), of {head} numbers each in this head.",
   "inside.rotary": "This model then turns q and k by their token's position (rotary positions), so that their product depends on the distance between the two. The bars and the scores below show them after the turn.",
+  "inside.matrices_left_out": "The matrices of this model are too large for this file, so the work begins at the query, the keys and the values. Start `regard serve` to see where they come from.",
   "inside.states_title": "States are queries, keys and values",
   "inside.states_text": "In an RNN the decoder's own state is the query. The encoder's states, one for each source token, serve as keys and as values; no matrix stands in between.",
   "inside.example_projections":

@@ -43,6 +43,7 @@ export const insideKorean = {
   "inside.projections_text":
     "토큰마다 숫자 {width}개로 된 벡터 x가 들어와요. 학습으로 찾은 세 행렬이 x를 쿼리(나는 무엇을 찾을까?), 키(나는 무엇으로 찾아질까?), 밸류(나는 무엇을 줄까?)로 바꿔요. 이 헤드에서는 각각 숫자 {head}개예요.",
   "inside.rotary": "이 모델은 q와 k를 토큰의 위치만큼 돌려요(회전 위치). 그래서 둘의 곱이 두 토큰 사이의 거리에 따라 달라져요. 막대와 아래의 점수는 돌린 뒤의 값이에요.",
+  "inside.matrices_left_out": "이 모델의 행렬은 이 파일에 담기에 너무 커요. 그래서 쿼리, 키, 밸류에서 계산을 시작해요. 그 값이 어디서 왔는지는 `regard serve`에서 볼 수 있어요.",
   "inside.states_title": "상태가 곧 쿼리, 키, 밸류",
   "inside.states_text": "RNN에서는 디코더의 상태가 그대로 쿼리예요. 원문 토큰마다 하나씩 있는 인코더의 상태가 키이면서 밸류예요. 사이에 행렬이 없어요.",
   "inside.example_projections":

@@ -22,9 +22,14 @@ export function projectionStep(step, number) {
   );
 }
 
-/** An RNN: the decoder's state is the query, the encoder's states are keys and values. */
+/** No matrices: in an RNN the states are query, keys and values; a file may have left a large model's matrices out. */
 function stateStep(step, number) {
-  return stepCard({ number, title: t("inside.states_title"), formula: formulaOf("states"), text: t("inside.states_text") }, vectorRows(step));
+  const { x, query } = step.inside;
+  const isState = x.length === query.length && x.every((value, index) => value === query[index]);
+  const head = isState
+    ? { title: t("inside.states_title"), formula: formulaOf("states"), text: t("inside.states_text") }
+    : { title: t("inside.projections_title"), formula: formulaOf("projections"), text: t("inside.matrices_left_out") };
+  return stepCard({ number, ...head }, vectorRows(step));
 }
 
 function vectorRows({ inside, work, choice }) {

@@ -26,19 +26,32 @@ export function readingControls({ reading, onReading }) {
 
 /** The reading that errs least, as the controls have it; null where there is none. */
 export function bestReading(readings) {
-  const best = readings?.[0];
-  return best ? { layer: best.layer ?? "mean", head: best.head ?? "mean", when: best.when_read ? "read" : "said" } : null;
+  return asReading(readings?.[0]);
+}
+
+/** The single head that errs least. */
+function bestHead(readings) {
+  return asReading(readings?.find(({ head }) => head !== null));
+}
+
+function asReading(told) {
+  return told ? { layer: told.layer ?? "mean", head: told.head ?? "mean", when: told.when_read ? "read" : "said" } : null;
+}
+
+function isSame(one, other) {
+  return ["layer", "head", "when"].every((name) => one[name] === other[name]);
 }
 
 function readingFields(state, choose) {
   const { layers, heads, reading } = state;
   const asNumber = (name) => (value) => choose({ [name]: value === "mean" ? "mean" : Number(value) });
   return [
-    bestButton(state, choose),
     dropDown(t("translate.layer"), numberChoices("layer", layers), reading.layer, asNumber("layer")),
     dropDown(t("translate.head"), numberChoices("head", heads), reading.head, asNumber("head")),
     h("div", { class: "field" }, t("translate.when"),
       segments(t("translate.when"), ["said", "read"].map((when) => [when, t(`translate.${when}`)]), reading.when, (when) => choose({ when }))),
+    bestButton("best", bestReading(state.readings), state, choose),
+    bestButton("best_head", bestHead(state.readings), state, choose),
   ];
 }
 
@@ -47,12 +60,12 @@ function numberChoices(name, count) {
   return [["mean", t(`translate.mean_${name}`)], ...single];
 }
 
-function bestButton({ readings, reading }, choose) {
-  const best = bestReading(readings);
-  if (!best) return null;
-  const isChosen = Object.entries(best).every(([name, value]) => reading[name] === value);
-  const attributes = { type: "button", class: "best-head", "aria-pressed": String(isChosen), title: t("translate.best_long") };
-  return h("button", { ...attributes, onclick: () => choose(best) }, t("translate.best"), " ", h("span", { class: "number" }, `AER ${readings[0].error.toFixed(2)}`));
+/** A button that takes the best of all readings, or the best single head; not shown twice where they are the same. */
+function bestButton(name, best, { readings, reading }, choose) {
+  if (!best || (name === "best_head" && isSame(best, bestReading(readings)))) return null;
+  const { error } = readings.find((told) => isSame(asReading(told), best));
+  const attributes = { type: "button", class: "best-head", "aria-pressed": String(isSame(best, reading)), title: t("translate.best_long") };
+  return h("button", { ...attributes, onclick: () => choose(best) }, t(`translate.${name}`), " ", h("span", { class: "number" }, `AER ${error.toFixed(2)}`));
 }
 
 /** The controls are built anew after a choice; the focus stays on the one that was used. */

@@ -14,6 +14,7 @@ import { wordRows } from "./translate_words.js";
 
 const OUTPUTS = 5;
 const EXAMPLES_SHOWN = 5;
+const MEAN_READING = { layer: "mean", head: "mean", when: "said" };
 const WIDEST_MAP = 620;
 
 export const translateView = { id: "translate", title: "translate.title", mount: mountTranslate };
@@ -34,7 +35,7 @@ function mountTranslate(root, app) {
 function translateParts(app) {
   const view = {
     asking: new AbortController(), stops: [], examples: [], outputs: [], readings: null, hasChosen: false,
-    reading: { layer: "mean", head: "mean", when: "said" }, text: app.state.source, target: null, alignment: null, map: null, words: null,
+    reading: { ...MEAN_READING }, isAsking: false, text: app.state.source, target: null, alignment: null, map: null, words: null,
     result: h("div", { class: "translate-result" }),
   };
   view.composer = composer({ text: app.state.source, isFixed: app.api.isEmbedded, onText: (text) => translateText(app, view, text) });
@@ -53,18 +54,25 @@ async function beginTranslate(app, view) {
   const model = app.model();
   if (!model) return void clear(view.result, emptyNote(t("translate.no_model")));
   if (model.takes !== "text") return void clear(view.result, emptyNote(t("translate.pictures")));
-  view.hasChosen = false;
-  const [{ examples }, readings] = await Promise.all([
-    app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] })),
-    app.api.readings(model.name).then((told) => told.readings, () => null),
-  ]);
+  Object.assign(view, { hasChosen: false, readings: null, reading: { ...MEAN_READING } });
+  const { examples } = await app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] }));
   if (model !== app.model()) return;
-  Object.assign(view, { examples, readings, reading: bestReading(readings) ?? view.reading });
+  view.examples = examples;
+  const hasGold = examples.some(({ links }) => links);
+  if (hasGold && model.has_attention) app.api.readings(model.name).then(({ readings }) => model === app.model() && takeReadings(app, view, readings), () => null);
   view.composer.setExamples(app.api.isEmbedded ? [] : examples.slice(0, EXAMPLES_SHOWN));
   const text = app.state.source || app.api.sourceText || examples[0]?.source;
   if (!text) return;
   view.composer.setText(text);
   translateText(app, view, text);
+}
+
+/** The measure of every head takes the server a while: it is taken over when it comes, unless a reading was chosen by then. */
+function takeReadings(app, view, readings) {
+  view.readings = readings;
+  if (!view.hasChosen) view.reading = bestReading(readings) ?? view.reading;
+  view.controls.update({ readings, reading: view.reading });
+  if (view.alignment && !view.isAsking && !view.hasChosen) guarded(view, () => showReading(app, view));
 }
 
 /** Translate a text from the beginning: as it grows, then looked into. */
@@ -109,14 +117,19 @@ async function guarded(view, ask) {
   view.asking.abort();
   view.asking = new AbortController();
   const { signal } = view.asking;
-  view.composer.setBusy(true);
+  setAsking(view, true);
   try {
     await ask(signal);
   } catch (problem) {
     if (!isAbandoned(problem) && !signal.aborted) clear(view.result, h("section", { class: "card" }, problemNote(problem)));
   } finally {
-    if (!signal.aborted) view.composer.setBusy(false);
+    if (!signal.aborted) setAsking(view, false);
   }
+}
+
+function setAsking(view, isAsking) {
+  view.isAsking = isAsking;
+  view.composer.setBusy(isAsking);
 }
 
 async function showReading(app, view) {

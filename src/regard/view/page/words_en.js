@@ -51,8 +51,9 @@ export const wordsEnglish = {
   "translate.when": "Look taken when the word is",
   "translate.said": "said",
   "translate.read": "read",
-  "translate.best": "Best-aligning head",
-  "translate.best_long": "Of all layers and heads, the one whose links err least against known alignments (AER: alignment error rate, 0 is perfect)",
+  "translate.best": "Best alignment",
+  "translate.best_head": "Best-aligning head",
+  "translate.best_long": "The one whose links err least against known alignments (AER: alignment error rate, 0 is perfect)",
   "translate.how": "How to read this",
   "translate.how_rows":
     "Each row is one word of the translation. Its weights say how much of each source word went into the context from which the model decided. Where both languages have the same word order the strong cells run down the diagonal; where they differ, they leave it.",

@@ -51,8 +51,9 @@ export const wordsKorean = {
   "translate.when": "단어를 언제 볼 때인지",
   "translate.said": "말할 때",
   "translate.read": "읽을 때",
-  "translate.best": "가장 잘 맞는 헤드",
-  "translate.best_long": "모든 층과 헤드 가운데, 알려진 정렬과 가장 적게 어긋나는 것이에요 (AER: 정렬 오류율, 0이면 완벽해요)",
+  "translate.best": "가장 잘 맞는 정렬",
+  "translate.best_head": "가장 잘 맞는 헤드",
+  "translate.best_long": "알려진 정렬과 가장 적게 어긋나는 것이에요 (AER: 정렬 오류율, 0이면 완벽해요)",
   "translate.how": "읽는 방법",
   "translate.how_rows":
     "한 행이 번역의 단어 하나예요. 가중치는 모델이 그 단어를 정할 때 쓴 문맥에 원문의 각 단어가 얼마나 들어갔는지를 말해요. 두 언어의 어순이 같으면 색이 강한 칸이 대각선을 따라가고, 다르면 대각선을 벗어나요.",
