@@ -32,8 +32,8 @@ class Lifecycle:
 
     @property
     def is_ready(self) -> bool:
-        """Whether requests are taken and at least one model has translated something."""
-        return not self.is_draining and bool(self.service.models.ready())
+        """Whether requests are taken and at least one model has translated or described something."""
+        return not self.is_draining and any(one.is_ready for one in self.service.models.all)
 
     @contextmanager
     def counted(self, *, is_work: bool) -> Iterator[None]:

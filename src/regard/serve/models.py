@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
+from torch.nn import Module
 
-from regard.config import Config, DecodingConfig
+from regard.bundle import load_bundle
+from regard.captioning.captioner import Captioner, pictures_of
+from regard.config import CaptionerConfig, Config, DecodingConfig
 from regard.config import load as load_config
 from regard.errors import RegardError
 from regard.manifest import NAME as MANIFEST
@@ -22,7 +26,7 @@ from regard.translation.alignment import Reading
 from regard.translation.exported import KIND as EXPORT
 from regard.translation.exported import load_export
 from regard.translation.lines import LineTranslator
-from regard.translation.translator import Translator, load
+from regard.translation.translator import Translator
 
 WARM_UP = "AI changes the world"
 ATTENTIONS = ("self_attention", "cross_attention", "picture_attention")
@@ -52,20 +56,32 @@ class ServedModel:
         self.name, self.directory, self.run = found.name, found.directory, found.run
         self.is_required = found.is_required
         self.translator: LineTranslator | None = None
+        self.captioner: Captioner | None = None  # in the place of the translator, where it describes pictures
         self.reading = Reading()  # how its alignments are read: the best way, once that is known
         self._version: tuple[int, int] | None = None
         self._settings = lru_cache(maxsize=64)(self._settings_of)
 
     @property
     def is_ready(self) -> bool:
-        return self.translator is not None
+        return self.translator is not None or self.captioner is not None
 
     @property
     def loaded(self) -> LineTranslator:
         """The translator, or a refusal while there is none."""
+        if self.captioner is not None:
+            raise Refusal(409, "takes_pictures", "This model describes pictures. Send one to /api/v1/captions.")
         if self.translator is None:
-            raise Refusal(503, "not_ready", "This model is not ready yet. Try again soon.", retry_after=2)
+            raise _not_ready()
         return self.translator
+
+    @property
+    def describing(self) -> Captioner:
+        """The captioner, or a refusal where there is none."""
+        if self.translator is not None:
+            raise Refusal(409, "takes_text", "This model takes text, not pictures. Choose one that describes pictures.")
+        if self.captioner is None:
+            raise _not_ready()
+        return self.captioner
 
     @property
     def inspected(self) -> Translator:
@@ -77,7 +93,7 @@ class ServedModel:
     @property
     def languages(self) -> tuple[str, str]:
         config = self.config
-        source, target = (config.data.languages if config else None) or ("", "")
+        source, target = ["", "", *(config.data.languages if config else [])][-2:]  # a captioner has no source
         return source, target
 
     @property
@@ -85,6 +101,8 @@ class ServedModel:
         """The model's config; before there is a model, that of its run."""
         if self.translator is not None:
             return self.translator.config
+        if self.captioner is not None:
+            return self.captioner.bundle.config
         path = (self.run or self.directory) / CONFIG
         try:
             return load_config(path) if path.exists() else None
@@ -104,11 +122,14 @@ class ServedModel:
     def load(self) -> None:
         """Load and warm up, in the calling thread; the server goes on with what it had until this is done."""
         self._version = _version(self.directory)
-        translator = _loaded(self.directory)
-        if takes_of(translator.config) == "text":
-            translator.translate([WARM_UP])
+        loaded = _loaded(self.directory)
+        if isinstance(loaded, Captioner):
+            _describe_grey(loaded)
+            self.captioner = loaded
+            return
+        loaded.translate([WARM_UP])
         self._settings.cache_clear()
-        self.translator = translator
+        self.translator = loaded
 
     def search(self, wish: Wish, limits: Limits) -> Search:
         """The work of translating as wished."""
@@ -124,14 +145,15 @@ class ServedModel:
         if config is None:
             return None
         stack: Any = getattr(config.model, "decoder", None) or getattr(config.model, "stack", None)
-        attentions = attentions_of(translator)
-        model = translator.bundle.model if isinstance(translator, Translator) else None
+        attentions = attentions_of(translator or self.captioner)
+        model = _bundle_model(translator or self.captioner)
+        parameters = sum(one.numel() for one in model.parameters()) if model else 0
         return ModelRecord(
             name=self.name,
             source=self.languages[0],
             target=self.languages[1],
             kind=str(config.model.__struct_config__.tag),
-            parameters=translator.parameters if translator else 0,
+            parameters=translator.parameters if translator else parameters,
             layers=getattr(stack, "layers", 0),
             heads=getattr(stack, "heads", 1 if attentions else 0),
             has_attention=bool(attentions),
@@ -187,13 +209,23 @@ def _attempt(model: ServedModel) -> RegardError | None:
     return None
 
 
-def _loaded(directory: Path) -> LineTranslator:
+def _loaded(directory: Path) -> LineTranslator | Captioner:
     if _is_export(directory):
         return load_export(directory)
-    translator = load(directory)
-    if not isinstance(translator.bundle.model, Generator):
+    bundle = load_bundle(directory)
+    if not isinstance(bundle.model, Generator):
         raise RegardError(f"{directory} holds a model that says nothing, such as a classifier. Give another.")
-    return translator
+    return Captioner(bundle) if isinstance(bundle.config.model, CaptionerConfig) else Translator(bundle)
+
+
+def _describe_grey(captioner: Captioner) -> None:
+    """A captioner's warm-up."""
+    grey = np.full((1, 3, captioner.eye.size, captioner.eye.size), 128, np.uint8)
+    captioner.describe(pictures_of(grey), captioner.settings(beam=1, nbest=1))
+
+
+def _not_ready() -> Refusal:
+    return Refusal(503, "not_ready", "This model is not ready yet. Try again soon.", retry_after=2)
 
 
 def _is_export(directory: Path) -> bool:
@@ -213,15 +245,18 @@ def _version(directory: Path) -> tuple[int, int] | None:
 
 def takes_of(config: Config) -> Literal["text", "pictures"]:
     """What a model is given."""
-    return "pictures" if hasattr(config.model, "eye") else "text"
+    return "pictures" if isinstance(config.model, CaptionerConfig) else "text"
 
 
-def attentions_of(translator: LineTranslator | None) -> list[str]:
+def attentions_of(loaded: LineTranslator | Captioner | None) -> list[str]:
     """The names of the attentions inside a model that can be looked into; a name's last part says what it is."""
-    if not isinstance(translator, Translator):
-        return []
-    names = [name for name, _ in translator.bundle.model.named_modules()]
+    model = _bundle_model(loaded)
+    names = [name for name, _ in model.named_modules()] if model else []
     return [name for name in names if name.rpartition(".")[2] in ATTENTIONS]
+
+
+def _bundle_model(loaded: LineTranslator | Captioner | None) -> Module | None:
+    return loaded.bundle.model if isinstance(loaded, Translator | Captioner) else None
 
 
 def _fits(own: str, wanted: str | None) -> bool:
