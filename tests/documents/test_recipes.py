@@ -11,10 +11,12 @@ from regard.models.catalogue import build
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 MODELS = ("rnn", "rnn-attention", "transformer")
 LINEAGE = {f"{data}-{model}.toml" for data in ("world", "multi30k") for model in MODELS}
+PICTURES = {f"scenes-{model}.toml" for model in ("rnn", "attention", "transformer")}
+PICTURES |= {f"flickr8k-{model}.toml" for model in ("rnn", "attention")}
 
 
 def test_the_recipes_that_are_promised_are_there() -> None:
-    assert LINEAGE | {"koen-pydocs.toml", "transformer-base.toml"} <= {path.name for path in RECIPES}
+    assert LINEAGE | PICTURES | {"koen-pydocs.toml", "transformer-base.toml"} <= {path.name for path in RECIPES}
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
