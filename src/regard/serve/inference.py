@@ -1,14 +1,26 @@
 """The Open Inference Protocol, version 2: health, metadata, and a model's bare outputs, without splitting of texts."""
 
 from importlib.metadata import version as version_of
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from regard.serve.inference_records import (
+    Failure,
+    InferAnswer,
+    InferRequest,
+    InputTensor,
+    Live,
+    ModelMetadata,
+    ModelReady,
+    Ready,
+    ServerMetadata,
+    Tensor,
+    TensorRecord,
+)
 from regard.serve.models import ServedModel
 from regard.serve.openapi import Paths, answers, asks, takes
 from regard.serve.refusals import Refusal
@@ -20,110 +32,6 @@ from regard.translation.lines import Translation
 
 VERSION = "1"  # of every model: they are replaced, not numbered
 INPUT, TEXT, SCORE = "text", "translation", "score"
-Identity = Annotated[str, Meta(max_length=200)]
-Count = Annotated[int, Meta(ge=1, le=1000)]
-
-
-class Parameters(msgspec.Struct, frozen=True, kw_only=True):
-    """How to search; other parameters are let pass."""
-
-    beam: Count | None = None
-    nbest: Count = 1
-
-
-class InputTensor(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts: a row of them, in one list or nested as the shape says."""
-
-    name: str
-    shape: Annotated[list[Annotated[int, Meta(ge=0, le=1_000_000)]], Meta(min_length=1, max_length=4)]
-    datatype: str
-    data: list[Any]
-    parameters: dict[str, Any] | None = None
-
-
-class OutputRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """An output that is wanted."""
-
-    name: str
-    parameters: dict[str, Any] | None = None
-
-
-class InferRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `infer` takes."""
-
-    inputs: Annotated[list[InputTensor], Meta(min_length=1, max_length=1)]
-    id: Identity | None = None
-    parameters: Parameters = Parameters()
-    outputs: list[OutputRequest] | None = None
-
-
-class Tensor(msgspec.Struct, frozen=True, kw_only=True):
-    """An output."""
-
-    name: str
-    shape: list[int]
-    datatype: Literal["BYTES", "FP32"]
-    data: list[str | float]
-
-
-class InferAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `infer` gives."""
-
-    model_name: str
-    model_version: str
-    outputs: list[Tensor]
-    id: str | None = None
-
-
-class TensorRecord(msgspec.Struct, frozen=True):
-    """What is said of an input or an output."""
-
-    name: str
-    datatype: str
-    shape: list[int]
-
-
-class ModelMetadata(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a model."""
-
-    name: str
-    versions: list[str]
-    platform: str
-    inputs: list[TensorRecord]
-    outputs: list[TensorRecord]
-
-
-class ServerMetadata(msgspec.Struct, frozen=True):
-    """What is said of the server."""
-
-    name: str
-    version: str
-    extensions: list[str]
-
-
-class Live(msgspec.Struct, frozen=True):
-    """Whether the server answers."""
-
-    live: bool
-
-
-class Ready(msgspec.Struct, frozen=True):
-    """Whether a model can be asked."""
-
-    ready: bool
-
-
-class ModelReady(msgspec.Struct, frozen=True):
-    """Whether this model can be asked."""
-
-    name: str
-    ready: bool
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """The form of refusals."""
-
-    error: str
 
 
 class Inference:

@@ -1,6 +1,6 @@
 """The API of LibreTranslate, as far as its clients use it: text and HTML, detecting, languages, settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -54,7 +54,7 @@ class TranslateAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     translatedText: str | list[str]  # noqa: N815  (the API's own name)
     detectedLanguage: Detected | list[Detected] | None = None  # noqa: N815
-    alternatives: list[str | list[str]] | None = None
+    alternatives: Sequence[str | list[str]] | None = None
 
 
 class LanguageRecord(msgspec.Struct, frozen=True):

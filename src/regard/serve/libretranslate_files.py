@@ -1,5 +1,6 @@
 """Files through the API of LibreTranslate: one waits for the translation, as its clients do, or asks about it."""
 
+import asyncio
 import re
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -73,8 +74,7 @@ class FileRoutes:
         """The routes of this part."""
         return [
             Route("/translate_file", self.upload, methods=["POST"]),
-            Route("/translate_file/{id}", self.status),
-            Route("/translate_file/{id}", self.cancel, methods=["DELETE"]),
+            Route("/translate_file/{id}", self.status_or_end, methods=["GET", "DELETE"]),
             Route("/download_file/{id}/{name}", self.download),
         ]
 
@@ -82,7 +82,7 @@ class FileRoutes:
         """Translate a file; with wait=false the answer comes at once and tells where to ask about it."""
         name, content, asked = await self._read(request)
         check_key(self.service, request, given=asked.api_key)
-        document = read_document(name, content)
+        document = await asyncio.to_thread(read_document, name, content)  # a large one takes a while
         direction = self._direct(document, asked)
         job = self.jobs.begin(
             _name_of_result(name, asked.target), lambda job: self._translated(document, direction, job)
@@ -94,13 +94,12 @@ class FileRoutes:
             raise job.refusal
         return _json(FileAnswer(translatedFileUrl=_result_url(request, job)))
 
-    async def status(self, request: Request) -> Response:
-        """How far the file is."""
-        return _json(_record(request, self.jobs.find(request.path_params["id"])))
-
-    async def cancel(self, request: Request) -> Response:
-        """Give the file up, or forget its translation."""
-        self.jobs.forget(self.jobs.find(request.path_params["id"]))
+    async def status_or_end(self, request: Request) -> Response:
+        """How far the file is; DELETE gives it up, or forgets its translation."""
+        job = self.jobs.find(request.path_params["id"])
+        if request.method != "DELETE":
+            return _json(_record(request, job))
+        self.jobs.forget(job)
         return Response(status_code=204)
 
     async def download(self, request: Request) -> Response:
@@ -164,13 +163,14 @@ def _json(value: object, *, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
+_CODE = {"type": "string", "minLength": 1, "maxLength": 40}
 _FORM: dict[str, Any] = {
     "type": "object",
     "required": ["file", "target"],
     "properties": {
         "file": {"type": "string", "format": "binary"},
-        "target": {"type": "string"},
-        "source": {"type": "string"},
+        "target": _CODE,
+        "source": _CODE,
         "wait": {"type": "boolean"},
         "api_key": {"type": "string"},
     },

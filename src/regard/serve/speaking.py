@@ -18,7 +18,7 @@ from regard.serve.service import Service
 from regard.translation.lines import LONGEST, Translation
 
 Result = TypeVar("Result")
-PATIENCE = 600.0  # seconds for which a file waits whenever the server is busy
+WHILE = 0.5  # seconds after which a busy server is asked again
 BYTES_OF_CHARACTER = 4  # at most, and so many tokens at most
 
 
@@ -92,19 +92,25 @@ async def in_time(service: Service, request: Request, work: Coroutine[Any, Any, 
 
 
 def voice(service: Service, model: ServedModel, wish: Wish, *, is_patient: bool = False) -> Voice:
-    """A model as what says sentences; a patient one waits where another would refuse."""
+    """A model as what says sentences.
+
+    A busy server refuses the first of them, unless the voice is patient; once some have been said, the rest waits.
+    """
+    has_begun = is_patient
 
     async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:
+        nonlocal has_begun
         search = model.search(replace(wish, alignments=is_aligned), service.limits)
-        waited = 0.0
         while True:
             try:
-                return await service.batcher.submit(search, sentences)
+                said: list[list[Translation]] = await service.batcher.submit(search, sentences)
             except Refusal as refusal:
-                if not is_patient or refusal.retry_after is None or waited > PATIENCE:
+                if not has_begun or refusal.status != 429:
                     raise
-                await asyncio.sleep(refusal.retry_after)
-                waited += refusal.retry_after
+                await asyncio.sleep(WHILE)
+            else:
+                has_begun = True
+                return said
 
     return Voice(say, _fitting(model))
 

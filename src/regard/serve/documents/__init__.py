@@ -20,6 +20,7 @@ FORMATS: Final[dict[str, Callable[[str], Template]]] = {
     ".html": read_html,
     ".htm": read_html,
 }
+MOST_ENDS = 200_000  # of sentences and tags: far more than real files of the largest size have
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -32,5 +33,7 @@ def read_document(name: str, content: bytes) -> Template:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise RegardError(f"Byte {error.start + 1} of the file is not UTF-8. Save it as UTF-8.") from None
+    if sum(map(text.count, ".!?…。\n<")) > MOST_ENDS:
+        raise RegardError("The file has too many sentences or tags. Send it in parts.")
     mark = text[: text.startswith(_BYTE_ORDER_MARK)]
     return [mark, *read(text[len(mark) :])]

@@ -1,8 +1,10 @@
 """Documents through a model: blocks are split into sentences, these are said in batches, and all is put back."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from regard.serve.documents.blocks import Block, Template, has_words
 from regard.serve.documents.dividing import divide_until
@@ -11,6 +13,8 @@ from regard.serve.documents.weaving import Link, Woven, weave
 from regard.tokens.text import WORD_MARK
 from regard.translation.lines import Translation
 
+Result = TypeVar("Result")
+AT_ONCE = 20_000  # characters that are split and put together without a thread: a few milliseconds
 BATCH_SENTENCES = 64  # asked for at once: enough to be quick, few enough for others to get their turn
 _LAST_MARK = re.compile(r"([.!?…]{1,3})\Z")
 Said = dict[tuple[str, bool], list[Translation]]
@@ -49,7 +53,8 @@ async def translate(
     progress: Callable[[int, int], object] | None = None,
 ) -> list[list[str]]:
     """For each document its translations: the best, one of the sentences' second-best outputs, and so on."""
-    cuts = {id(block): _cut(block, voice) for template in templates for block in template if isinstance(block, Block)}
+    is_large = sum(len(block.text) for block in _blocks(templates)) > AT_ONCE
+    cuts = await _aside(is_large, lambda: {id(block): _cut(block, voice) for block in _blocks(templates)})
     wanted = list(dict.fromkeys(sentence for cut in cuts.values() for sentence in cut.sentences))
     said: Said = {}
     for batch in _batches(wanted):
@@ -57,7 +62,16 @@ async def translate(
         said |= dict(zip(batch, outputs, strict=True))
         if progress is not None:
             progress(len(said), len(wanted))
-    return [_documents(template, cuts, said) for template in templates]
+    return await _aside(is_large, lambda: [_documents(template, cuts, said) for template in templates])
+
+
+async def _aside(is_large: bool, function: Callable[[], Result]) -> Result:
+    """The function's result; a large one is made in a thread, so that other requests need not wait for it."""
+    return await asyncio.to_thread(function) if is_large else function()
+
+
+def _blocks(templates: Sequence[Template]) -> Iterator[Block]:
+    return (piece for template in templates for piece in template if isinstance(piece, Block))
 
 
 def _cut(block: Block, voice: Voice) -> _Cut:
@@ -79,7 +93,7 @@ def _batches(wanted: list[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]
 
 
 def _documents(template: Template, cuts: dict[int, _Cut], said: Said) -> list[str]:
-    own = [said[sentence] for piece in template if isinstance(piece, Block) for sentence in cuts[id(piece)].sentences]
+    own = [said[sentence] for block in _blocks([template]) for sentence in cuts[id(block)].sentences]
     choices = max(map(len, own), default=1)
     return [
         "".join(piece if isinstance(piece, str) else _rendered(cuts[id(piece)], said, choice) for piece in template)
