@@ -9,7 +9,7 @@ from typing import TypeVar
 from regard.serve.documents.blocks import Block, Template, has_words
 from regard.serve.documents.dividing import divide_until
 from regard.serve.documents.sentences import WIDE_ENDS, Part, split_sentences
-from regard.serve.documents.weaving import Link, Woven, weave
+from regard.serve.documents.weaving import Link, Range, Woven, weave
 from regard.tokens.text import WORD_MARK
 from regard.translation.lines import Translation
 
@@ -113,7 +113,7 @@ def _rendered(cut: _Cut, said: Said, choice: int) -> str:
 def _joined(cut: _Cut, chosen: Sequence[Translation | None]) -> Woven:
     """The translated block, and what became what."""
     texts: list[str] = []
-    parts, words = [], []
+    parts, words, guesses = [], [], []
     position = length = 0
     for index, (part, output) in enumerate(zip(cut.parts, chosen, strict=True)):
         text = (
@@ -122,11 +122,13 @@ def _joined(cut: _Cut, chosen: Sequence[Translation | None]) -> Woven:
             else _ended(part.text, output.text) + _space_after(cut.parts, index, output.text)
         )
         if output is not None and cut.block.spans:
-            words += [_moved(link, position, length) for link in _word_links(part.text, output)]
+            sure, guessed = _word_links(part.text, output)
+            words += [_moved(link, position, length) for link in sure]
+            guesses += [_moved(link, position, length) for link in guessed]
         parts.append(_moved(Link((0, len(part.text)), (0, len(text))), position, length))
         position, length = position + len(part.text), length + len(text)
         texts.append(text)
-    return Woven(cut.block.text, "".join(texts), parts, words)
+    return Woven(cut.block.text, "".join(texts), parts, words, guesses)
 
 
 def _ended(sentence: str, said: str) -> str:
@@ -148,31 +150,27 @@ def _moved(link: Link, source: int, target: int) -> Link:
     return Link((link.source[0] + source, link.source[1] + source), (link.target[0] + target, link.target[1] + target))
 
 
-def _word_links(sentence: str, output: Translation) -> list[Link]:
-    """For each source word, the hull of the target words that belong to it."""
+def _word_links(sentence: str, output: Translation) -> tuple[list[Link], list[Link]]:
+    """Source words with the hulls of the target words that look at them most; and each with the one that does so most.
+
+    Without attention that fits, a word belongs to the one as far along in the translation.
+    """
     sources, targets = _words(sentence), _words(output.text)
     if not sources or not targets:
-        return []
-    partners = _partners(output, len(sources), len(targets))
-    return [
-        Link(source, (targets[min(own)][0], targets[max(own)][1]))
-        for source, own in zip(sources, partners, strict=True)
-    ]
+        return [], []
+    if output.alignment is None or output.alignment.weights.shape != (len(targets), len(sources)):
+        along = [Link(source, targets[place * len(targets) // len(sources)]) for place, source in enumerate(sources)]
+        return along, along
+    weights = output.alignment.weights
+    hulls: dict[int, Range] = {}
+    for target, source in zip(targets, weights.argmax(axis=1).tolist(), strict=True):
+        hulls[source] = (hulls.get(source, target)[0], target[1])
+    guessed = weights.argmax(axis=0).tolist()
+    return (
+        [Link(sources[source], hulls[source]) for source in sorted(hulls)],
+        [Link(source, targets[place]) for source, place in zip(sources, guessed, strict=True)],
+    )
 
 
-def _words(text: str) -> list[tuple[int, int]]:
+def _words(text: str) -> list[Range]:
     return [match.span() for match in _WORD.finditer(text)]
-
-
-def _partners(output: Translation, sources: int, targets: int) -> list[list[int]]:
-    """For each source word at least one target word: those linked, else the one that looks at it most.
-
-    Without attention that fits, the one as far along in its sentence.
-    """
-    alignment = output.alignment
-    if alignment is None or alignment.weights.shape != (targets, sources):
-        return [[source * targets // sources] for source in range(sources)]
-    partners: list[list[int]] = [[] for _ in range(sources)]
-    for source, target in alignment.links:
-        partners[source].append(target)
-    return [own or [int(alignment.weights[:, source].argmax())] for source, own in enumerate(partners)]

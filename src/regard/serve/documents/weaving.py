@@ -30,13 +30,15 @@ class Link:
 class Woven:
     """A block's text, its translation, and what became what, in the order of the source.
 
-    The parts cover both texts: they are sentences and what stands between them. Words are those of the sentences.
+    The parts cover both texts: they are sentences and what stands between them. Words are those of the sentences to
+    which a target word belongs above all others; guesses are for all words, where nothing better is known.
     """
 
     source: str
     target: str
     parts: Sequence[Link]
     words: Sequence[Link]
+    guesses: Sequence[Link]
 
 
 def weave(spans: Sequence[Span], texts: Woven, escape: Callable[[str], str]) -> str:
@@ -67,6 +69,10 @@ class _Hulls:
             self._tables.append((firsts, lasts))
             width *= 2
 
+    def touched(self, span: Span) -> list[Range]:
+        """The hull of the links whose source the span touches, or nothing."""
+        return self.over(bisect_right(self.ends, span.start), bisect_left(self.starts, span.end))
+
     def over(self, first: int, end: int) -> list[Range]:
         """The hull of links[first:end], or nothing."""
         if first >= end:
@@ -79,14 +85,13 @@ class _Hulls:
 
 def _wanted(spans: Sequence[Span], texts: Woven) -> list[Range]:
     """Where each span would go if it were alone."""
-    words, parts = _Hulls(texts.words), _Hulls(texts.parts)
+    words, guesses, parts = _Hulls(texts.words), _Hulls(texts.guesses), _Hulls(texts.parts)
     wanted = []
     for span in spans:
-        touched = bisect_right(words.ends, span.start), bisect_left(words.starts, span.end)
         whole = bisect_left(parts.starts, span.start), bisect_right(parts.ends, span.end)
         # A span over a whole sentence takes all of its translation, words that belong to nothing included.
-        hulls = [] if span.start == span.end else [*words.over(*touched), *parts.over(*whole)]
-        if hulls:
+        hulls = [*words.touched(span), *parts.over(*whole)] or guesses.touched(span)
+        if hulls and span.start < span.end:
             hull = min(first for first, _ in hulls), max(last for _, last in hulls)
             wanted.append(_without_marks(span, hull, texts))
         else:
