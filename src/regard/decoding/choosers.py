@@ -32,9 +32,11 @@ Chooser = Callable[[LogProbabilities, RunningScores], Choice]
 def choose_best(log_probabilities: LogProbabilities, running_scores: RunningScores) -> Choice:
     """Twice as many candidates as hypotheses: even if each of them could end here, as many can go on."""
     hypotheses, vocabulary = log_probabilities.shape[1:]
-    totals = (running_scores.unsqueeze(-1) + log_probabilities).flatten(1)
+    # The best of all are among the best of each: so nothing as large as the vocabulary is added up.
+    best, tokens = log_probabilities.topk(min(2 * hypotheses, vocabulary), dim=-1)
+    totals = (running_scores.unsqueeze(-1) + best).flatten(1)
     scores, places = totals.topk(min(2 * hypotheses, totals.shape[1]), dim=-1)
-    return Choice(places // vocabulary, places % vocabulary, scores)
+    return Choice(places // best.shape[-1], tokens.flatten(1).gather(1, places), scores)
 
 
 def choose_at_random(

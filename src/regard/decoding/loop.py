@@ -91,7 +91,7 @@ def _predict(model: Generator, search: Search) -> Float[Tensor, "N V"]:
 
 def _log_probabilities(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
     log_probabilities = logits.log_softmax(dim=-1)
-    if log_probabilities.isnan().any():
+    if log_probabilities[..., 0].isnan().any():  # one NaN or Inf among its logits makes the whole of a row NaN
         raise RegardError("the model's probabilities are not numbers: its weights hold NaN or Inf. Load others.")
     return log_probabilities
 
@@ -99,7 +99,7 @@ def _log_probabilities(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]
 @torch.inference_mode()
 def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Prefixes | None) -> LogProbabilities:
     """-inf for what is never said and, while a sentence's prefix lasts, for all but the prefix's next token."""
-    allowed = log_probabilities.clone()
+    allowed = log_probabilities.clone() if prefixes else log_probabilities
     allowed[:, NEVER_SAID] = float("-inf")
     position = search.tokens.shape[2]
     for row, sentence in enumerate(search.sentences.tolist() if prefixes else []):

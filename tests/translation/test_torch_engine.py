@@ -1,0 +1,42 @@
+"""Side by side or one after the other: the same text, and torch's threads as they were."""
+
+import pytest
+import torch
+
+from regard.config import DecodingConfig, Stack, TransformerConfig
+from regard.translation import torch_engine
+from regard.translation.torch_engine import TorchEngine
+from tests.export.speakers import SOURCE, speaker, texts
+
+STACK = Stack(layers=1, width=24, heads=2, inner=20)
+ROWS = [SOURCE.encode(text) for text in texts(30)]
+
+
+@pytest.mark.parametrize("config", [DecodingConfig(beam=1), DecodingConfig(beam=3, nbest=2)], ids=["greedy", "beam"])
+def test_batches_side_by_side_give_what_they_give_in_turn(
+    config: DecodingConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
+    bundle.model.double()  # in double precision a batch does not change what a row computes
+    monkeypatch.setattr(torch_engine, "BATCH_TOKENS", 60)
+    engine = TorchEngine(bundle.model)
+    in_turn = list(engine.decode(ROWS, config))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    counts: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", counts.append)
+    side_by_side = list(engine.decode(ROWS, config))
+    assert side_by_side == in_turn
+    assert len(in_turn) > 3
+    assert counts == [*[1] * (len(counts) - 1), 3]
+    assert len(counts) > 1
+
+
+def test_what_is_drawn_at_random_is_drawn_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
+    monkeypatch.setattr(torch_engine, "BATCH_TOKENS", 60)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    found = []
+    for _ in range(2):
+        torch.manual_seed(4)
+        found.append(list(TorchEngine(bundle.model).decode(ROWS, DecodingConfig(beam=1, sample=True))))
+    assert found[0] == found[1]
