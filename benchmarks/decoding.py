@@ -1,4 +1,4 @@
-"""Decoding speed on one model, side by side in one run: our engines, CTranslate2 by itself, and Hugging Face's generate.
+"""Decoding speed on one model, side by side in one run: our engines, CTranslate2 by itself, and Hugging Face generate.
 
     .venv/bin/python benchmarks/decoding.py --model runs/multi30k-transformer/model
 

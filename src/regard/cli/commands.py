@@ -9,6 +9,7 @@ import click
 SUMMARIES = {
     "demo": "Open the page, and train the lineage before your eyes.",
     "train": "Train a translation model from a recipe, or from text files.",
+    "distill": "Train a small, fast student on what teachers translate.",
     "translate": "Translate lines of text.",
     "caption": "Describe pictures.",
     "evaluate": "Measure a model: BLEU, chrF and TER, over all and by length.",

@@ -68,7 +68,7 @@ class Plan:
 def plan(wish: Wish) -> Plan:
     """The config that was wished for and a run directory in which nothing will be lost."""
     run = _run_directory(wish)
-    _refuse_to_overwrite(run, wish.resume)
+    refuse_to_overwrite(run, wish.resume)
     config, notes = _config(wish, run)
     if wish.probes:
         training = msgspec.structs.replace(config.training, probes=list(wish.probes))
@@ -107,7 +107,8 @@ def _run_directory(wish: Wish) -> Path:
     )
 
 
-def _refuse_to_overwrite(run: Path, resume: bool) -> None:
+def refuse_to_overwrite(run: Path, resume: bool) -> None:
+    """A directory that holds a run is only gone on with, when that is asked for."""
     saved = checkpoints(run / "checkpoints")
     if resume or not (saved or (run / CONFIG).exists()):
         return
@@ -122,6 +123,10 @@ def _check_trainable(config: Config) -> None:
     kind = str(type(config.model).__struct_config__.tag)
     if kind not in TRAINABLE:
         raise RegardError(f"model.kind is {kind!r}, which says no sentences. Choose {', '.join(TRAINABLE)}.")
+    if config.training.metric == "cider" and not isinstance(config.model, CaptionerConfig):
+        raise RegardError(
+            f"training.metric is 'cider', which is for captions, and model.kind is {kind!r}. Choose loss, bleu or chrf."
+        )
 
 
 def _check_files(config: Config) -> None:

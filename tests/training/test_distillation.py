@@ -1,0 +1,79 @@
+"""A distilled corpus is made part by part: what is there stays, another source or teacher begins anew."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.bundle import save_bundle
+from regard.config import Stack, TransformerConfig
+from regard.training import distillation
+from regard.training.distillation import distil
+from regard.translation.translator import load
+from tests.export.speakers import speaker, texts
+
+STACK = Stack(layers=1, width=24, heads=2, inner=20)
+
+
+@pytest.fixture
+def teacher(tmp_path: Path) -> Path:
+    save_bundle(tmp_path / "teacher", speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre")))
+    return tmp_path / "teacher"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "source").write_text("\n".join([*texts(10), "", "  ba \t be ", *texts(4)]) + "\n")
+    return tmp_path / "source"
+
+
+def test_every_line_with_words_stands_beside_its_translation(teacher: Path, source: Path, tmp_path: Path) -> None:
+    files = distil([teacher], source, tmp_path / "corpus", beam=2)
+    sources, targets = (path.read_text().splitlines() for path in files)
+    given = [line for line in (" ".join(line.split()) for line in source.read_text().splitlines()) if line]
+    said = [output.text for output in load(teacher).translate(given, beam=2, nbest=1)]
+    assert list(zip(sources, targets, strict=True)) == [pair for pair in zip(given, said, strict=True) if pair[1]]
+    assert len(sources) > 8
+
+
+def test_a_run_that_was_stopped_goes_on_with_what_is_there(
+    teacher: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distillation, "PART_LINES", 4)
+    whole = [path.read_bytes() for path in distil([teacher], source, tmp_path / "whole", beam=1)]
+
+    def stop(count: int) -> None:
+        done.append(count)
+        if len(done) == 2:
+            raise KeyboardInterrupt
+
+    done: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        distil([teacher], source, tmp_path / "corpus", beam=1, progress=stop)
+    assert not (tmp_path / "corpus" / "train.target").exists()
+    [parts] = (tmp_path / "corpus").iterdir()
+    made = {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}
+    assert len(made) == 2
+    kept: dict[str, int] = {}
+    files = distil(
+        [teacher],
+        source,
+        tmp_path / "corpus",
+        beam=1,
+        progress=lambda _: kept.update({path.name: path.stat().st_mtime_ns for path in parts.iterdir()}),
+    )
+    assert [path.read_bytes() for path in files] == whole
+    assert made.items() <= kept.items()
+    assert len(kept) == 4
+
+
+def test_what_is_finished_is_made_again_only_for_another_source_or_beam(
+    teacher: Path, source: Path, tmp_path: Path
+) -> None:
+    asked: list[int] = []
+    for beam, expected in ((1, True), (1, False), (2, True)):
+        asked.clear()
+        distil([teacher], source, tmp_path / "corpus", beam=beam, progress=asked.append)
+        assert bool(asked) == expected
+    source.write_text("ba be bi\n")
+    _, target = distil([teacher], source, tmp_path / "corpus", beam=2, progress=asked.append)
+    assert len(target.read_text().splitlines()) == 1
