@@ -69,6 +69,21 @@ export class Api {
     return this.#get(`traces/${encodeURIComponent(id)}/alignment`, { layer, head, when }, options);
   }
 
+  /** The caption of a picture (a Blob), or of one of the model's examples, with the id of its trace. */
+  async captions({ model, example, picture }, options) {
+    const headers = { "Content-Type": picture?.type || "application/octet-stream" };
+    const request = { method: "POST", headers, body: picture ?? "", signal: options?.signal };
+    return (await this.#answer(withQuery("captions", { model, example }), request)).json();
+  }
+
+  pictures(model, options) {
+    return this.#get(`models/${encodeURIComponent(model)}/pictures`, {}, options);
+  }
+
+  pictureAddress(model, number) {
+    return `${this.root}/models/${encodeURIComponent(model)}/pictures/${number}`;
+  }
+
   readings(model, options) {
     return this.#get(`models/${encodeURIComponent(model)}/readings`, {}, options);
   }

@@ -5,10 +5,11 @@ import { startPage } from "./shell.js";
 import { compareView } from "./view_compare.js";
 import { headsView } from "./view_heads.js";
 import { insideView } from "./view_inside.js";
+import { picturesView } from "./view_pictures.js";
 import { positionsView } from "./view_positions.js";
 import { trainingView } from "./view_training.js";
 import { translateView } from "./view_translate.js";
 
-const VIEWS = [translateView, insideView, headsView, positionsView, compareView, trainingView];
+const VIEWS = [translateView, insideView, headsView, picturesView, positionsView, compareView, trainingView];
 
 startPage(document.getElementById("page"), { api: new Api(), views: VIEWS, usesAddress: true });

@@ -4,12 +4,14 @@ import { wordsEnglish } from "./words_en.js";
 import { wordsKorean } from "./words_ko.js";
 import { viewsEnglish } from "./views_en.js";
 import { viewsKorean } from "./views_ko.js";
+import { picturesEnglish } from "./pictures_en.js";
+import { picturesKorean } from "./pictures_ko.js";
 
 export const LANGUAGES = { en: "English", ko: "한국어" };
 
 const CATALOGUES = {
-  en: { ...wordsEnglish, ...viewsEnglish },
-  ko: { ...wordsKorean, ...viewsKorean },
+  en: { ...wordsEnglish, ...viewsEnglish, ...picturesEnglish },
+  ko: { ...wordsKorean, ...viewsKorean, ...picturesKorean },
 };
 const spoken = { language: "en", listeners: new Set() };
 

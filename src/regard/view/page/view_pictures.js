@@ -1,0 +1,199 @@
+/** Pictures: a picture is described word by word, each word with the places that it looked at and the arithmetic behind it. */
+
+import { workThrough } from "./inside_arithmetic.js";
+import { insideSteps } from "./inside_steps.js";
+import { clear, h } from "./make.js";
+import { card, dropDown, emptyNote, isAbandoned, lead, problemNote, waitingNote } from "./notes.js";
+import { pictureSource } from "./picture_source.js";
+import { hitsBox, regionPanel, regionSheet, wordMaps } from "./region_maps.js";
+import { savingButtons } from "./saving.js";
+import { t } from "./text.js";
+
+const WORD_PANEL = 116; // pixels of a word's picture
+const WORD_EVERY = 140; // milliseconds from word to word
+const STEPS_BEGIN = { key: 0, isWhole: false, projection: "q", projectionDimension: 0, dimension: 0, outputDimension: 0, withoutScaling: false, withoutMasking: false };
+
+export const picturesView = { id: "pictures", title: "pictures.title", mount: mountPictures };
+
+function mountPictures(root, app) {
+  const view = {
+    app, answer: null, words: [], choice: { layer: 0, head: "mean", word: 0 }, steps: { ...STEPS_BEGIN },
+    asking: new AbortController(), leaving: new AbortController(),
+    captionCard: h("div"), stepsCard: h("div", { class: "view steps" }),
+  };
+  view.source = pictureSource(app, (given) => describe(view, given));
+  view.sourceCard = card(t("pictures.given"), {}, view.source.node);
+  clear(root, h("div", { class: "view pictures" }, lead(t("pictures.heading"), t("pictures.lead")), view.sourceCard, view.captionCard, view.stepsCard));
+  const stopModel = app.onModel(() => begin(view));
+  begin(view);
+  return () => {
+    view.asking.abort();
+    view.leaving.abort();
+    stopModel();
+  };
+}
+
+/** The chosen model where it takes pictures, else the first ready one that does. */
+function captionerOf(app) {
+  const takers = app.models().filter((model) => model.takes === "pictures" && model.is_ready);
+  return takers.find((model) => model.name === app.model()?.name) ?? takers[0] ?? null;
+}
+
+async function begin(view) {
+  const model = captionerOf(view.app);
+  clear(view.captionCard);
+  clear(view.stepsCard);
+  view.sourceCard.hidden = !model;
+  if (!model) return void clear(view.captionCard, emptyNote(t("pictures.none")));
+  const count = await view.source.showExamples(model.name, view.leaving.signal);
+  if (count && !view.answer && !view.leaving.signal.aborted) describe(view, { example: 0 });
+  else if (view.given) describe(view, view.given);
+}
+
+/** Describe a picture and show its words; a newer picture abandons an older one. */
+async function describe(view, given) {
+  const model = captionerOf(view.app);
+  if (!model) return;
+  if (given.picture === null) return void clear(view.captionCard, emptyNote(t("pictures.large")));
+  view.given = given;
+  clear(view.stepsCard);
+  clear(view.captionCard, waitingNote());
+  await askedOnce(view, view.captionCard, async (signal) => {
+    view.answer = await view.app.api.captions({ model: model.name, ...given }, { signal });
+    const layers = pictureLayers(view);
+    view.choice = { layer: layers.at(-1)?.index ?? null, head: "mean", word: 0 };
+    if (layers.length) await showMaps(view, signal, true);
+    else showBlind(view);
+  });
+}
+
+async function askedOnce(view, node, ask) {
+  view.asking.abort();
+  view.asking = new AbortController();
+  const { signal } = view.asking;
+  try {
+    await ask(signal);
+  } catch (problem) {
+    if (!isAbandoned(problem) && !signal.aborted) clear(node, problemNote(problem));
+  }
+}
+
+function pictureLayers({ answer }) {
+  return answer.layers.map((layer, index) => ({ ...layer, index })).filter((layer) => layer.use === "picture");
+}
+
+/** A model without attention: the caption alone. */
+function showBlind(view) {
+  const { answer } = view;
+  clear(view.captionCard, card(t("pictures.caption"), {}, h("div", { class: "stack" },
+    h("p", { class: "caption-text", dir: "auto" }, answer.text), seenPicture(answer), h("p", { class: "explain" }, t("pictures.blind", { model: answer.model })))));
+  view.app.say(answer.text);
+}
+
+async function showMaps(view, signal, isNew) {
+  const { layer, head } = view.choice;
+  view.words = wordMaps(view.answer, await view.app.api.weights(view.answer.id, { layer, head }, { signal }));
+  showCaption(view, isNew);
+  await showArithmetic(view, signal);
+}
+
+function seenPicture(answer) {
+  const label = t("pictures.seen", { model: answer.model });
+  return h("img", { class: "picture-seen", src: answer.picture, alt: label, title: label, width: WORD_PANEL, height: WORD_PANEL });
+}
+
+/** The boxes of a word, where the caption is the one that is known to be right. */
+function boxesOf({ answer, words }, index) {
+  const isRight = answer.gold && answer.gold.words.join(" ") === words.map((word) => word.text).join(" ");
+  return isRight ? answer.gold.boxes[index] : [];
+}
+
+function showCaption(view, isNew) {
+  const { answer, words } = view;
+  const strip = h("div", { class: "region-words", role: "group", "aria-label": t("pictures.caption") }, seenPicture(answer));
+  const saving = savingButtons(() => regionSheet(answer, words, (index) => boxesOf(view, index)), answer.text);
+  clear(view.captionCard, card(t("pictures.caption"), { explanation: t("pictures.reading"), beside: saving },
+    h("div", { class: "stack" }, h("p", { class: "caption-text", dir: "auto" }, isNew ? "" : answer.text), mapChoices(view), strip, h("p", { class: "faint" }, pointedAt(view)))));
+  if (isNew) appear(view, strip);
+  else strip.append(...words.map((_, index) => regionButton(view, index)));
+}
+
+/** The words come one after another, all at once for readers who want no motion. */
+async function appear(view, strip) {
+  const { signal } = view.asking;
+  const wait = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : WORD_EVERY;
+  const text = view.captionCard.querySelector(".caption-text");
+  for (const index of view.words.keys()) {
+    strip.append(regionButton(view, index));
+    text.textContent = view.words.slice(0, index + 1).map((word) => word.text).join(" ");
+    if (wait) await new Promise((resolve) => setTimeout(resolve, wait));
+    if (signal.aborted || !strip.isConnected) return;
+  }
+  text.textContent = view.answer.text;
+  view.app.say(view.answer.text);
+}
+
+function regionButton(view, index) {
+  const { answer, words } = view;
+  const word = words[index];
+  const boxes = boxesOf(view, index);
+  const label = t("pictures.word", { word: word.text, peak: word.peak.weight.toFixed(2), row: word.peak.row + 1, column: word.peak.column + 1 });
+  const verdict = boxes.length ? t(hitsBox(word.peak, answer, boxes) ? "pictures.hit" : "pictures.miss") : null;
+  const attributes = { type: "button", class: "region-word", "aria-pressed": String(index === view.choice.word), "aria-label": verdict ? `${label}; ${verdict}` : label };
+  return h("button", { ...attributes, title: chanceOfWord(view, word), onclick: () => chooseWord(view, index) },
+    h("b", { dir: "auto" }, word.text),
+    [false, true].map((isSmooth) => regionPanel(answer, word, { side: WORD_PANEL, isSmooth, boxes })),
+    h("span", { class: "number faint" }, word.peak.weight.toFixed(2), verdict && (hitsBox(word.peak, answer, boxes) ? " ✓" : " ✗")));
+}
+
+function chanceOfWord({ answer }, word) {
+  const log = word.pieces.reduce((sum, piece) => sum + answer.log_probabilities[piece - 1], 0);
+  return t("pictures.probability", { percent: (100 * Math.exp(log)).toFixed(1) });
+}
+
+function pointedAt(view) {
+  const { answer, words } = view;
+  if (!answer.gold) return null;
+  const boxed = words.map((word, index) => ({ word, boxes: boxesOf(view, index) })).filter(({ boxes }) => boxes.length);
+  if (!boxed.length) return t("pictures.differs", { caption: answer.gold.words.join(" ") });
+  return t("pictures.pointing", { hits: boxed.filter(({ word, boxes }) => hitsBox(word.peak, answer, boxes)).length, words: boxed.length });
+}
+
+/** Which layer and head are shown, where there are several. */
+function mapChoices(view) {
+  const layers = pictureLayers(view);
+  const { heads } = view.answer.layers[view.choice.layer];
+  const change = (changes) => {
+    Object.assign(view.choice, changes);
+    askedOnce(view, view.captionCard, (signal) => showMaps(view, signal, false));
+  };
+  const headChoices = [["mean", t("pictures.mean")], ...Array.from({ length: heads }, (_, head) => [head, t("pictures.head_number", { number: head + 1 })])];
+  return h("div", { class: "controls" },
+    layers.length > 1 && dropDown(t("pictures.layer"), layers.map(({ index, layer }) => [index, t("pictures.layer_number", { number: layer + 1 })]), view.choice.layer, (layer) => change({ layer: Number(layer) })),
+    heads > 1 && dropDown(t("pictures.head"), headChoices, view.choice.head, (head) => change({ head: head === "mean" ? head : Number(head) })));
+}
+
+function chooseWord(view, index) {
+  view.choice.word = index;
+  view.captionCard.querySelectorAll(".region-word").forEach((button, at) => button.setAttribute("aria-pressed", String(at === index)));
+  askedOnce(view, view.stepsCard, (signal) => showArithmetic(view, signal));
+}
+
+/** The steps from this word's query to its weights, in the chosen head or, for their mean, in the first. */
+async function showArithmetic(view, signal) {
+  const { layer, head, word } = view.choice;
+  if (!view.words[word]) return void clear(view.stepsCard);
+  const query = view.words[word].pieces[0] - 1;
+  const inside = await view.app.api.inside(view.answer.id, { layer, head: head === "mean" ? 0 : head, query }, { signal });
+  view.steps = { ...STEPS_BEGIN, key: inside.weights.indexOf(Math.max(...inside.weights)) };
+  const show = () => {
+    const change = (changes) => {
+      Object.assign(view.steps, changes);
+      show();
+    };
+    const steps = insideSteps({ inside, work: workThrough(inside), other: null, choice: view.steps, change });
+    const title = h("div", { class: "lead" }, h("h2", null, t("pictures.arithmetic", { word: view.words[word].text })), h("p", null, t("pictures.arithmetic_text")));
+    clear(view.stepsCard, title, steps);
+  };
+  show();
+}
