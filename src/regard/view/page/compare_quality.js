@@ -22,6 +22,7 @@ export function qualityPart(app) {
 
 async function fill(app, node, now, signal) {
   const quality = await app.api.quality({ signal });
+  if (!quality.models.length) throw Object.assign(new Error(), { code: "no_quality" });
   const kinds = Object.fromEntries(app.models().map((model) => [model.name, model.kind]));
   const models = quality.models.toSorted((one, other) => generationOf(kinds[one.model]) - generationOf(kinds[other.model]));
   const sentences = h("div", { class: "bucket" });

@@ -42,7 +42,7 @@ export function dropDown(label, choices, chosen, choose) {
 
 /** A labelled slider over whole numbers, with its number shown. */
 export function slider(label, { least, most, step = 1, value }, onValue) {
-  const number = h("output", { class: "number" }, value);
+  const number = h("span", { class: "number" }, value); // not <output>: the label would be that one's
   const input = h("input", { type: "range", min: least, max: most, step, value });
   input.addEventListener("input", () => {
     number.textContent = input.value;

@@ -125,7 +125,7 @@ function showEncoding(view, make) {
   view.measuring = setTimeout(() => view.wishes.show(measureWishes(make, made, table)), 60);
 }
 
-/** How far the model's numbers (float32) are from the formula (float64, computed here). */
+/** How far the model's numbers are from the formula as computed here, in float64. */
 function agreement(own, made) {
   const formula = sinusoidalEncoding(made.length, made.width).values;
   const ordered = own.layout === "halves" ? halvesOf(formula, made.width) : formula;

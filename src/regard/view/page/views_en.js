@@ -75,7 +75,7 @@ export const viewsEnglish = {
   "positions.story.learned": "This model learned its table ({width} numbers for each position) like any other weights. It ends where training ended.",
   "positions.story.rotary": "This model adds nothing to its words; it turns queries and keys. Shown are the sines and cosines of the angles it turns by ({width} numbers for each position).",
   "positions.story.none": "This model is told no positions.",
-  "positions.agrees": "This model computes them in float32: they are at most {difference} from the formula.",
+  "positions.agrees": "The model has the formula’s numbers: at most {difference} from those computed here.",
   "positions.wishes": "Four wishes",
   "positions.wishesHint": "Measured on the encoding above, anew with every change.",
   "wish.granted": "granted",

@@ -74,7 +74,7 @@ export const viewsKorean = {
   "positions.story.learned": "이 모델은 위치 표(위치마다 수 {width}개)를 다른 가중치처럼 학습했어요. 표는 학습한 곳에서 끝나요.",
   "positions.story.rotary": "이 모델은 단어에 아무것도 더하지 않고 쿼리와 키를 돌려요. 아래는 돌리는 각도의 사인과 코사인이에요(위치마다 수 {width}개).",
   "positions.story.none": "이 모델에는 위치를 알려 주지 않아요.",
-  "positions.agrees": "이 모델은 float32로 계산해요. 식과의 차이: 최대 {difference}.",
+  "positions.agrees": "모델의 수는 여기서 계산한 식과 최대 {difference} 차이가 나요.",
   "positions.wishes": "네 가지 조건",
   "positions.wishesHint": "위에서 고른 인코딩을 바뀔 때마다 새로 재요.",
   "wish.granted": "만족해요",

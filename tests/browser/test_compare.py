@@ -1,0 +1,135 @@
+"""Compare: the generations on one sentence, side by side, and their quality against length."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import expect
+
+from tests.browser.asking import answer, evaluated, translation
+from tests.browser.conftest import SENTENCE, Open
+
+ORDER = ["fixed", "attending", "general", "transformer", "rotary"]
+
+
+def compared(page: Any) -> Any:
+    """The page when every model has answered."""
+    expect(page.locator(".compare-card .figures")).to_have_count(len(ORDER))
+    return page
+
+
+def card(page: Any, model: str) -> Any:
+    return page.locator(f"[data-model={model}]")
+
+
+def test_the_generations_answer_side_by_side_in_their_order(open_page: Open, server: str) -> None:
+    page = open_page("compare")
+    page.fill("#source-text", SENTENCE)
+    page.keyboard.press("Enter")
+    expect(card(page, "transformer").locator(".translation")).to_have_text(translation(server, SENTENCE))
+    compared(page)
+    assert page.locator(".compare-card").evaluate_all("cards => cards.map((card) => card.dataset.model)") == ORDER
+    expect(card(page, "fixed")).to_contain_text("this model has no attention")
+    expect(card(page, "fixed").locator(".map")).to_have_count(0)
+    expect(card(page, "fixed")).to_contain_text("Generation 1")
+    expect(card(page, "transformer").locator(".map")).to_be_visible()
+    expect(card(page, "transformer").locator(".figures")).to_contain_text(re.compile(r"time\s*[\d,]+ ms"))
+
+
+def test_the_sentence_is_shared_with_the_other_views(open_page: Open, server: str) -> None:
+    page = open_page("compare")
+    page.fill("#source-text", "two big dog")
+    page.keyboard.press("Enter")
+    expect(card(page, "transformer").locator(".translation")).to_have_text(translation(server, "two big dog"))
+    page.click("#tab-heads")
+    expect(page.locator("#source-text")).to_have_value("two big dog")
+
+
+def test_a_length_opens_its_sentences_by_keyboard(open_page: Open, server: str) -> None:
+    page = open_page("compare")
+    plot = page.get_by_role("group", name="Quality against length")
+    plot.press("End")
+    plot.press("Enter")
+    lengths = answer(server, "quality")["models"][0]["lengths"]
+    sentences = answer(server, f"quality/{len(lengths) - 1}")["sentences"]
+    shown = page.locator(".bucket-sentence")
+    expect(shown).to_have_count(len(sentences))
+    for index, sentence in enumerate(sentences):
+        expect(shown.nth(index)).to_contain_text(sentence["source"])
+        for model, output in sentence["outputs"].items():
+            said = shown.nth(index).locator(f"dt:text-is('{model}') + dd")
+            expect(said).to_contain_text(output)
+            expect(said.locator(".same")).to_have_count(int(output == sentence["reference"]))
+            expect(said.locator("mark")).to_have_count(len(marked(page, output, sentence["reference"])))
+
+
+def test_a_length_opens_its_sentences_by_mouse_and_its_button_is_pressed(open_page: Open) -> None:
+    page = open_page("compare")
+    chips = page.get_by_role("group", name="Sentences of")
+    chips.get_by_role("button").first.click()
+    expect(chips.get_by_role("button").first).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".bucket-sentence").first).to_be_visible()
+
+
+def test_the_plot_and_the_table_have_the_figures_of_the_comparison(open_page: Open, server: str) -> None:
+    page = open_page("compare")
+    models = answer(server, "quality")["models"]
+    plot = page.get_by_role("group", name="Quality against length")
+    plot.press("Home")
+    for one in models:
+        value = f"{one['lengths'][0]['score']:.3g}"
+        expect(page.locator(".lines .read-out").last).to_contain_text(f"{one['model']} {value}")
+        bleu = next(score for score in one["scores"] if score["name"] == "BLEU")
+        told = f"{bleu['value']:.1f} [{bleu['low']:.1f}, {bleu['high']:.1f}]"
+        expect(page.locator("table.numbers")).to_contain_text(told)
+
+
+def test_the_plot_is_saved_as_svg_and_png(open_page: Open, tmp_path: Path) -> None:
+    page = open_page("compare")
+    card_of_plot = page.locator(".card", has=page.get_by_role("group", name="Quality against length"))
+    for kind, beginning in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as saved:
+            card_of_plot.get_by_role("button", name=kind).click()
+        path = tmp_path / f"plot.{kind.lower()}"
+        saved.value.save_as(path)
+        assert path.read_bytes().startswith(beginning)
+
+
+@pytest.fixture(scope="module")
+def bare(browser: Any, server: str) -> Any:
+    page = browser.new_page()
+    page.goto(f"{server}#compare")
+    yield page
+    page.close()
+
+
+def marked(page: Any, text: str, other: str) -> list[str]:
+    words = evaluated(page, "wording.js", "m.markedWords(g[0], g[1])", text, other)
+    return [one["word"] for one in words if one["differs"]]
+
+
+def common(one: list[str], other: list[str]) -> int:
+    """How long the longest common subsequence is, by its definition."""
+    if not one or not other:
+        return 0
+    if one[0] == other[0]:
+        return 1 + common(one[1:], other[1:])
+    return max(common(one[1:], other), common(one, other[1:]))
+
+
+WORDS = st.lists(st.sampled_from(["가", "나", "다"]), max_size=6)
+
+
+@settings(max_examples=15)
+@given(WORDS, WORDS)
+def test_as_few_words_are_marked_as_can_be(bare: Any, one: list[str], other: list[str]) -> None:
+    assert len(marked(bare, " ".join(one), " ".join(other))) == len(one) - common(one, other)
+
+
+def test_compare_speaks_korean(open_page: Open) -> None:
+    page = open_page("compare", locale="ko-KR")
+    expect(card(page, "fixed")).to_contain_text("고정 문맥 RNN")
+    expect(card(page, "fixed")).to_contain_text("이 모델에는 어텐션이 없거든요")

@@ -1,0 +1,155 @@
+"""Heads: every head of every attention as a small map, one large, and long inputs that do not freeze the page."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.asking import answer, evaluated, floats
+from tests.browser.conftest import SENTENCE, Open
+
+THUMB = ".head-thumb"
+USES = {"cross": "Decoder to encoder", "encoder-self": "Encoder, self", "decoder-self": "Decoder, self (masked)"}
+
+
+def looked_at(page: Any, text: str = SENTENCE, model: str = "transformer") -> Any:
+    """The Heads view of a sentence by a model."""
+    page.wait_for_selector(THUMB)
+    page.select_option("#model", model)
+    page.fill("#source-text", text)
+    with page.expect_response(re.compile("/traces$")):
+        page.keyboard.press("Enter")
+    page.wait_for_selector(THUMB)
+    return page
+
+
+def attention(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def read_cell(page: Any) -> float:
+    return float(page.inner_text(".map-readout .number"))
+
+
+def large_title(page: Any) -> Any:
+    return page.locator(".heads-body h2").first
+
+
+def test_every_layer_and_head_has_a_map_and_each_opens_large(open_page: Open, server: str) -> None:
+    page = looked_at(open_page("heads"))
+    trace = answer(server, "traces", {"model": "transformer", "text": SENTENCE})
+    for (use, name), more in zip(USES.items(), (0, 1, 0), strict=True):
+        attention(page, name)
+        layers = [layer for layer in trace["layers"] if layer["use"] == use]
+        expect(page.locator(THUMB)).to_have_count(sum(layer["heads"] + 1 for layer in layers) + more)
+        page.locator(THUMB).nth(1).click()
+        expect(large_title(page)).to_have_text(f"{name}: layer 1, head 2")
+        expect(page.locator(".map-area")).to_be_visible()
+
+
+def test_the_large_map_reads_out_the_weights_of_the_trace(open_page: Open, server: str) -> None:
+    page = looked_at(open_page("heads"))
+    attention(page, "Encoder, self")
+    trace = answer(server, "traces", {"model": "transformer", "text": SENTENCE})
+    layer = [(one["use"], one["layer"]) for one in trace["layers"]].index(("encoder-self", 1))
+    for thumb, path in (
+        ("layer 2, head 2", f"weights?layer={layer}&head=1"),
+        ("layer 2, mean of heads", f"weights?layer={layer}&head=mean"),
+        ("Encoder: attention rolled out through all layers", "rollout"),
+    ):
+        page.get_by_role("button", name=thumb).click()
+        expect(large_title(page)).to_contain_text(thumb)
+        weights = floats(server, f"traces/{trace['id']}/{path}")
+        area = page.locator(".map-area")
+        area.press("Home")
+        area.press("ArrowDown")
+        assert read_cell(page) == pytest.approx(weights[1, 0], abs=6e-4)
+        area.press("ArrowRight")
+        assert read_cell(page) == pytest.approx(weights[1, 1], abs=6e-4)
+
+
+def test_heads_are_reached_and_opened_by_keyboard(open_page: Open) -> None:
+    page = looked_at(open_page("heads"))
+    page.locator(THUMB).first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(large_title(page)).to_have_text("Decoder to encoder: layer 2, head 2")
+    expect(page.locator(f"{THUMB}[aria-pressed=true]")).to_have_attribute("aria-label", re.compile("layer 2, head 2"))
+
+
+def test_each_head_tells_its_alignment_error_and_the_best_is_marked(open_page: Open, server: str) -> None:
+    page = looked_at(open_page("heads"))
+    page.reload()  # readings are made in the background; by now they may be there
+    page.wait_for_selector(".head-caption")
+    readings = answer(server, "models/transformer/readings")["readings"]
+    for layer in (0, 1):
+        for head in (0, 1):
+            error = min(one["error"] for one in readings if (one["layer"], one["head"]) == (layer, head))
+            thumb = page.get_by_role("button", name=f"layer {layer + 1}, head {head + 1}")
+            expect(thumb).to_contain_text(f"AER {error:.2f}")
+    best = next(one for one in readings if one["layer"] is not None and one["head"] is not None)
+    starred = page.locator(f"{THUMB}.is-best")
+    expect(starred).to_have_count(1)
+    expect(starred).to_have_attribute("aria-label", re.compile(f"layer {best['layer'] + 1}, head {best['head'] + 1}"))
+
+
+def test_pieces_are_put_together_to_words_whose_rows_still_sum_to_one(open_page: Open) -> None:
+    page = looked_at(open_page("heads"))
+    pieces = page.locator(".map-drawing text").all_text_contents()
+    page.get_by_role("button", name="words").click()
+    words = page.locator(".map-drawing text").all_text_contents()
+    assert any("▁" in piece for piece in pieces)
+    assert not any("▁" in word for word in words)
+    assert set(SENTENCE.split()) <= set(words)
+    weights = np.random.default_rng(3).dirichlet(np.ones(5), size=4)
+    script = "Array.from(m.wordMap(Float32Array.from(g[0]), 5, [[0], [1, 2], [3]], [[0, 1, 2], [3], [4]]))"
+    merged = np.reshape(evaluated(page, "shrinking.js", script, weights.ravel().tolist()), (3, 3))
+    np.testing.assert_allclose(merged.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(merged[1, 0], weights[1:3, :3].sum() / 2, rtol=1e-6)
+
+
+def test_a_small_map_keeps_the_largest_weight_of_what_it_leaves_out(open_page: Open) -> None:
+    page = open_page("heads")
+    weights = np.random.default_rng(5).random((100, 37)).astype(np.float32)
+    small = "m.shrunkMap(Float32Array.from(g[0]), 100, 37, 20)"
+    shape = evaluated(page, "shrinking.js", f"[{small}.rows, {small}.columns]", weights.ravel().tolist())
+    found = evaluated(page, "shrinking.js", f"Array.from({small}.weights)", weights.ravel().tolist())
+    padded = np.pad(weights, ((0, 0), (0, 1)))
+    np.testing.assert_array_equal(np.reshape(found, shape), padded.reshape(20, 5, 19, 2).max(axis=(1, 3)))
+
+
+def test_a_model_without_attention_says_why_there_is_nothing(open_page: Open) -> None:
+    page = open_page("heads")
+    page.wait_for_selector(THUMB)
+    page.select_option("#model", "fixed")
+    expect(page.locator("#panel")).to_contain_text(
+        "fixed has no attention: it reads the whole sentence into one vector"
+    )
+    expect(page.locator(THUMB)).to_have_count(0)
+
+
+def test_five_hundred_tokens_are_painted_and_fetched_only_when_seen(open_page: Open) -> None:
+    page = open_page("heads", viewport={"width": 700, "height": 420})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    looked_at(page, " ".join((SENTENCE.split() * 125)[:500]), "rotary")
+    attention(page, "Encoder, self")
+    page.wait_for_selector(".map-area canvas")
+    assert not any("rollout" in url for url in asked)
+    page.locator(THUMB).last.scroll_into_view_if_needed()
+    expect(page.locator(f"{THUMB} canvas.is-painted").last).to_be_visible()
+    page.wait_for_timeout(100)
+    assert any("rollout" in url for url in asked)
+    assert page.locator(".map-area *").count() < 40  # a canvas, not a quarter of a million cells
+    page.locator(".map-area").hover(position={"x": 120, "y": 90})
+    expect(page.locator(".map-readout .number")).to_have_text(re.compile(r"0\.\d{3}"))
+
+
+def test_heads_speak_korean(open_page: Open) -> None:
+    page = open_page("heads", locale="ko-KR")
+    page.wait_for_selector(THUMB)
+    page.get_by_role("button", name="1층, 헤드 2").click()
+    expect(large_title(page)).to_have_text("디코더 → 인코더: 1층, 헤드 2")

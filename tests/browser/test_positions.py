@@ -1,0 +1,123 @@
+"""Positions: the encodings against the model's own code, and the four wishes as the page measures them."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from regard.layers.positions import rotate, sinusoidal
+from tests.browser.asking import evaluated
+from tests.browser.conftest import Open
+
+WISHES = ["unique", "constant", "bounded", "deterministic"]
+REFUSED = {"sinusoidal": set(), "count": {"bounded"}, "fraction": {"constant"}, "random": {"constant", "deterministic"}}
+
+
+def choose(page: Any, kind: str) -> None:
+    page.get_by_role("combobox", name="Encoding").select_option(kind)
+
+
+def wish(page: Any, name: str) -> Any:
+    return page.locator(f"[data-wish={name}]")
+
+
+@pytest.fixture(scope="module")
+def bare(browser: Any, server: str) -> Any:
+    """A page of the server, to compute in."""
+    page = browser.new_page()
+    page.goto(f"{server}#positions")
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("width", [8, 33, 64])
+def test_sines_and_cosines_are_those_of_the_model(bare: Any, width: int) -> None:
+    found = evaluated(bare, "encodings.js", "Array.from(m.sinusoidalEncoding(g[0], g[1]).values)", 37, width)
+    np.testing.assert_allclose(found, sinusoidal(torch.arange(37), width).numpy().ravel(), rtol=0, atol=1e-12)
+
+
+def test_distances_are_those_between_the_vectors(bare: Any) -> None:
+    found = evaluated(bare, "encodings.js", "Array.from(m.distanceTable(m.sinusoidalEncoding(11, 6)))")
+    vectors = sinusoidal(torch.arange(11), 6)
+    np.testing.assert_allclose(found, torch.cdist(vectors, vectors).numpy().ravel(), atol=1e-7)
+
+
+def test_the_wishes_see_what_breaks_them(bare: Any) -> None:
+    def measured(make: str) -> dict[str, bool]:
+        made = f"const make = {make}; const made = make(12);"
+        script = f"(() => {{ {made} return m.measureWishes(make, made, m.distanceTable(made)); }})()"
+        return {name: one["granted"] for name, one in evaluated(bare, "encodings.js", script).items()}
+
+    assert measured("(n) => m.sinusoidalEncoding(n, 16)") == dict.fromkeys(WISHES, True)
+    flat = measured("(n) => m.encodingFromRows(Array.from({length: n}, () => [1, 2]))")
+    assert flat == {"unique": False, "constant": True, "bounded": True, "deterministic": True}
+    ending = measured("(n) => (n > 20 ? null : m.sinusoidalEncoding(n, 16))")
+    assert ending == dict.fromkeys(WISHES, True) | {"bounded": False}
+
+
+def test_turning_is_that_of_rotary_positions(bare: Any) -> None:
+    pair = torch.tensor([0.3, 0.9], dtype=torch.float64)
+    expected = rotate(pair.view(1, 1, 1, 2), torch.tensor([5])).view(2).tolist()
+    assert evaluated(bare, "encodings.js", "m.turned([0.3, 0.9], 5)") == pytest.approx(expected)
+    together = [evaluated(bare, "rotary.js", "m.turnedProduct(g[0], g[0] + 3)", start) for start in (0, 7, 40)]
+    assert together == pytest.approx([together[0]] * 3)
+    assert evaluated(bare, "rotary.js", "m.turnedProduct(0, 4)") != pytest.approx(together[0])
+
+
+def test_each_encoding_is_granted_the_wishes_it_deserves(open_page: Open) -> None:
+    page = open_page("positions")
+    for kind, refused in REFUSED.items():
+        choose(page, kind)
+        for name in WISHES:
+            state = "is-refused" if name in refused else "is-granted"
+            expect(wish(page, name)).to_have_class(re.compile(state))
+
+
+def test_sliders_change_the_numbers_by_keyboard(open_page: Open) -> None:
+    page = open_page("positions")
+    expect(wish(page, "bounded")).to_contain_text("600 positions")
+    page.get_by_role("slider", name="Length of the sentence").press("ArrowRight")
+    expect(wish(page, "bounded")).to_contain_text("610 positions")
+    page.get_by_role("slider", name="Width of the vectors").press("Home")
+    expect(wish(page, "deterministic")).to_contain_text(f"0 of {61 * 4}")
+
+
+def test_a_cell_reads_out_its_number(open_page: Open) -> None:
+    page = open_page("positions")
+    area = page.get_by_role("application", name="The encoding as a map")
+    for key in ["ArrowDown"] * 3 + ["ArrowRight"] * 2:
+        area.press(key)
+    value = float(sinusoidal(torch.arange(4), 64)[3, 2])
+    expect(page.locator(".field-picture", has=area)).to_contain_text(f"position 3, dimension 2: {value:.4f}")
+
+
+@pytest.mark.parametrize(("model", "told"), [("transformer", "Sine and cosine"), ("rotary", "Rotary")])
+def test_a_models_own_encoding_is_shown(open_page: Open, model: str, told: str) -> None:
+    page = open_page("positions")
+    page.select_option("#model", model)
+    expect(page.get_by_role("combobox", name="Encoding")).to_contain_text(f"{model}: its own ({told})")
+    choose(page, "own")
+    for name in WISHES:
+        expect(wish(page, name)).to_have_class(re.compile("is-granted"))
+    if model == "transformer":
+        expect(page.locator(".explain").first).to_contain_text(
+            re.compile(r"at most (0|\d\.\de−\d+) from those computed here")
+        )
+
+
+def test_a_model_without_positions_offers_none(open_page: Open) -> None:
+    page = open_page("positions")
+    page.select_option("#model", "fixed")
+    choices = page.get_by_role("combobox", name="Encoding")
+    expect(choices).not_to_contain_text("its own")
+    expect(choices).to_contain_text("Just counting")
+
+
+def test_the_wishes_speak_korean(open_page: Open) -> None:
+    page = open_page("positions", locale="ko-KR")
+    expect(wish(page, "unique")).to_contain_text("위치마다 하나뿐이에요")
+    page.get_by_role("combobox", name="인코딩").select_option("count")
+    expect(wish(page, "bounded")).to_contain_text("만족하지 않아요")

@@ -1,0 +1,177 @@
+"""Training: a run's curves and samples out of its journal, its attention timeline, and a run that is under way."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from safetensors.numpy import load_file
+
+from tests.browser.asking import evaluated
+from tests.browser.conftest import Open, Watched, serving
+
+
+def journal(corpus: Path, name: str = "transformer") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (corpus / "runs" / name / "journal.jsonl").read_text().splitlines()]
+
+
+def opened_run(page: Any, name: str = "transformer") -> Any:
+    page.get_by_role("combobox", name="Run").select_option(name)
+    expect(page.locator(".timeline-map .map-area")).to_be_visible()
+    return page
+
+
+def test_the_progress_line_says_how_it_ended(open_page: Open, corpus: Path) -> None:
+    page = opened_run(open_page("training"))
+    best = [event for event in journal(corpus) if event["event"] == "validation" and event["is_best"]][-1]
+    line = page.locator(".progress-line")
+    expect(line).to_contain_text("step 60 of 60")
+    expect(line).to_contain_text(f"best BLEU {best['bleu']:.1f} at step {best['step']}")
+
+
+def test_curves_read_out_the_journals_numbers(open_page: Open, corpus: Path) -> None:
+    page = opened_run(open_page("training"))
+    last = [event for event in journal(corpus) if event["event"] == "progress"][-1]
+    validation = [event for event in journal(corpus) if event["event"] == "validation"][-1]
+    losses = {"training": last["loss"], "validation": validation["loss"]}
+    for title, names in (("Loss", losses), ("Validation scores", {"BLEU": validation["bleu"]})):
+        plot = page.get_by_role("group", name=f"{title}.")
+        plot.press("End")
+        told = page.locator(".lines", has=plot).locator(".read-out").inner_text()
+        assert told.startswith("step 60:")
+        for name, value in names.items():
+            shown = re.search(rf"{name} ([\d.]+)", told)
+            assert shown, told
+            assert float(shown[1]) == pytest.approx(value, rel=6e-3)
+
+
+def test_samples_show_what_the_model_said_and_mark_what_differs(open_page: Open, corpus: Path) -> None:
+    page = opened_run(open_page("training"))
+    validations = [event for event in journal(corpus) if event["event"] == "validation"]
+    table = page.locator("table.samples")
+    for index, sample in enumerate(validations[-1]["samples"]):
+        for column, text in enumerate(sample):
+            expect(table.locator("tbody tr").nth(index).locator("td").nth(column)).to_have_text(
+                re.compile(re.escape(text))
+            )
+    page.get_by_role("slider", name="Validation").press("Home")
+    expect(table).to_contain_text(f"Step {validations[0]['step']}")
+
+
+def test_the_timeline_shows_the_saved_maps_step_by_step(open_page: Open, corpus: Path) -> None:
+    page = opened_run(open_page("training", reduced_motion="reduce"))
+    slider = page.get_by_role("slider", name="Step of training")
+    for key, step in (("Home", 0), ("ArrowRight", 30), ("End", 60)):
+        slider.press(key)
+        expect(page.locator(".timeline-step")).to_have_text(f"step {step}")
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(150)
+        maps = load_file(corpus / "runs" / "transformer" / "probes" / f"step-{step:08d}" / "maps.safetensors")
+        name = max(name for name in maps if name.startswith("0/") and "cross" in name)
+        area = page.locator(".timeline-map .map-area")
+        area.press("Home")
+        shown = float(page.inner_text(".timeline-map .map-readout .number"))
+        assert shown == pytest.approx(float(maps[name].astype("f4").mean(axis=0)[0, 0]), abs=1e-3)
+        slider.focus()
+
+
+def test_the_timeline_plays_to_its_end_and_stops(open_page: Open) -> None:
+    page = opened_run(open_page("training"))
+    slider = page.get_by_role("slider", name="Step of training")
+    slider.press("Home")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator(".timeline-step")).to_have_text("step 60")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_attention_sharpens_as_training_goes_on(open_page: Open) -> None:
+    page = opened_run(open_page("training"))
+    plot, told = page.get_by_role("group", name="How many tokens it looks at"), page.locator(".focus-plot .read-out")
+    expect(told).to_contain_text("step 60: tokens at once")
+    last = float(told.inner_text().split()[-1])
+    plot.press("Home")
+    expect(told).to_contain_text("step 0: tokens at once")
+    assert last < float(told.inner_text().split()[-1])
+
+
+@pytest.fixture
+def half_way(corpus: Path, tmp_path: Path) -> tuple[Path, list[str]]:
+    """A run that seems to be under way, and the lines of its journal that are still to come."""
+    directory = tmp_path / "under-way"
+    shutil.copytree(corpus / "runs" / "transformer", directory, ignore=shutil.ignore_patterns("model", "store"))
+    lines = (directory / "journal.jsonl").read_text().splitlines(keepends=True)
+    middle = next(index for index, line in enumerate(lines) if '"validation"' in line) + 2
+    progress = next(event for line in lines if (event := json.loads(line))["event"] == "progress")
+    now = json.dumps(progress | {"step": 30, "seconds": 3.0}) + "\n"
+    (directory / "journal.jsonl").write_text("".join([*lines[:middle], now]))
+    (directory / "lock").write_text(str(os.getpid()))
+    return directory, lines[middle:]
+
+
+def test_a_run_under_way_is_followed_to_its_end(browser: Any, half_way: tuple[Path, list[str]], tmp_path: Path) -> None:
+    directory, coming = half_way
+    for address in served(tmp_path, directory):
+        seen = Watched.of(browser.new_page(locale="en-US"))
+        seen.page.goto(f"{address}#training")
+        expect(seen.page.locator(".progress-line")).to_contain_text("step 30 of 60", timeout=20_000)
+        expect(seen.page.locator(".progress-line")).to_contain_text("left")
+        with (directory / "journal.jsonl").open("a") as file:
+            file.writelines(coming)
+        expect(seen.page.locator(".progress-line")).to_contain_text("step 60 of 60", timeout=20_000)
+        expect(seen.page.locator(".progress-line")).to_contain_text("took")
+        expect(seen.page.locator(".timeline-step")).to_have_text("step 60")
+        seen.page.close()
+        assert seen.problems == []
+
+
+def served(folder: Path, run: Path) -> Iterator[str]:
+    yield from serving(folder / "serve.log", "--run", run)
+
+
+def test_the_page_asks_seldom_when_nothing_comes_and_nobody_looks(open_page: Open) -> None:
+    page = open_page("training")
+    delays = [evaluated(page, "journal.js", "m.pollDelay(g[0], g[1])", idle, False) for idle in (0, 5, 8, 40)]
+    assert delays[:2] == [2000, 2000]
+    assert delays == sorted(delays)
+    assert delays[-1] == 10_000
+    assert evaluated(page, "journal.js", "m.pollDelay(0, true)") > 10_000
+
+
+def test_the_time_left_follows_from_the_last_steps(open_page: Open) -> None:
+    page = open_page("training")
+    slow = [{"step": step, "seconds": step * 10, "tokens_per_second": 5} for step in range(1, 4)]
+    fast = [{"step": 3 + step, "seconds": 30 + step, "tokens_per_second": 50} for step in range(1, 8)]
+    pace = evaluated(page, "journal.js", "m.paceOf(g[0], 100)", slow + fast)
+    assert pace == {"tokensPerSecond": 50, "secondsLeft": pytest.approx(90)}
+    assert evaluated(page, "journal.js", "m.paceOf([], 100)") is None
+    spans = [evaluated(page, "journal.js", "m.roughSpan(g[0])", seconds) for seconds in (2, 31, 90, 7200)]
+    assert spans == [[1, "seconds"], [30, "seconds"], [2, "minutes"], [2, "hours"]]
+
+
+def test_long_curves_are_thinned_without_losing_a_peak(open_page: Open) -> None:
+    page = open_page("training")
+    points = [[x, 100 if x == 4321 else x % 7] for x in range(9000)]
+    thinned = evaluated(page, "scales.js", "m.thinnedPoints(g[0], 200)", points)
+    assert len(thinned) <= 200
+    assert [4321, 100] in thinned
+    assert [x for x, _ in thinned] == sorted(x for x, _ in thinned)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 7.06), (0, 0.005), (3, 3), (-1, 1), (0, 2000), (0.12, 0.13)])
+def test_ticks_are_few_round_and_hold_the_range(open_page: Open, low: float, high: float) -> None:
+    ticks = evaluated(open_page("training"), "scales.js", "m.roundTicks(g[0], g[1])", low, high)
+    assert 2 <= len(ticks) <= 6
+    assert ticks[0] <= low
+    assert ticks[-1] >= high
+    assert all(len(f"{tick:g}") <= 6 for tick in ticks)
+
+
+def test_training_speaks_korean(open_page: Open) -> None:
+    page = open_page("training", locale="ko-KR")
+    expect(page.locator(".progress-line")).to_contain_text("60스텝 중 60스텝")
