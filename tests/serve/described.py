@@ -1,0 +1,116 @@
+"""Small captioners that nobody trained, a set of pictures that knows what one of them says, and a server over them.
+
+The gold caption of the first picture is what the model says of it, and its boxes are made so that the first word's
+attention hits and the second's misses; so what the server and the page make of gold is known.
+"""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import numpy as np
+from PIL import Image
+
+from regard.bundle import new_bundle, save_bundle
+from regard.captioning.captioner import Captioner
+from regard.captioning.tracing import word_maps
+from regard.config import Config, TokensConfig, from_table
+from regard.data.worlds.scenes import caption, draw, scenes, spoken
+from regard.tokens import Tokenizers
+from regard.tokens.pair import train_tokenizers
+from tests.cli.toy import command, environment
+from tests.laws.small_models import randomise
+
+SIZE, SIDE = 32, 8
+EYE = {"kind": "residual", "size": SIZE, "width": 8, "blocks": 2}
+MODELS: dict[str, dict[str, Any]] = {
+    "heads": {"kind": "captioner-transformer", "decoder": {"layers": 2, "width": 24, "heads": 3, "inner": 32}},
+    "looking": {"kind": "captioner-attention", "embedding": 16, "decoder": {"width": 24}},
+    "blind": {"kind": "captioner-rnn", "embedding": 16, "decoder": {"width": 24}},
+}
+HIT, MISS = [0.0, 0.0, 1.0, 1.0], [0.001, 0.001, 0.002, 0.002]
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Where the server is, and where its pictures and models are."""
+
+    url: str
+    folder: Path
+
+    def picture(self, number: int) -> Path:
+        return self.folder / "images" / "valid" / f"{number}.png"
+
+
+def make_gallery(folder: Path) -> None:
+    """Pictures, models, captions and boxes."""
+    drawn = list(islice(scenes(0), 40))
+    (folder / "images" / "valid").mkdir(parents=True)
+    for number, scene in enumerate(drawn[:3]):
+        Image.fromarray(draw(scene, SIZE).transpose(1, 2, 0)).save(folder / "images" / "valid" / f"{number}.png")
+    lines = [spoken(caption(scene)) for scene in drawn]
+    tokenizers = train_tokenizers(TokensConfig(kind="word", size=120), lines, lines)
+    for name, model in MODELS.items():
+        save_bundle(folder / name / "model", _bundle(folder, model, tokenizers).bundle)
+    _write_gold(folder, _bundle(folder, MODELS["heads"], tokenizers), lines)
+
+
+def _bundle(folder: Path, model: dict[str, Any], tokenizers: Tokenizers) -> Captioner:
+    table = {
+        "model": model | {"eye": EYE},
+        "data": {"valid": [str(folder), "valid"], "languages": ["en"]},
+        "decoding": {"beam": 2, "length_ratio": 0.0, "length_extra": 6},
+    }
+    config: Config = from_table(table)
+    bundle = new_bundle(config, tokenizers)
+    randomise(bundle.model, seed=1)
+    bundle.model.eval()
+    return Captioner(bundle)
+
+
+def _write_gold(folder: Path, captioner: Captioner, lines: list[str]) -> None:
+    said = captioner.caption([folder / "images" / "valid" / "0.png"])[0]
+    words = said.text.split()
+    maps = word_maps(captioner.trace(folder / "images" / "valid" / "0.png", said.tokens), layer=1)
+    assert len(maps) == len(words) >= 2
+    assert int(np.argmax(maps[1][1])) != 0, "the second word must not look at the first cell"
+    captions = [said.text, lines[1], lines[2]]
+    (folder / "captions.txt").write_text("".join(f"valid/{n}.png\t{line}\n" for n, line in enumerate(captions)))
+    (folder / "valid.txt").write_text("".join(f"valid/{n}.png\n" for n in range(3)))
+    boxes = [[HIT], [MISS], *([] for _ in words[2:])]
+    gold = {"picture": "valid/0.png", "words": words, "boxes": boxes}
+    (folder / "boxes.jsonl").write_bytes(msgspec.json.encode(gold) + b"\n")
+
+
+@contextmanager
+def showing(folder: Path) -> Iterator[Gallery]:
+    """Run the server over the captioners until the block ends."""
+    models = [folder / name / "model" for name in MODELS]
+    arguments = command("serve", *models, "--port", 0, "--limit", "rate=0")
+    with (folder / "server.log").open("w+") as log:
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, env=environment(), text=True)
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().removeprefix("regard: ").strip()
+            assert url.startswith("http://127.0.0.1:"), (folder / "server.log").read_text()
+            _wait_until_ready(url)
+            yield Gallery(url, folder)
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+
+
+def _wait_until_ready(url: str) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if all(model["is_ready"] for model in httpx.get(f"{url}api/v1/models").json()["models"]):
+            return
+        time.sleep(0.2)
+    raise AssertionError("the server did not become ready")

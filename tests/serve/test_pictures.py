@@ -1,0 +1,143 @@
+"""Pictures through the own API: described, traced, bounded; bad files are refused in words that repeat nothing."""
+
+import base64
+import io
+from collections.abc import Iterator
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from regard.captioning.captioner import load_captioner
+from regard.captioning.tracing import grid_maps
+from tests.data.pictures.test_opening import bomb
+from tests.serve.described import HIT, MISS, SIDE, SIZE, Gallery, make_gallery, showing
+from tests.training.made_once import made_once
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
+    directory, _ = made_once(tmp_path_factory, "gallery", make_gallery)
+    with showing(directory) as shown:
+        yield shown
+
+
+@pytest.fixture
+def client(gallery: Gallery) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{gallery.url}api/v1/", timeout=60) as http:
+        yield http
+
+
+def test_captioners_are_listed_as_taking_pictures(client: httpx.Client) -> None:
+    models = {model["name"]: model for model in client.get("models").json()["models"]}
+    assert {model["takes"] for model in models.values()} == {"pictures"}
+    assert {name: model["has_attention"] for name, model in models.items()} == {
+        "heads": True,
+        "looking": True,
+        "blind": False,
+    }
+    assert all(model["target"] == "en" and model["source"] == "" for model in models.values())
+
+
+@pytest.mark.parametrize("model", ["heads", "looking", "blind"])
+def test_a_caption_is_what_the_model_says_and_its_maps_are_the_models(
+    client: httpx.Client, gallery: Gallery, model: str
+) -> None:
+    path = gallery.picture(1)
+    answer = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
+    captioner = load_captioner(gallery.folder / model / "model")
+    said = captioner.caption([path])[0]
+    assert answer["text"] == said.text
+    assert answer["log_probability"] == pytest.approx(said.log_probability, abs=1e-4)
+    assert (answer["rows"], answer["columns"], answer["gold"]) == (SIDE, SIDE, None)
+    layers = [index for index, layer in enumerate(answer["layers"]) if layer["use"] == "picture"]
+    assert len(layers) == {"heads": 2, "looking": 1, "blind": 0}[model]
+    if layers:
+        found = client.get(f"traces/{answer['id']}/weights", params={"layer": layers[-1], "head": 0})
+        expected = grid_maps(captioner.trace(path, said.tokens), layer=len(layers) - 1, head=0)
+        assert np.frombuffer(found.content, "<f4") == pytest.approx(expected.ravel(), abs=1e-5)
+
+
+def test_the_arithmetic_of_a_word_can_be_asked_for(client: httpx.Client, gallery: Gallery) -> None:
+    answer = client.post("captions", params={"model": "heads"}, content=gallery.picture(0).read_bytes()).json()
+    layer = max(index for index, layer in enumerate(answer["layers"]) if layer["use"] == "picture")
+    inside = client.get(f"traces/{answer['id']}/inside", params={"layer": layer, "head": 2, "query": 1}).json()
+    assert len(inside["weights"]) == SIDE * SIDE
+    assert sum(inside["weights"]) == pytest.approx(1, abs=1e-5)
+    assert inside["key_labels"][:2] == ["1,1", "1,2"]
+
+
+def test_the_picture_comes_back_as_it_was_seen(client: httpx.Client) -> None:
+    upload = io.BytesIO()
+    Image.new("RGB", (200, 100), (10, 200, 30)).save(upload, "JPEG", quality=95)
+    answer = client.post("captions", content=upload.getvalue(), headers={"content-type": "image/jpeg"}).json()
+    head, _, content = answer["picture"].partition(",")
+    assert head == "data:image/png;base64"
+    with Image.open(io.BytesIO(base64.b64decode(content))) as seen:
+        assert seen.size == (SIZE, SIZE)
+        assert np.abs(np.asarray(seen).astype(int) - [10, 200, 30]).max() <= 4
+
+
+def test_a_form_may_carry_the_picture(client: httpx.Client, gallery: Gallery) -> None:
+    content = gallery.picture(0).read_bytes()
+    raw = client.post("captions", content=content).json()["text"]
+    assert client.post("captions", files={"picture": ("a.png", content, "image/png")}).json()["text"] == raw
+    empty = client.post("captions", files={"file": ("a.png", content, "image/png")})
+    assert (empty.status_code, empty.json()["error"]["code"]) == (400, "no_picture")
+
+
+def test_examples_are_the_models_own_validation_pictures_with_their_gold(
+    client: httpx.Client, gallery: Gallery
+) -> None:
+    pictures = client.get("models/heads/pictures").json()["pictures"]
+    assert [(one["number"], one["has_boxes"]) for one in pictures] == [(0, True), (1, False), (2, False)]
+    shown = client.get("models/heads/pictures/2")
+    assert shown.headers["content-type"] == "image/png"
+    with Image.open(io.BytesIO(shown.content)) as one, Image.open(gallery.picture(2)) as other:
+        assert (np.asarray(one) == np.asarray(other)).all()
+    answer = client.post("captions", params={"model": "heads", "example": 0}).json()
+    assert answer["gold"]["words"] == answer["text"].split()
+    assert answer["gold"]["boxes"][:2] == [[HIT], [MISS]]
+    assert client.get("models/heads/pictures/3").status_code == 404
+    assert client.post("captions", params={"example": 99}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "code"),
+    [
+        (b"", 415, "bad_picture"),
+        (b"<script>alert(1)</script>", 415, "bad_picture"),
+        (b"\x89PNG\r\n\x1a\nsecret words of mine", 415, "bad_picture"),
+        (bomb(6_000, 6_000), 413, "picture_too_large"),
+        (bytes(4_100_000), 413, "body_too_large"),
+    ],
+)
+def test_what_is_no_picture_is_refused_and_not_repeated(
+    client: httpx.Client, content: bytes, status: int, code: str
+) -> None:
+    answer = client.post("captions", content=content)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert "secret" not in answer.text
+    assert "script" not in answer.text
+
+
+def test_a_truncated_picture_is_refused(client: httpx.Client, gallery: Gallery) -> None:
+    answer = client.post("captions", content=gallery.picture(0).read_bytes()[:-30])
+    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "bad_picture")
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [({"model": "absent"}, 404), ({"beam": 0}, 400), ({"beam": 99}, 400), ({"beam": "x"}, 400), ({"example": -1}, 400)],
+)
+def test_a_wish_that_cannot_be_met_is_refused(
+    client: httpx.Client, gallery: Gallery, query: dict[str, str], status: int
+) -> None:
+    assert client.post("captions", params=query, content=gallery.picture(0).read_bytes()).status_code == status
+
+
+def test_text_asked_of_a_captioner_is_refused_with_the_way_to_go(client: httpx.Client) -> None:
+    answer = client.post("translate", json={"texts": ["a"], "model": "heads"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "takes_pictures")
+    assert client.post("traces", json={"text": "a", "model": "heads"}).status_code == 409
