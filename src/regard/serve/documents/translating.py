@@ -17,7 +17,8 @@ Result = TypeVar("Result")
 AT_ONCE = 20_000  # characters that are split and put together without a thread: a few milliseconds
 BATCH_SENTENCES = 64  # asked for at once: enough to be quick, few enough for others to get their turn
 _LAST_MARK = re.compile(r"([.!?…]{1,3})\Z")
-Said = dict[tuple[str, bool], list[Translation]]
+Sentence = tuple[str, bool]  # its text, and whether its words must be aligned
+Said = dict[Sentence, list[Translation]]
 _WORD = re.compile(rf"[^\s{WORD_MARK}]+")  # the same words that the vocabulary's normal form has
 
 
@@ -37,11 +38,11 @@ class _Cut:
     parts: list[Part]
 
     @property
-    def sentences(self) -> list[tuple[str, bool]]:
-        """What is to be said, and whether its words must be aligned."""
+    def sentences(self) -> list[Sentence]:
+        """What is to be said."""
         return [self.key(part) for part in self.parts if part.is_sentence]
 
-    def key(self, part: Part) -> tuple[str, bool]:
+    def key(self, part: Part) -> Sentence:
         """A sentence with single spaces, as a model reads it: the same one is said only once."""
         return " ".join(part.text.split()), bool(self.block.spans)
 
@@ -54,8 +55,7 @@ async def translate(
 ) -> list[list[str]]:
     """For each document its translations: the best, one of the sentences' second-best outputs, and so on."""
     is_large = sum(len(block.text) for block in _blocks(templates)) > AT_ONCE
-    cuts = await _aside(is_large, lambda: {id(block): _cut(block, voice) for block in _blocks(templates)})
-    wanted = list(dict.fromkeys(sentence for cut in cuts.values() for sentence in cut.sentences))
+    cuts, wanted = await _aside(is_large, lambda: _cut_all(templates, voice))
     said: Said = {}
     for batch in _batches(wanted):
         outputs = await voice.say([sentence for sentence, _ in batch], batch[0][1])
@@ -74,6 +74,12 @@ def _blocks(templates: Sequence[Template]) -> Iterator[Block]:
     return (piece for template in templates for piece in template if isinstance(piece, Block))
 
 
+def _cut_all(templates: Sequence[Template], voice: Voice) -> tuple[dict[int, _Cut], list[Sentence]]:
+    """Every block as parts, by its identity, and every sentence once."""
+    cuts = {id(block): _cut(block, voice) for block in _blocks(templates)}
+    return cuts, list(dict.fromkeys(sentence for cut in cuts.values() for sentence in cut.sentences))
+
+
 def _cut(block: Block, voice: Voice) -> _Cut:
     if not has_words(block.text):
         return _Cut(block, [])
@@ -84,7 +90,7 @@ def _cut(block: Block, voice: Voice) -> _Cut:
     return _Cut(block, [Part(part.text, part.is_sentence and has_words(part.text)) for part in pieces])
 
 
-def _batches(wanted: list[tuple[str, bool]]) -> Iterator[list[tuple[str, bool]]]:
+def _batches(wanted: list[Sentence]) -> Iterator[list[Sentence]]:
     """Sentences in their order, those to be aligned apart from the others."""
     for is_aligned in (False, True):
         own = [one for one in wanted if one[1] is is_aligned]
