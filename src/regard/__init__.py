@@ -13,9 +13,12 @@ _HOMES = {
     "Attention": "regard.attention.general",
     "Batch": "regard.batch",
     "Bundle": "regard.bundle",
+    "Caption": "regard.captioning.captioner",
+    "Captioner": "regard.captioning.captioner",
     "Config": "regard.config",
     "DecodingConfig": "regard.config",
     "Generator": "regard.models.interface",
+    "Grid": "regard.batch",
     "Hypothesis": "regard.decoding.search",
     "MultiHeadAttention": "regard.attention.multi_head",
     "Padded": "regard.batch",
@@ -29,6 +32,7 @@ _HOMES = {
     "generate": "regard.decoding.loop",
     "load": "regard.translation.translator",
     "load_bundle": "regard.bundle",
+    "load_captioner": "regard.captioning.captioner",
     "record_attention": "regard.attention.recording",
     "rescore": "regard.decoding.rescoring",
     "save_bundle": "regard.bundle",
@@ -37,6 +41,7 @@ _HOMES = {
     "trace_pair": "regard.translation.trace",
     "trace_texts": "regard.translation.trace",
     "train": "regard.training.loop",
+    "word_maps": "regard.captioning.tracing",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -86,6 +86,11 @@ def test_without_a_recipe_defaults_are_told_and_saved(regard: Regard, corpus: Pa
         (["{recipe}", "--set", "training.steps.more=2"], "steps is a value, not a section"),
         (["{recipe}", "--set", "model={kind='encoder-only'}"], "'encoder-only', which says no sentences"),
         (["{recipe}", "--set", "data.train=['gone/train.en', 'gone/train.ko']"], "data world sentences --out gone"),
+        (
+            ["{recipe}", "--set", "model={kind='captioner-rnn'}", "--set", "data.train=['gone/scenes', 'train']"],
+            "data world scenes --out gone/scenes",
+        ),
+        (["{recipe}", "--set", "training.metric=cider"], "'cider', which is for captions"),
         (["{recipe}", "--set", "data.valid=[]"], "data.valid is empty"),
         (["{recipe}", "--set", "training.device=abacus"], "training.device is 'abacus', which cannot be used"),
     ],
