@@ -52,7 +52,7 @@ def test_teachers_of_other_vocabularies_are_refused(
 ) -> None:
     (tmp_path / "few.en").write_text("one cat\n")
     ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "other", "--set", "training.steps=1",
-                   "--set", "tokens.size=20")  # fmt: skip
+                   "--set", "tokens.kind=char")  # fmt: skip
     assert ended.code == 0
     both = f"{transformer},{tmp_path / 'other'}"
     ended = regard("distill", both, "--source", tmp_path / "few.en", "--recipe", corpus / "transformer.toml", "--run",

@@ -1,12 +1,12 @@
 """Where and how a run computes: the device, its threads, and the precision that it is good at."""
 
-import os
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
 from regard.config import TrainingConfig
 from regard.errors import RegardError
+from regard.translation.engines import usable_cores
 
 
 def choose_device(name: str, local_rank: int = 0) -> str:
@@ -28,11 +28,6 @@ def set_threads(config: TrainingConfig, *, sharing: int = 1) -> int:
     threads = config.threads or max(1, usable_cores() // sharing)
     torch.set_num_threads(threads)
     return threads
-
-
-def usable_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def dtype_of(config: TrainingConfig, device: str) -> torch.dtype:

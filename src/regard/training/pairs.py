@@ -26,10 +26,10 @@ from regard.data import (
 from regard.data.batching import Lengths
 from regard.errors import RegardError
 from regard.tokens import Tokenizers, train_tokenizers
-from regard.training.device import usable_cores
 from regard.training.probes import Probe, pair_probes
 from regard.training.validation import Validation, validate_pairs
 from regard.training.vocabularies import bytes_of, kept_vocabularies, sizes_of
+from regard.translation.engines import usable_cores
 
 PARTS = "store.parts"
 VOCABULARY_PAIRS = 50_000  # that the vocabulary is learnt from: with more, learning it needs more memory than training
