@@ -16,6 +16,7 @@ const SERIES = {
 };
 const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 4", "12 4", "1 4"];
 const STEPS = 256;
+const EVEN_CONTRAST = 0.185; // the luminance on which both inks stand out alike
 const tables = { light: null, dark: null };
 const theme = { choice: "auto", listeners: new Set() };
 
@@ -62,10 +63,15 @@ export function shadePixels(dark = isDark()) {
   return new Uint32Array(bytes.buffer);
 }
 
-/** A colour for text that stands on a weight's colour. */
+/** The colour for text on a weight's colour: whichever of dark and light stands out more. */
 export function inkOn(weight, dark = isDark()) {
-  if (dark) return weight > 0.62 ? "#0d1117" : "#eef2f8";
-  return weight > 0.48 ? "#ffffff" : "#1b1f27";
+  return luminance(shadeBytes(weight, dark)) > EVEN_CONTRAST ? "#10141b" : "#ffffff";
+}
+
+/** How bright a colour is (WCAG's relative luminance). */
+function luminance(bytes) {
+  const [red, green, blue] = bytes.map((byte) => (byte <= 10 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
 /** The colours of a picture's paper, text and lines. */

@@ -1,5 +1,6 @@
 /** One model's answer to the sentence that all are asked: its translation, score, time, and the alignment it saw. */
 
+import { measuredReadings } from "./gold.js";
 import { clear, h } from "./make.js";
 import { heatmap } from "./heatmap.js";
 import { emptyNote, isAbandoned, problemNote, waitingNote } from "./notes.js";
@@ -77,8 +78,7 @@ async function showAlignment(app, { model, place, now }, { text, target }, signa
 
 /** The layer and head that align best where the server has measured them, else the mean of all. */
 async function goodReading(app, model, signal) {
-  const { readings } = await app.api.readings(model.name, { signal }).catch(() => ({ readings: [] }));
-  return bestReading(readings) ?? { layer: "mean", head: "mean", when: "said" };
+  return bestReading(await measuredReadings(app, model, { signal })) ?? { layer: "mean", head: "mean", when: "said" };
 }
 
 function readingText({ layer, head, when }) {

@@ -232,7 +232,7 @@ function listenToMap(area, { state, place, mark, readout }) {
 
 function cellAt(event, area, { rows, columns }, place) {
   const box = area.getBoundingClientRect();
-  const scale = place.width / area.firstElementChild.parentElement.querySelector("svg").getBoundingClientRect().width;
+  const scale = place.width / area.querySelector("svg").getBoundingClientRect().width;
   const column = Math.floor(((event.clientX - box.left) * scale - place.left) / place.cell);
   const row = Math.floor(((event.clientY - box.top) * scale - place.top) / place.cell);
   return row >= 0 && column >= 0 && row < rows.length && column < columns.length ? [row, column] : null;

@@ -1,6 +1,6 @@
 /** What the steps of Inside are made of: numbers, little bars for vectors, sums written out term by term. */
 
-import { isDark, onTheme, paper, series } from "./colour.js";
+import { isDark, paper, series } from "./colour.js";
 import { clear, h, svg } from "./make.js";
 import { t } from "./text.js";
 
@@ -29,9 +29,7 @@ export function numberNode(value, attributes = {}) {
 /** A vector as bars: up is positive, down is negative; with `onDimension` one of them can be chosen with the arrow keys or a click. */
 export function vectorStrip(values, { label, chosen = null, onDimension = null }) {
   const picture = svg("svg", { class: "strip", ...stripSize(values.length), role: "img", "aria-label": t("inside.vector", { label, count: values.length }) });
-  const show = () => clear(picture, stripBars(values, chosen));
-  show();
-  const stop = onTheme(() => (picture.isConnected ? show() : stop()));
+  clear(picture, stripBars(values, chosen));
   if (onDimension) picture.addEventListener("click", (event) => onDimension(dimensionAt(event, picture, values.length)));
   picture.classList.toggle("is-choosable", Boolean(onDimension));
   return h("div", { class: "strip-scroll" }, picture);

@@ -1,6 +1,6 @@
 /** The weights of one query as bars, one for each key; where something was switched off, a second bar shows what becomes of it. */
 
-import { isDark, onTheme, paper, series } from "./colour.js";
+import { isDark, paper, series } from "./colour.js";
 import { cutToWidth, whenWidthChanges, widthOfText } from "./fitting.js";
 import { clear, h, svg } from "./make.js";
 import { savingButtons } from "./saving.js";
@@ -15,7 +15,6 @@ export function weightsPicture({ title, keys, weights, other, names }) {
   const draw = (dark, width = BAR_SIZES.widest) => weightBars({ title, keys, weights, other, names, width }, dark);
   const show = () => clear(place, draw(isDark(), Math.min(BAR_SIZES.widest, place.clientWidth || BAR_SIZES.widest)));
   whenWidthChanges(place, show);
-  const stop = onTheme(() => (place.isConnected ? show() : stop()));
   return h("figure", { class: "map" }, place, savingButtons(() => draw(false), title));
 }
 

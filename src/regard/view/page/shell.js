@@ -62,7 +62,7 @@ function buildFrame(frame) {
   if (frame.usesAddress) document.documentElement.lang = language();
   frame.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": t("shell.views") }, views.map((view) => tabOf(frame, view)));
   frame.picker = h("select", { id: "model", class: "model-picker", onchange: (event) => app.chooseModel(event.target.value) });
-  frame.panel = h("main", { class: "panel", id: "panel", role: "tabpanel", tabindex: "-1" });
+  frame.panel = h("div", { id: "panel", role: "tabpanel", tabindex: "-1" });
   const header = h(
     "header",
     { class: "top" },
@@ -72,7 +72,7 @@ function buildFrame(frame) {
       h("label", { class: "model-choice", for: "model" }, h("span", { class: "faint" }, t("shell.model")), frame.picker),
       languageSwitch(), themeSwitch(root)),
   );
-  clear(root, header, frame.panel, app.live);
+  clear(root, header, h("main", { class: "panel" }, frame.panel), app.live);
   fillPicker(frame);
 }
 

@@ -33,7 +33,7 @@ export function wordRows(options) {
       if ("target" in changes || "source" in changes) build();
       else paintWords(state, parts);
     },
-    activate: (side, index) => activate(state, parts, side === null ? null : { side, index }),
+    activate: (side, index) => activate(state, parts, side === null ? state.pinned : { side, index }),
     toSvg: () => wordsPicture(state, parts, node),
     stop() {
       watching.disconnect();

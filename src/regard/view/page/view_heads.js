@@ -1,5 +1,6 @@
 /** Heads: every layer and head of an attention as small maps; one of them large. */
 
+import { measuredReadings } from "./gold.js";
 import { clear, h } from "./make.js";
 import { headThumbs } from "./head_thumbs.js";
 import { largeHead } from "./head_large.js";
@@ -48,7 +49,7 @@ async function readSentence(view, text) {
   view.request = { text, model: model.name };
   const { request } = view;
   try {
-    const [trace, readings] = await Promise.all([traceOf(app, request, { signal: view.leaving.signal }), readingsOf(app, model.name)]);
+    const [trace, readings] = await Promise.all([traceOf(app, request, { signal: view.leaving.signal }), measuredReadings(app, model)]);
     if (view.request !== request || view.leaving.signal.aborted) return;
     Object.assign(view, { trace, readings });
     showTrace(view);
@@ -61,11 +62,6 @@ function say(view, note) {
   discard(view);
   clear(view.largeCard);
   clear(view.gridCard, note);
-}
-
-/** How well each head aligns, where the server knows; an empty list where there is nothing to hold it against. */
-async function readingsOf(app, model) {
-  return app.api.readings(model).then(({ readings }) => readings, () => []);
 }
 
 function showTrace(view) {
@@ -103,8 +99,7 @@ function thumbRows(view) {
     heads: [...Array(layer.heads).keys(), ...(layer.heads > 1 ? ["mean"] : [])].map((head) => thumbFor(view, layer, head)),
   }));
   if (view.use === "encoder-self" && layers.length) {
-    const title = t("heads.rolloutTitle");
-    rows.push({ title: t("heads.allLayers"), heads: [{ name: ROLLOUT, title, short: t("heads.rollout") }] });
+    rows.push({ title: t("heads.allLayers"), heads: [{ name: ROLLOUT, place: t("heads.allLayers"), short: t("heads.rollout") }] });
   }
   return rows;
 }
@@ -113,11 +108,10 @@ function thumbFor(view, layer, head) {
   const isMean = head === "mean";
   const reading = view.use === "cross" ? lesserError(view.readings, layer.layer, isMean ? null : head) : null;
   const heads = view.readings.filter((one) => one.layer !== null && one.head !== null);
-  const short = isMean ? t("heads.mean") : t("heads.head", { head: head + 1 });
   return {
     name: `${layer.index}/${head}`,
-    title: `${t("heads.layer", { layer: layer.layer + 1 })}, ${isMean ? t("heads.meanOfHeads") : short}`,
-    short,
+    place: t("heads.layer", { layer: layer.layer + 1 }),
+    short: isMean ? t("heads.mean") : t("heads.head", { head: head + 1 }),
     caption: reading && t("heads.error", { error: reading.error.toFixed(2) }),
     isBest: reading !== null && !isMean && heads[0] === reading,
   };

@@ -1,5 +1,6 @@
 /** Inside: the arithmetic of attention, step by step; first a worked example by hand, then the user's own sentence and model. */
 
+import { onTheme } from "./colour.js";
 import { workThrough } from "./inside_arithmetic.js";
 import { EXAMPLE, exampleInside } from "./inside_example.js";
 import { insideSteps } from "./inside_steps.js";
@@ -29,10 +30,12 @@ function mountInside(root, app) {
     Object.assign(app.state.inside, { layer: null, head: 0, query: 0, key: 0 });
     if (!app.state.inside.isExample) startMode(view);
   });
+  const stopTheme = onTheme(() => view.inside && showSteps(view));
   startMode(view);
   return () => {
     view.asking.abort();
     stopModel();
+    stopTheme();
   };
 }
 

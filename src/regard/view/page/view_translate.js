@@ -1,6 +1,7 @@
 /** Translate: type, watch the translation appear, and see which words it looked at. */
 
 import { whenWidthChanges } from "./fitting.js";
+import { measuredReadings } from "./gold.js";
 import { heatmap } from "./heatmap.js";
 import { clear, h } from "./make.js";
 import { card, emptyNote, isAbandoned, lead, problemNote } from "./notes.js";
@@ -21,7 +22,7 @@ export const translateView = { id: "translate", title: "translate.title", mount:
 
 function mountTranslate(root, app) {
   const view = translateParts(app);
-  clear(root, h("div", { class: "view translate" }, lead(t("translate.heading"), t("translate.lead")), view.composer.node, view.result));
+  clear(root, h("div", { class: "view translate" }, lead(t("translate.heading"), t(app.api.isEmbedded ? "translate.lead_fixed" : "translate.lead")), view.composer.node, view.result));
   const stopModel = app.onModel(() => beginTranslate(app, view));
   beginTranslate(app, view);
   return () => {
@@ -58,8 +59,7 @@ async function beginTranslate(app, view) {
   const { examples } = await app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] }));
   if (model !== app.model()) return;
   view.examples = examples;
-  const hasGold = examples.some(({ links }) => links);
-  if (hasGold && model.has_attention) app.api.readings(model.name).then(({ readings }) => model === app.model() && takeReadings(app, view, readings), () => null);
+  measuredReadings(app, model).then((readings) => readings.length && model === app.model() && takeReadings(app, view, readings));
   view.composer.setExamples(app.api.isEmbedded ? [] : examples.slice(0, EXAMPLES_SHOWN));
   const text = app.state.source || app.api.sourceText || examples[0]?.source;
   if (!text) return;

@@ -22,6 +22,7 @@ export const wordsEnglish = {
   "translate.heading": "See where a translation looks",
   "translate.lead":
     "Type a sentence. The translation appears word by word; point at any word, or reach it with Tab and the arrow keys, and the words it looked at light up.",
+  "translate.lead_fixed": "Point at any word, or reach it with Tab and the arrow keys, and the words it looked at light up.",
   "translate.source": "Sentence to translate",
   "translate.placeholder": "Type a sentence and press Enter",
   "translate.go": "Translate",

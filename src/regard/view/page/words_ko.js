@@ -22,6 +22,7 @@ export const wordsKorean = {
   "translate.heading": "번역이 어디를 보는지 보세요",
   "translate.lead":
     "문장을 입력하면 번역이 한 단어씩 나타나요. 단어를 가리키거나 Tab과 화살표 키로 옮겨 가면, 그 단어가 본 원문 단어에 불이 들어와요.",
+  "translate.lead_fixed": "단어를 가리키거나 Tab과 화살표 키로 옮겨 가면, 그 단어가 본 원문 단어에 불이 들어와요.",
   "translate.source": "번역할 문장",
   "translate.placeholder": "문장을 입력하고 Enter를 누르세요",
   "translate.go": "번역하기",
