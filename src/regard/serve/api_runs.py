@@ -78,7 +78,7 @@ class RunRoutes:
         """Sentences to try, for languages that some model has: a language is also part of a file's name."""
         source, target = (request.query_params.get(side, "") for side in ("source", "target"))
         is_known = (source, target) in {one.languages for one in self.service.models.all}
-        return as_json(ExamplesAnswer(self.gold.of((source, target)).examples() if is_known else []))
+        return as_json(ExamplesAnswer(self.gold.examples((source, target)) if is_known else []))
 
     def _watched(self) -> list[tuple[ServedModel, Run]]:
         return [(one, Run(one.name, one.run)) for one in self.service.models.all if one.run is not None]

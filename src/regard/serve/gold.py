@@ -10,7 +10,6 @@ from regard.data.readers.lines import read_lines
 from regard.errors import RegardError
 from regard.metrics import Alignment, parse_alignments
 
-OFFERED = "AI changes the world"  # the worked example of the notes
 MEASURED = 200  # sentences that heads are measured on
 EXAMPLES, LONGEST_EXAMPLE = 8, 12  # sentences; words
 
@@ -23,6 +22,14 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     links: list[tuple[int, int]] | None
 
 
+# The worked example of the notes.
+WORKED = Example(source="AI changes the world", target="AI가 세상을 바꾼다", links=[(0, 0), (1, 2), (3, 1)])
+WORKED_BACK = Example(
+    source=WORKED.target, target=WORKED.source, links=[(there, here) for here, there in WORKED.links or []]
+)
+OFFERED = {("en", "ko"): [WORKED], ("ko", "en"): [WORKED_BACK]}
+
+
 @dataclass(frozen=True)
 class Gold:
     """Sentence pairs in some languages with their links."""
@@ -32,15 +39,13 @@ class Gold:
     links: list[Alignment] = field(default_factory=list)
 
     def examples(self) -> list[Example]:
-        """A handful of short ones, the worked example first where it is among them."""
+        """A handful of short ones."""
         pairs = [
             Example(source=source, target=target, links=sorted(links.sure))
             for source, target, links in zip(self.sources, self.targets, self.links, strict=True)
         ]
         short = [one for one in pairs if 2 < len(one.source.split()) <= LONGEST_EXAMPLE]
-        short.sort(key=lambda one: one.source.strip(" .") != OFFERED)
-        every = max(1, (len(short) - 1) // (EXAMPLES - 1))
-        return [*short[:1], *short[1::every][: EXAMPLES - 1]]
+        return short[:: max(1, len(short) // EXAMPLES)][:EXAMPLES]
 
     def measured(self) -> "Gold":
         """As many as heads are measured on."""
@@ -65,6 +70,13 @@ class GoldFiles:
             return Gold()
         found = parse_alignments(read_lines(links), origin=str(links))
         return _checked(self.prefix, list(read_lines(source)), list(read_lines(target)), found)
+
+    def examples(self, languages: tuple[str, str]) -> list[Example]:
+        """Sentences to try in a direction, the worked example first where its words are known."""
+        gold = self.of(languages)
+        known = {word for source in gold.sources for word in source.split()}
+        worked = [one for one in OFFERED.get(languages, []) if known.issuperset(one.source.split())]
+        return [*worked, *gold.examples()]
 
     def check(self) -> None:
         """Raise where there can be nothing at the prefix; files that are not there yet are read when they are."""

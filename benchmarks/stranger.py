@@ -1,0 +1,120 @@
+"""A stranger's path: from `git clone` and `make demo` to a word that was clicked, timed; and the README's pictures.
+
+    .venv/bin/python benchmarks/stranger.py                                     # a fresh clone in a folder of its own
+    .venv/bin/python benchmarks/stranger.py --demo http://127.0.0.1:8000/       # a demo that is running already
+    .venv/bin/python benchmarks/stranger.py --demo ... --pictures docs/pictures   # its views as PNG files
+
+Each stage is a JSON line with the seconds since the first command. Needs git, make and an installed Chromium.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+SENTENCE = "AI changes the world."
+NAMES = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+PATIENCE = 1200  # seconds until a model must be ready
+VIEWS = ["translate", "inside", "heads", "positions", "compare", "training"]
+
+
+class Watch:
+    """Seconds since the first command, told as they pass."""
+
+    def __init__(self) -> None:
+        self.begun = time.monotonic()
+
+    def tell(self, stage: str) -> None:
+        print(json.dumps({"stage": stage, "seconds": round(time.monotonic() - self.begun, 1)}), flush=True)
+
+
+@contextmanager
+def fresh_demo(watch: Watch) -> Iterator[str]:
+    """Clone the project and call `make demo` in it; gives the page's address."""
+    with tempfile.TemporaryDirectory(prefix="regard-stranger-") as place:
+        clone = Path(place) / "regard"
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+        watch.tell("cloned")
+        demo = subprocess.Popen(["make", "demo"], cwd=clone, stdout=subprocess.PIPE, text=True, process_group=0)
+        assert demo.stdout is not None
+        address = next((found[1] for line in demo.stdout if (found := re.search(r"The page: (\S+)", line))), None)
+        assert address, "the demo ended before it had an address"
+        watch.tell("the page answers")
+        try:
+            yield address
+        finally:
+            subprocess.run(["kill", "-INT", f"-{demo.pid}"], check=False)
+            demo.communicate(timeout=60)
+
+
+def click_a_word(page: Any, address: str, watch: Watch) -> None:
+    """Type a sentence as soon as a model can translate it, and click a word of the translation."""
+    page.goto(address)
+    page.wait_for_function("document.querySelector('#source-text')", timeout=PATIENCE * 1000)
+    watch.tell("the page is open")
+    ready = "fetch('/readyz').then(answer => answer.ok)"
+    while not page.evaluate(ready):
+        time.sleep(0.5)
+    watch.tell("a model is ready")
+    page.reload()
+    page.wait_for_selector("#source-text")
+    page.fill("#source-text", SENTENCE)
+    page.focus("#source-text")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".word-row-target .word")
+    page.click(".word-row-target .word >> nth=1")
+    watch.tell(f"a word was clicked: {page.inner_text('.word-row-target')!r}")
+
+
+def take_pictures(browser: Any, address: str, folder: Path) -> None:
+    """Every view as a reader sees it: in English and light, and the first in Korean and dark."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, view, options in [
+        *((view, view, {}) for view in VIEWS),
+        ("translate-ko-dark", "translate", {"locale": "ko-KR", "color_scheme": "dark"}),
+    ]:
+        context = browser.new_context(**{"locale": "en-US", "viewport": {"width": 1200, "height": 860}, **options})
+        page = context.new_page()
+        page.goto(f"{address}#translate")
+        page.wait_for_selector(".word-row-target .word")
+        page.click(".word-row-target .word >> nth=1")
+        page.goto(f"{address}#{view}")
+        page.wait_for_timeout(4000)  # what comes from the server is drawn
+        page.screenshot(path=folder / f"{name}.png")
+        print(json.dumps({"picture": str(folder / f"{name}.png")}), flush=True)
+        context.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--demo", help="address of a demo that is running")
+    parser.add_argument("--pictures", type=Path, help="folder for pictures of every view")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    from playwright.sync_api import sync_playwright
+
+    executable = next(path for name in NAMES if (path := shutil.which(name)))
+    watch = Watch()
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        if options.demo:
+            click_a_word(browser.new_page(), options.demo, watch)
+        else:
+            with fresh_demo(watch) as address:
+                click_a_word(browser.new_page(), address, watch)
+        if options.pictures and options.demo:
+            take_pictures(browser, options.demo, options.pictures)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
