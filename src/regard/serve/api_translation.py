@@ -96,6 +96,11 @@ class TranslationRoutes:
         return EventStream(request, streamed(self.service, search, asked.text))
 
 
+_EVENT = {
+    "type": "object",
+    "properties": {"event": {"enum": ["partial", "done", "error"]}, "data": {"type": "string"}},
+    "required": ["event", "data"],
+}
 ROUTES_SCHEMA: Paths = {
     "/api/v1/models": {"get": {"summary": "The models that are served.", "responses": answers(ModelsAnswer)}},
     "/api/v1/translate": {
@@ -109,7 +114,7 @@ ROUTES_SCHEMA: Paths = {
         "post": {
             "summary": "Translate a text; events `partial`, then `done` or `error`, tell how it grows.",
             "requestBody": takes(StreamRequest),
-            "responses": answers({"type": "string"}, media="text/event-stream"),
+            "responses": answers(_EVENT, media="text/event-stream"),
         }
     },
 }

@@ -6,7 +6,7 @@ at once. When the wait would be too long, a request is refused before anything i
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from regard.serve.limits import Limits
 from regard.serve.refusals import Refusal
 
-LINGER = 0.006  # seconds that a worker waits for more, when the last batch shows that more will come
+LINGER_SHARE, LONGEST_LINGER = 0.15, 0.025  # of the last batch's seconds; seconds: how long a worker waits for more
+SLICE = 8  # answers given out before other requests have their turn
 ALIKE = 4  # items go together when neither costs more than this many times the other: a batch lasts as its longest
 MEMORY = 0.7  # weight of the past in the measured speed
 PATIENCE = 0.05  # seconds of waiting below which nobody is refused, however slow the first measurements
@@ -83,6 +84,7 @@ class Batcher:
         self._free = self._workers = workers
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="decoding")
         self._last_size = 1
+        self._patience = 0.0  # seconds that the next batch waits to be as large as the last
         self._linger: asyncio.TimerHandle | None = None
         self._running: set[asyncio.Task[None]] = set()
 
@@ -153,7 +155,7 @@ class Batcher:
         A client that is alone never waits.
         """
         oldest = next(iter(self.waiting))
-        left = LINGER - (time.monotonic() - oldest.since)
+        left = self._patience - (time.monotonic() - oldest.since)
         if len(self.waiting) >= self._last_size or left <= 0:
             return False
         if self._linger is None:
@@ -193,31 +195,37 @@ class Batcher:
         begun = time.monotonic()
         work, items = batch[0].work, [place.item for place in batch]
         try:
-            results = await _in_thread(self._threads, work, items)
+            results = await asyncio.get_running_loop().run_in_executor(self._threads, work.run, items)
         except Exception as error:
             for place in batch:
                 _refuse(place, error)
+            self._go_on(1, 0.0)
         else:
-            for place, result in zip(batch, results, strict=True):
-                if not place.result.done():
-                    place.result.set_result(result)
-            self._learn(Finished(work, items, results, sum(place.cost for place in batch), time.monotonic() - begun))
-        finally:
-            self._free += 1
-            self._last_size = len(batch)
-            self._pump()
+            seconds = time.monotonic() - begun
+            self._go_on(len(batch), seconds)
+            self._learn(Finished(work, items, results, sum(place.cost for place in batch), seconds))
+            await _give_out(batch, results)
+
+    def _go_on(self, size: int, seconds: float) -> None:
+        """A worker is free again; what it did tells what to expect."""
+        self._free += 1
+        self._last_size, self._patience = size, min(LONGEST_LINGER, LINGER_SHARE * seconds)
+        self._pump()
 
     def _learn(self, finished: Finished) -> None:
-        measured = finished.cost / max(finished.seconds, 1e-3)
-        self.speed = MEMORY * self.speed + (1 - MEMORY) * measured
+        if not isinstance(finished.work, Alone):
+            measured = finished.cost / max(finished.seconds, 1e-3)
+            self.speed = MEMORY * self.speed + (1 - MEMORY) * measured
         self.told(finished)
 
 
-def _in_thread(threads: ThreadPoolExecutor, work: Work, items: list[Any]) -> Coroutine[Any, Any, list[Any]]:
-    async def run() -> list[Any]:
-        return await asyncio.get_running_loop().run_in_executor(threads, work.run, items)
-
-    return run()
+async def _give_out(batch: list[Place], results: list[Any]) -> None:
+    """Let everyone have his result; in slices, since each wakes a request that has an answer to write."""
+    for number, (place, result) in enumerate(zip(batch, results, strict=True), start=1):
+        if not place.result.done():
+            place.result.set_result(result)
+        if number % SLICE == 0:
+            await asyncio.sleep(0)
 
 
 def _refuse(place: Place, error: Exception) -> None:

@@ -225,7 +225,7 @@ def _describe_grey(captioner: Captioner) -> None:
 
 
 def _not_ready() -> Refusal:
-    return Refusal(503, "not_ready", "This model is not ready yet. Try again soon.", retry_after=2)
+    return Refusal(409, "not_ready", "This model is not ready yet. Try again soon.", retry_after=2)
 
 
 def _is_export(directory: Path) -> bool:

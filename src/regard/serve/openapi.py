@@ -51,7 +51,7 @@ def document(*parts: Paths) -> dict[str, Any]:
     """The whole document."""
     types = list(dict.fromkeys(_types_in(list(parts))))
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
-    by_type = dict(zip(types, schemas, strict=True))
+    by_type = dict(zip(types, _modern(schemas), strict=True))
     paths: dict[str, Any] = {}
     for part in parts:
         paths |= _resolved(part, by_type)
@@ -60,7 +60,7 @@ def document(*parts: Paths) -> dict[str, Any]:
         "info": {"title": "regard", "version": version("regard"), "summary": "Translation that can be looked into."},
         "paths": paths,
         "components": {
-            "schemas": components,
+            "schemas": _modern(components),
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -80,6 +80,18 @@ def _resolved(value: Any, schemas: dict[Any, Any]) -> Any:
     if isinstance(value, list):
         return [_resolved(one, schemas) for one in value]
     return value if _is_plain(value) else schemas[value]
+
+
+def _modern(schema: Any) -> Any:
+    """A schema whose tuples are written as OpenAPI 3.1 has them; msgspec writes them as earlier drafts did."""
+    if isinstance(schema, list | tuple):
+        return [_modern(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    new = {name: _modern(one) for name, one in schema.items()}
+    if isinstance(new.get("items"), list):
+        new |= {"prefixItems": new["items"], "items": False}
+    return new
 
 
 def _is_plain(value: Any) -> bool:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from regard.config import DecodingConfig
 from regard.translation.alignment import Reading, align_tokens
 from regard.translation.lines import LONGEST, LineTranslator, Translation
-from regard.translation.translator import BATCH_TOKENS, Translator
+from regard.translation.translator import Translator
 
+BUDGET = 2048  # tokens decoded together, those of the beam counted: more would keep others waiting
 BYTES_PER_TOKEN = 4  # about, in UTF-8: an English word of four letters, or one and a third Korean syllables
 
 
@@ -30,7 +31,7 @@ class Search:
 
     @property
     def budget(self) -> int:
-        return BATCH_TOKENS
+        return BUDGET
 
     def cost(self, item: str) -> int:
         """About how many tokens are decoded, those of the beam together."""

@@ -1,0 +1,120 @@
+"""From start to stop, each in a process of its own: readiness, runs that are still trained, refusals, SIGTERM."""
+
+import asyncio
+import shutil
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from benchmarks import serving
+from benchmarks.http_load import Client
+from benchmarks.http_load import serving as served
+
+from regard.cli import run
+from tests.cli.toy import in_a_process
+from tests.serve.owned import toy_sentence
+from tests.serve.spoken import make_models
+from tests.training.made_once import made_once
+
+
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+    return directory
+
+
+def test_a_run_is_shown_before_it_has_a_model_and_served_when_it_has_one(toys: Path, tmp_path: Path) -> None:
+    young = tmp_path / "young"
+    with served([], tmp_path / "log", "--run", str(young), wait=False) as server:
+
+        def get(path: str) -> httpx.Response:
+            return httpx.get(f"{server.url}{path}", timeout=30)
+
+        assert (get("/livez").status_code, get("/readyz").status_code, get("/").status_code) == (200, 503, 200)
+        assert get("/api/v1/runs").json()["runs"][0]["state"] == "waiting"
+        assert get("/api/v1/models").json() == {"models": []}
+        refused = httpx.post(f"{server.url}/api/v1/translate", json={"texts": ["one"]})
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        young.mkdir()
+        for name in ("config.toml", "journal.jsonl"):
+            shutil.copy(toys / "there" / name, young / name)
+        lines = (young / "journal.jsonl").read_text().splitlines(keepends=True)
+        (young / "journal.jsonl").write_text("".join(lines[:-1]) + lines[-1][:10])
+        [shown] = get("/api/v1/runs").json()["runs"]
+        assert (shown["state"], shown["step"], shown["steps"], shown["model"]) == ("stopped", 60, 60, None)
+        assert get("/api/v1/runs/young/events").json()["next"] == len(lines) - 1
+        [model] = get("/api/v1/models").json()["models"]
+        assert (model["name"], model["is_ready"], model["kind"]) == ("young", False, "transformer")
+        shutil.copytree(toys / "there" / "model", tmp_path / "staged")
+        (tmp_path / "staged").rename(young / "model")
+        while not server.is_ready():
+            time.sleep(0.1)
+        assert httpx.post(f"{server.url}/api/v1/translate", json={"texts": ["one"]}).status_code == 200
+        assert get("/api/v1/runs").json()["runs"][0]["model"] == "young"
+
+
+def test_a_full_queue_answers_429_at_once_and_liveness_is_told_all_the_same(toys: Path, tmp_path: Path) -> None:
+    limits = [part for limit in ("rate=0", "waiting_texts=8") for part in ("--limit", limit)]
+
+    async def crowd(port: int) -> list[int]:
+        busy = [Client(port) for _ in range(30)]
+        text = "one red cat " * 100
+        statuses = await asyncio.gather(*(client.translate(text, beam=10) for client in busy))
+        for client in busy:
+            client.close()
+        async with Client(port) as other:
+            assert (await other.get("/livez")).status == 200
+        refused = [answer for answer in statuses if answer.status == 429]
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+        return [answer.status for answer in statuses]
+
+    with served([toys / "there"], tmp_path / "log", *limits) as server:
+        statuses = asyncio.run(crowd(server.port))
+    assert set(statuses) == {200, 429}
+
+
+def test_sigterm_under_load_loses_nothing_that_was_accepted(toys: Path, tmp_path: Path) -> None:
+    with served([toys / "there"], tmp_path / "log", "--limit", "rate=0") as server:
+        told = asyncio.run(serving.sigterm(serving.Load(server, toy_sentence), 16))
+    assert told["lost"] == 0
+    assert told["outcomes"]["200"] >= 16
+    assert set(told["outcomes"]) <= {"200", "503"}
+    assert told["code"] == 143
+
+
+def test_rates_hold_for_each_key(toys: Path, tmp_path: Path) -> None:
+    options = ["--limit", "rate=0.001", "--limit", "burst=2", "--api-key", "one", "--api-key", "two"]
+    with served([toys / "there"], tmp_path / "log", *options) as server:
+        url, keys = f"{server.url}/api/v1/models", ["one", "one", "one", "two", "wrong"]
+        answers = [httpx.get(url, headers={"authorization": f"Bearer {key}"}) for key in keys]
+        assert [answer.status_code for answer in answers] == [200, 200, 429, 200, 401]
+        assert int(answers[2].headers["retry-after"]) > 1
+        assert httpx.get(server.url).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "Give at least one MODEL"),
+        (["nowhere"], "holds no model"),
+        (["MODEL", "--limit", "speed=1"], "there is no limit"),
+        (["MODEL", "--limit", "rate=fast"], "is not a number"),
+        (["MODEL", "--limit", "rate=-1"], "must not be negative"),
+        (["MODEL", "--gold", "nowhere/test"], "nowhere is not there"),
+    ],
+)
+def test_what_cannot_be_served_is_an_error_that_says_why(
+    toys: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["serve", *(str(toys / "there") if one == "MODEL" else one for one in arguments), "--port", "0"])
+    assert code == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_damaged_model_that_was_named_ends_the_server(toys: Path, tmp_path: Path) -> None:
+    shutil.copytree(toys / "there" / "model", tmp_path / "model")
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"x")
+    ended = in_a_process("serve", tmp_path / "model", "--port", 0)
+    assert ended.code == 2
+    assert "weights.safetensors" in ended.err
