@@ -1,0 +1,145 @@
+"""The Pictures view in a real browser: a picture given, the words with their maps, boxes, heads, and the arithmetic."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from regard.metrics.pointing import hits_a_box
+from tests.browser.conftest import Watched
+from tests.serve.described import Gallery, make_gallery, showing
+from tests.training.made_once import made_once
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
+    directory, _ = made_once(tmp_path_factory, "gallery", make_gallery)
+    with showing(directory) as shown:
+        yield shown
+
+
+@pytest.fixture
+def page(browser: Any, gallery: Gallery) -> Iterator[Any]:
+    """The view, without motion; nothing may be complained of, or asked of others."""
+    context = browser.new_context(locale="en-US", viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
+    watched = Watched.of(context.new_page())
+    watched.page.set_default_timeout(30_000)
+    watched.page.goto(f"{gallery.url}#pictures")
+    watched.page.locator(".region-word").first.wait_for()
+    yield watched.page
+    context.close()
+    assert [told for told in watched.problems if "status of 415" not in told] == []  # a refused file is told of so
+    assert [url for url in watched.requests if not url.startswith((gallery.url, "blob:", "data:"))] == []
+
+
+def words_shown(page: Any) -> list[str]:
+    return list(page.locator(".region-word b").all_inner_texts())
+
+
+def test_the_first_example_is_described_and_what_it_points_at_is_told(page: Any) -> None:
+    page.locator(".region-word").nth(1).wait_for()
+    page.wait_for_function("document.querySelector('.caption-text').textContent.split(' ').length > 1")
+    assert page.locator(".caption-text").inner_text().split() == words_shown(page)
+    first, second = (page.locator(".region-word").nth(index) for index in (0, 1))
+    assert "looks at what it speaks of" in first.get_attribute("aria-label")
+    assert "looks elsewhere" in second.get_attribute("aria-label")
+    assert page.get_by_text("for 1 of 2 words").is_visible()
+
+
+def test_an_uploaded_picture_is_described(page: Any, gallery: Gallery) -> None:
+    content = gallery.picture(2).read_bytes()
+    answer = httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=content, timeout=60).json()
+    page.set_input_files("#picture-file", str(gallery.picture(2)))
+    page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=answer["text"])
+    assert words_shown(page) == answer["target"]["spelled"][1:]
+    assert page.locator(".picture-seen").get_attribute("src") == answer["picture"]
+    assert page.locator(".region-word").first.locator("svg").count() == 2
+
+
+def test_a_dropped_picture_is_described(page: Any, gallery: Gallery) -> None:
+    content = list(gallery.picture(1).read_bytes())
+    with page.expect_response(lambda response: "captions" in response.url) as answered:
+        page.evaluate(
+            """bytes => {
+              const data = new DataTransfer();
+              data.items.add(new File([new Uint8Array(bytes)], "a.png", { type: "image/png" }));
+              const dropped = new DragEvent("drop", { dataTransfer: data, bubbles: true });
+              document.querySelector(".picture-drop").dispatchEvent(dropped);
+            }""",
+            content,
+        )
+    assert answered.value.ok
+
+
+def test_another_head_has_other_maps_and_each_cell_is_as_dark_as_its_weight(page: Any) -> None:
+    def darkness() -> list[float]:
+        cells = page.locator(".region-word").first.locator("svg").first.locator("rect[fill-opacity]")
+        return [float(cell) for cell in cells.evaluate_all("cells => cells.map(c => c.getAttribute('fill-opacity'))")]
+
+    before = darkness()
+    with page.expect_response(lambda response: "head=1" in response.url and "weights" in response.url) as answered:
+        page.locator("label.field", has_text="Head").locator("select").select_option("1")
+    page.wait_for_timeout(300)
+    weights = np.frombuffer(answered.value.body(), "<f4").reshape(-1, 64)[0]
+    assert darkness() == pytest.approx(0.8 * (1 - weights / weights.max()), abs=2e-3)
+    assert darkness() != before
+
+
+def test_choosing_a_word_shows_its_arithmetic(page: Any) -> None:
+    with page.expect_response(lambda response: "inside" in response.url) as answered:
+        page.locator(".region-word").nth(1).click()
+    inside = answered.value.json()
+    assert inside["query_index"] == 1
+    word = words_shown(page)[1]
+    assert page.get_by_role("heading", name=f"The arithmetic behind “{word}”").is_visible()
+    assert page.locator(".region-word").nth(1).get_attribute("aria-pressed") == "true"
+    assert page.locator("section.step").count() >= 4
+
+
+def test_a_model_without_attention_says_so(page: Any) -> None:
+    page.locator("#model").select_option("blind")
+    page.get_by_text("blind has no attention").wait_for()
+    assert page.locator(".region-word").count() == 0
+    assert page.locator(".caption-text").inner_text()
+
+
+def test_a_file_that_is_no_picture_is_told_in_words(page: Any) -> None:
+    page.set_input_files("#picture-file", {"name": "a.png", "mimeType": "image/png", "buffer": b"not a picture"})
+    page.get_by_role("alert").filter(has_text="cannot be read as a picture").wait_for()
+
+
+def test_the_page_judges_hits_as_the_metric_does(page: Any) -> None:
+    chance = random.Random(0)
+    cases = []
+    for _ in range(300):
+        rows, columns = chance.randint(1, 9), chance.randint(1, 9)
+        xs, ys = (sorted(chance.random() for _ in range(2)) for _ in range(2))
+        cases.append([chance.randrange(rows), chance.randrange(columns), rows, columns, [xs[0], ys[0], xs[1], ys[1]]])
+    found = page.evaluate(
+        """async cases => {
+          const { hitsBox } = await import("./page/region_maps.js");
+          return cases.map(([row, column, rows, columns, box]) => hitsBox({ row, column }, { rows, columns }, [box]));
+        }""",
+        cases,
+    )
+    expected = []
+    for row, column, rows, columns, box in cases:
+        grid = np.zeros((rows, columns))
+        grid[row, column] = 1
+        expected.append(hits_a_box(grid, [box]))
+    assert found == expected
+    assert 10 < sum(expected) < 290
+
+
+def test_the_view_speaks_korean(browser: Any, gallery: Gallery) -> None:
+    context = browser.new_context(locale="ko-KR", reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(f"{gallery.url}#pictures")
+    page.get_by_role("heading", name="설명이 그림의 어디를 보는지 살펴보세요").wait_for()
+    page.locator(".region-word").first.wait_for()
+    missing = page.evaluate("async () => (await import('./page/text.js')).missingKeys()")
+    assert [key for key in missing if key.startswith("pictures.")] == []
+    context.close()
