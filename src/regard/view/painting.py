@@ -1,4 +1,4 @@
-"""An attention map painted as PNG, from the same layout as the SVG; the only file that draws with Pillow."""
+"""An attention map painted as PNG, from the same layout as the SVG."""
 
 import os
 from dataclasses import dataclass
