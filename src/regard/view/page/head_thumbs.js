@@ -16,7 +16,7 @@ export function darkestWeight({ weights, columns }) {
 }
 
 /**
- * The small maps of `rows` [{title, heads: [{name, title, caption?, isBest?}]}]; `load(name)` gives a map, `choose(name)` is told
+ * The small maps of `rows` [{title, heads: [{name, place, short, caption?, isBest?}]}]; `place` is only heard; `load(name)` gives a map, `choose(name)` is told
  * which one was clicked. Returns {node, mark(name), stop()}.
  */
 export function headThumbs(rows, { load, choose }) {
@@ -60,12 +60,12 @@ function thumbRow(row, build) {
 }
 
 function thumbOf(head, onclick) {
-  const spoken = [head.title, head.caption, head.isBest && t("heads.best")].filter(Boolean).join(", ");
+  const star = [h("span", { class: "star", "aria-hidden": "true", title: t("heads.best") }, "★"), h("span", { class: "only-heard" }, ` ${t("heads.best")}`)];
   return h(
     "button",
-    { type: "button", class: `head-thumb${head.isBest ? " is-best" : ""}`, "data-name": head.name, "aria-label": spoken, "aria-pressed": "false", onclick },
+    { type: "button", class: `head-thumb${head.isBest ? " is-best" : ""}`, "data-name": head.name, "aria-pressed": "false", onclick },
     h("canvas", { width: 1, height: 1, "aria-hidden": "true" }),
-    h("span", { class: "head-name" }, head.short, head.isBest && h("span", { class: "star", title: t("heads.best") }, "★")),
+    h("span", { class: "head-name" }, h("span", { class: "only-heard" }, `${head.place}, `), head.short, head.isBest && star),
     head.caption && h("span", { class: "head-caption" }, head.caption),
   );
 }
