@@ -1,0 +1,38 @@
+"""axe-core finds nothing that keeps the page from anyone."""
+
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Open
+
+VIEWS = ["translate", "inside", "heads", "positions", "compare", "training"]
+LOOK = "async () => (await axe.run(document, {resultTypes: ['violations']})).violations"
+
+
+def problems(page: Any) -> list[str]:
+    found = page.evaluate(LOOK)
+    return [f"{one['impact']} {one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_keeps_anyone_out(open_page: Open, axe: str, view: str, scheme: str) -> None:
+    page = open_page(view, color_scheme=scheme, locale="ko-KR" if scheme == "dark" else "en-US")
+    page.wait_for_load_state("networkidle")
+    page.evaluate(axe)
+    assert problems(page) == []
+
+
+def test_the_model_worked_through_and_a_lit_word_keep_nobody_out(open_page: Open, axe: str) -> None:
+    page = open_page("inside")
+    page.get_by_role("button", name="Your sentence, your model").click()
+    page.wait_for_selector(".deviation")
+    page.check("[data-focus=withoutScaling]")
+    page.evaluate(axe)
+    assert problems(page) == []
+    page.click("#tab-translate")
+    page.wait_for_selector(".word")
+    page.click(".word >> nth=0")
+    page.wait_for_load_state("networkidle")
+    assert problems(page) == []

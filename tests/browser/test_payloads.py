@@ -1,0 +1,68 @@
+"""Text is only ever text: sixty scripts in the source, the vocabulary and the model's name, and none of them runs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from regard.bundle import new_bundle, save_bundle
+from regard.config import from_table
+from regard.tokens import Tokenizer, Tokenizers
+from tests.browser.conftest import STACK, Watched, serving
+from tests.browser.payloads import PAYLOADS
+from tests.laws.small_models import randomise
+
+TOGETHER = 12  # payloads in one sentence
+NAMES = ["<img src=x onerror=window.hacked=1>", "\"'><svg onload=window.hacked=1>", "${window.hacked=1}"]
+SHOWN = "text => document.querySelector('.word-row-source')?.textContent === text"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of models whose names and whose every word is a script; untrained, they say the words at random."""
+    directory = tmp_path_factory.mktemp("hostile")
+    tokenizer = Tokenizer.train(PAYLOADS, kind="word", size=100)
+    table = {
+        "model": {"kind": "transformer", "encoder": STACK, "decoder": STACK},
+        "data": {"languages": ["en", "ko"]},
+        "decoding": {"length_ratio": 1.0, "length_extra": 1},
+    }
+    paths = [directory / name / "model" for name in NAMES]
+    for seed, path in enumerate(paths):
+        bundle = new_bundle(from_table(table, origin="hostile"), Tokenizers(tokenizer, tokenizer))
+        randomise(bundle.model, seed)
+        save_bundle(path, bundle)
+    yield from serving(directory / "serve.log", *paths)
+
+
+def test_there_are_sixty_and_each_is_one_word_of_the_vocabulary() -> None:
+    assert len(set(PAYLOADS)) == 60
+    assert not [payload for payload in PAYLOADS if " " in payload]
+
+
+def test_none_of_sixty_scripts_runs(browser: Any, hostile: str) -> None:
+    context = browser.new_context(locale="en-US")
+    watched = Watched.of(context.new_page())
+    page = watched.page
+    page.set_default_timeout(60_000)
+    page.goto(hostile)
+    seen = ""
+    for start in range(0, len(PAYLOADS), TOGETHER):
+        own = PAYLOADS[start : start + TOGETHER]
+        page.fill("#source-text", " ".join(own))
+        page.keyboard.press("Enter")
+        page.wait_for_function(SHOWN, arg="".join(own))
+        page.wait_for_selector(".outputs li")
+        page.hover(".word-row-target .word >> nth=0")
+        seen += page.evaluate("document.body.textContent")
+    page.click(".word-row-target .word >> nth=0")
+    page.get_by_role("button", name="Show the arithmetic").click()
+    page.wait_for_selector(".deviation")
+    page.click("#tab-heads")
+    page.wait_for_load_state("networkidle")
+    assert [payload for payload in PAYLOADS if payload not in seen] == []
+    assert all(name in page.inner_text("#model") for name in NAMES)
+    assert page.evaluate("window.hacked") is None
+    assert watched.problems == []  # a violation of the policy would be told here
+    assert [url for url in watched.requests if not url.startswith((hostile, "blob:", "data:"))] == []
+    context.close()

@@ -1,0 +1,202 @@
+"""Translate, used as people use it: by mouse, by keyboard, in both languages."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.asking import answer, translation
+from tests.browser.conftest import SENTENCE, Open, Watched
+
+TARGET_WORD = ".word-row-target .word"
+SOURCE_WORD = ".word-row-source .word"
+MARKS = {"en-US": ("Word by word", "Translate"), "ko-KR": ("단어별로 보기", "번역하기")}
+
+
+def translated(page: Any, text: str = SENTENCE, model: str = "transformer") -> Any:
+    """The page after it has translated a sentence with a model, and looked into it."""
+    page.wait_for_selector(".outputs li")
+    page.select_option("#model", model)
+    page.fill("#source-text", text)
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "text => document.querySelector('.word-row-source')?.innerText.split(/\\s+/).join(' ') === text", arg=text
+    )
+    page.wait_for_selector(".outputs li")
+    page.wait_for_selector(".best-head")  # the server has measured the heads
+    page.wait_for_function("() => !document.querySelector('.is-busy')")
+    return page
+
+
+def words_said(server: str) -> list[str]:
+    """The model's own translation of the sentence."""
+    return translation(server, SENTENCE).split()
+
+
+def alignment(server: str, **reading: object) -> Any:
+    trace = answer(server, "traces", {"model": "transformer", "text": SENTENCE})
+    query = "&".join(f"{name}={value}" for name, value in reading.items())
+    return answer(server, f"traces/{trace['id']}/alignment?{query}")
+
+
+def detail(page: Any) -> dict[str, float]:
+    """The bars of the active word."""
+    rows = [row.inner_text().split() for row in page.query_selector_all(".bars li")]
+    return {word: float(weight) for word, weight in rows}
+
+
+@pytest.mark.parametrize("locale", MARKS)
+def test_a_typed_sentence_is_translated_and_its_words_light_up_under_the_mouse(
+    open_page: Open, server: str, locale: str
+) -> None:
+    page = translated(open_page(locale=locale))
+    assert page.get_attribute("html", "lang") == locale[:2]
+    assert all(mark in page.inner_text("#panel") for mark in MARKS[locale])
+    assert [word.inner_text() for word in page.query_selector_all(TARGET_WORD)] == words_said(server)
+    best = answer(server, "models/transformer/readings")["readings"][0]
+    reading = {name: "mean" if best[name] is None else best[name] for name in ("layer", "head")}
+    page.hover(f"{TARGET_WORD} >> nth=2")
+    told = alignment(server, **reading, when="read" if best["when_read"] else "said")
+    row = dict(zip(told["source_words"], told["weights"][2], strict=True))
+    shown = detail(page)
+    assert {word: f"{row[word]:.3f}" for word in row} == {word: f"{shown[word]:.3f}" for word in row}
+    strongest = max(row, key=lambda word: row[word])
+    lit = {word.inner_text(): lightness(word) for word in page.query_selector_all(SOURCE_WORD)}
+    assert min(lit, key=lambda word: lit[word]) == strongest  # on light paper, the strongest is the darkest
+
+
+def lightness(word: Any) -> int:
+    colour = word.evaluate("word => getComputedStyle(word).backgroundColor")
+    return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+
+def test_words_are_reached_by_keyboard_and_told_to_those_who_listen(open_page: Open, server: str) -> None:
+    page = translated(open_page())
+    second = words_said(server)[1]
+    page.focus(f"{TARGET_WORD} >> nth=0")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.innerText") == second
+    assert "is-active" in page.evaluate("document.activeElement.className")
+    assert page.inner_text("[aria-live=polite].only-heard").startswith(second)
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.innerText") == SENTENCE.split()[1]
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    assert page.get_attribute(f"{SOURCE_WORD} >> nth=3", "aria-pressed") == "true"
+    in_order = page.evaluate("[...document.querySelectorAll('.word-row-source .word')].map(word => word.tabIndex)")
+    assert in_order == [-1, -1, -1, 0]
+
+
+def test_the_map_is_walked_by_arrow_keys_and_its_cells_are_the_servers(open_page: Open, server: str) -> None:
+    page = translated(open_page())
+    for field, value in enumerate(("1", "0")):  # layer, head
+        page.locator(".reading select").nth(field).select_option(value)
+    page.wait_for_function("() => !document.querySelector('.is-busy')")
+    page.focus(".map-area")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    told = alignment(server, layer=1, head=0, when="said")
+    row, column, value = words_said(server)[1], SENTENCE.split()[1], told["weights"][1][1]
+    assert page.inner_text(".map-readout") == f"{row} → {column} {value:.3f}"
+
+
+def test_as_said_and_as_read_are_two_maps(open_page: Open, server: str) -> None:
+    page = translated(open_page())
+    for when in ("read", "said"):
+        page.click(f".reading .segments button >> text={when}")
+        page.wait_for_function("() => !document.querySelector('.is-busy')")
+        layer, head = (field.input_value() for field in page.query_selector_all(".reading select"))
+        page.hover(f"{TARGET_WORD} >> nth=1")
+        row = alignment(server, layer=layer, head=head, when=when)["weights"][1]
+        shown = detail(page)
+        assert [f"{weight:.3f}" for weight in row] == [f"{shown[word]:.3f}" for word in SENTENCE.split()]
+
+
+def test_the_other_outputs_stand_in_the_order_of_their_scores_and_can_be_looked_into(open_page: Open) -> None:
+    page = translated(open_page())
+    outputs = page.query_selector_all(".output")
+    scores = [float(output.query_selector(".number").inner_text()) for output in outputs]
+    assert len(outputs) == 5
+    assert scores == sorted(scores, reverse=True)
+    second = outputs[1].query_selector(".output-text").inner_text()
+    outputs[1].click()
+    page.wait_for_function(
+        "text => document.querySelector('.word-row-target').innerText.split(/\\s+/).join(' ') === text", arg=second
+    )
+    assert page.get_attribute(".output >> nth=1", "aria-pressed") == "true"
+
+
+def test_the_true_links_are_outlined_when_the_reference_is_said(open_page: Open, server: str) -> None:
+    example = answer(server, "examples?source=en&target=ko")["examples"][0]
+    page = open_page()
+    page.wait_for_selector(".outputs li")
+    page.check(".reference input")
+    page.wait_for_selector(".gold-key")
+    words = [word.inner_text() for word in page.query_selector_all(TARGET_WORD)]
+    assert words == example["target"].split()
+    assert len(page.query_selector_all(".map-drawing rect[stroke-width='2.5']")) == len(example["links"])
+
+
+def test_a_model_without_attention_says_that_there_is_nothing_to_see(open_page: Open) -> None:
+    page = open_page()
+    page.wait_for_selector(".outputs li")
+    page.select_option("#model", "fixed")
+    page.wait_for_selector(".nothing")
+    assert "one vector" in page.inner_text(".nothing")
+    assert not page.query_selector(".map-area")
+
+
+def test_pictures_are_saved_as_svg_and_png(open_page: Open, tmp_path: Path) -> None:
+    page = translated(open_page())
+    for place in (".translate-result > .card:first-child", ".map"):
+        for kind in ("SVG", "PNG"):
+            with page.expect_download() as download:
+                page.click(f"{place} .saving >> text={kind}")
+            path = tmp_path / download.value.suggested_filename
+            download.value.save_as(path)
+            assert path.suffix == f".{kind.lower()}"
+            content = path.read_bytes()
+            if kind == "SVG":
+                words = "".join(ElementTree.fromstring(content).itertext())  # noqa: S314  (our own file)
+                assert all(word in words for word in SENTENCE.split())
+            else:
+                assert content.startswith(b"\x89PNG")
+
+
+def test_the_theme_and_the_language_are_kept(open_page: Open) -> None:
+    page = translated(open_page())
+    assert page.get_attribute(".regard", "data-theme") == "light"
+    page.click("button.theme")
+    page.click("button.theme")
+    page.click("button[lang=ko]")
+    page.reload()
+    page.wait_for_selector(".outputs li")
+    assert page.get_attribute(".regard", "data-theme") == "dark"
+    assert page.get_attribute("html", "lang") == "ko"
+
+
+def test_a_narrow_screen_needs_no_scrolling_sideways(open_page: Open) -> None:
+    page = translated(open_page(viewport={"width": 360, "height": 740}))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_trace_that_the_server_has_let_go_is_asked_for_again(browser: Any, server: str) -> None:
+    context = browser.new_context(locale="en-US")
+    watched = Watched.of(context.new_page())
+    gone: list[str] = []
+
+    def lose_once(route: Any) -> None:
+        if gone:
+            route.continue_()
+            return
+        gone.append(route.request.url)
+        route.fulfill(status=404, json={"error": {"code": "trace_gone", "message": "gone"}})
+
+    watched.page.route("**/alignment?*", lose_once)
+    watched.page.goto(server)
+    watched.page.wait_for_selector(".map-area")
+    assert len(gone) == 1
+    assert len([url for url in watched.requests if url.endswith("/traces")]) == 2
+    context.close()
