@@ -51,7 +51,7 @@ def document(*parts: Paths) -> dict[str, Any]:
     """The whole document."""
     types = list(dict.fromkeys(_types_in(list(parts))))
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
-    by_type = dict(zip(types, _modern(schemas), strict=True))
+    by_type = dict(zip(types, _simple(schemas), strict=True))
     paths: dict[str, Any] = {}
     for part in parts:
         paths |= _resolved(part, by_type)
@@ -60,7 +60,7 @@ def document(*parts: Paths) -> dict[str, Any]:
         "info": {"title": "regard", "version": version("regard"), "summary": "Translation that can be looked into."},
         "paths": paths,
         "components": {
-            "schemas": _modern(components),
+            "schemas": _simple(components),
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -82,15 +82,17 @@ def _resolved(value: Any, schemas: dict[Any, Any]) -> Any:
     return value if _is_plain(value) else schemas[value]
 
 
-def _modern(schema: Any) -> Any:
-    """A schema whose tuples are written as OpenAPI 3.1 has them; msgspec writes them as earlier drafts did."""
+def _simple(schema: Any) -> Any:
+    """A schema whose pairs of one kind are arrays of two: tools that read `prefixItems` well are few."""
     if isinstance(schema, list | tuple):
-        return [_modern(one) for one in schema]
+        return [_simple(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    new = {name: _modern(one) for name, one in schema.items()}
-    if isinstance(new.get("items"), list):
-        new |= {"prefixItems": new["items"], "items": False}
+    new = {name: _simple(one) for name, one in schema.items()}
+    first, *others = new.get("prefixItems", [None])
+    if first is not None and all(other == first for other in others):
+        del new["prefixItems"]
+        new["items"] = first
     return new
 
 
