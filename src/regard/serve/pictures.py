@@ -25,7 +25,7 @@ from regard.data.worlds.scenes import Box, Boxes, read_boxes
 from regard.errors import RegardError
 from regard.serve.api_translation import as_json
 from regard.serve.models import ServedModel
-from regard.serve.openapi import Paths, answers, asks
+from regard.serve.openapi import BYTES, Paths, answers, asks
 from regard.serve.refusals import Refusal
 from regard.serve.requests import MULTIPART, media_type, query_number, read_body, read_form
 from regard.serve.service import Service
@@ -244,9 +244,7 @@ ROUTES_SCHEMA: Paths = {
                 asks("beam", {"type": "integer", "minimum": 1, "maximum": 1000}),
                 asks("example", _SMALL),
             ],
-            "requestBody": {
-                "content": {**{f"image/{kind.lower()}": _BINARY for kind in PICTURE_FORMATS}, MULTIPART: _FORM}
-            },
+            "requestBody": {"content": {BYTES: _BINARY, MULTIPART: _FORM}},
             "responses": answers(CaptionAnswer),
         }
     },
