@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from regard.serve.limits import Limits
 from regard.serve.refusals import Refusal
 
-LINGER_SHARE, LONGEST_LINGER = 0.15, 0.025  # of the last batch's seconds; seconds: how long a worker waits for more
+LINGER_SHARE, LONGEST_LINGER = 0.3, 0.03  # of the last batch's seconds; seconds: how long a worker waits for more
 SLICE = 8  # answers given out before other requests have their turn
 ALIKE = 4  # items go together when neither costs more than this many times the other: a batch lasts as its longest
 MEMORY = 0.7  # weight of the past in the measured speed
@@ -83,8 +83,8 @@ class Batcher:
         self.speed = 2000.0  # cost a second, as measured
         self._free = self._workers = workers
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="decoding")
-        self._last_size = 1
-        self._patience = 0.0  # seconds that the next batch waits to be as large as the last
+        self._expected = 1  # items: those who wait, and those who were just answered and may come back
+        self._until = 0.0  # when the wait for them is over
         self._linger: asyncio.TimerHandle | None = None
         self._running: set[asyncio.Task[None]] = set()
 
@@ -150,13 +150,13 @@ class Batcher:
             self._start(self._next_batch())
 
     def _should_linger(self) -> bool:
-        """Clients of a batch come back together: the first of them waits a little for the others.
+        """Clients that were answered often ask again: for a moment, a batch waits to hold them all.
 
-        A client that is alone never waits.
+        A client that is alone never waits, and a batch that is full does not either.
         """
-        oldest = next(iter(self.waiting))
-        left = self._patience - (time.monotonic() - oldest.since)
-        if len(self.waiting) >= self._last_size or left <= 0:
+        first = next(iter(self.waiting))
+        left = self._until - time.monotonic()
+        if left <= 0 or len(self.waiting) >= self._expected or self.waiting_cost >= first.work.budget:
             return False
         if self._linger is None:
             self._linger = asyncio.get_running_loop().call_later(left, self._lingered)
@@ -164,7 +164,7 @@ class Batcher:
 
     def _lingered(self) -> None:
         self._linger = None
-        self._last_size = 1
+        self._until = 0.0
         self._pump()
 
     def _next_batch(self) -> list[Place]:
@@ -199,7 +199,7 @@ class Batcher:
         except Exception as error:
             for place in batch:
                 _refuse(place, error)
-            self._go_on(1, 0.0)
+            self._go_on(0, 0.0)
         else:
             seconds = time.monotonic() - begun
             self._go_on(len(batch), seconds)
@@ -209,7 +209,8 @@ class Batcher:
     def _go_on(self, size: int, seconds: float) -> None:
         """A worker is free again; what it did tells what to expect."""
         self._free += 1
-        self._last_size, self._patience = size, min(LONGEST_LINGER, LINGER_SHARE * seconds)
+        self._expected = size + len(self.waiting)
+        self._until = time.monotonic() + min(LONGEST_LINGER, LINGER_SHARE * seconds)
         self._pump()
 
     def _learn(self, finished: Finished) -> None:
