@@ -6,8 +6,16 @@
 
 // Lightness, chroma, hue (degrees) of the weights 0, 1/2 and 1: light paper to deep blue, or dark paper to pale blue.
 const RAMPS = {
-  light: [[0.985, 0.006, 250], [0.68, 0.115, 245], [0.34, 0.13, 264]],
-  dark: [[0.235, 0.016, 262], [0.56, 0.125, 252], [0.93, 0.06, 215]],
+  light: [
+    [0.985, 0.006, 250],
+    [0.68, 0.115, 245],
+    [0.34, 0.13, 264],
+  ],
+  dark: [
+    [0.235, 0.016, 262],
+    [0.56, 0.125, 252],
+    [0.93, 0.06, 215],
+  ],
 };
 // Okabe and Ito's colours, dark enough on paper and light enough on ink, told apart by their dashes too.
 const SERIES = {
@@ -16,7 +24,7 @@ const SERIES = {
 };
 const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 4", "12 4", "1 4"];
 const STEPS = 256;
-const EVEN_CONTRAST = 0.185; // the luminance on which both inks stand out alike
+const EVEN_CONTRAST = 0.179; // the luminance on which both inks stand out alike
 const tables = { light: null, dark: null };
 const theme = { choice: "auto", listeners: new Set() };
 
@@ -65,7 +73,7 @@ export function shadePixels(dark = isDark()) {
 
 /** The colour for text on a weight's colour: whichever of dark and light stands out more. */
 export function inkOn(weight, dark = isDark()) {
-  return luminance(shadeBytes(weight, dark)) > EVEN_CONTRAST ? "#10141b" : "#ffffff";
+  return luminance(shadeBytes(weight, dark)) > EVEN_CONTRAST ? "#000000" : "#ffffff";
 }
 
 /** How bright a colour is (WCAG's relative luminance). */

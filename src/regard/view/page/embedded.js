@@ -71,15 +71,31 @@ function insideOf(data, { layer, head, query }) {
   const described = data.trace.layers[layer];
   const labels = (side) => data.trace[side]?.pieces ?? [];
   return {
-    layer: described, head, query_index: query, scale: kept.scale, is_rotary: kept.is_rotary,
-    query_label: labels(described.queries)[query], key_labels: labels(described.keys),
-    x: part(kept.x, query), query: part(kept.query, head, query), keys: part(kept.key, head), values: part(kept.value, head),
-    scores: part(kept.scores, head, query), visible: part(kept.visible, query).map(Boolean),
-    weights: part(data.weights[layer], head, query), context: part(kept.context, head, query),
-    query_weight: part(kept.query_weight, head), query_bias: part(kept.query_bias, head),
-    key_inputs: part(kept.key_inputs), key_weight: part(kept.key_weight, head), key_bias: part(kept.key_bias, head),
-    value_weight: part(kept.value_weight, head), value_bias: part(kept.value_bias, head),
-    output_weight: part(kept.output_weight, head), output_bias: part(kept.output_bias), output: part(kept.output, query),
+    layer: described,
+    head,
+    query_index: query,
+    scale: kept.scale,
+    is_rotary: kept.is_rotary,
+    query_label: labels(described.queries)[query],
+    key_labels: labels(described.keys),
+    x: part(kept.x, query),
+    query: part(kept.query, head, query),
+    keys: part(kept.key, head),
+    values: part(kept.value, head),
+    scores: part(kept.scores, head, query),
+    visible: part(kept.visible, query).map(Boolean),
+    weights: part(data.weights[layer], head, query),
+    context: part(kept.context, head, query),
+    query_weight: part(kept.query_weight, head),
+    query_bias: part(kept.query_bias, head),
+    key_inputs: part(kept.key_inputs),
+    key_weight: part(kept.key_weight, head),
+    key_bias: part(kept.key_bias, head),
+    value_weight: part(kept.value_weight, head),
+    value_bias: part(kept.value_bias, head),
+    output_weight: part(kept.output_weight, head),
+    output_bias: part(kept.output_bias),
+    output: part(kept.output, query),
     additive: kept.additive && { ...wholeParts(kept.additive), projected_query: part(kept.additive.projected_query, query) },
     general: kept.general && wholeParts(kept.general),
   };
@@ -96,8 +112,7 @@ function embeddedAlignment(data, { layer = "mean", head = "mean", when = "said" 
   const cross = layers.flatMap((one, index) => (one.use === "cross" ? [index] : []));
   if (!cross.length) throw new ApiError("no_attention", "this model has no attention between target and source");
   const maps = (layer === "mean" ? cross : [cross[layer]]).map((index) => headWeights(arrayOf(data.weights[index]), head));
-  const mean = (row, column) =>
-    maps.reduce((sum, map) => sum + map.weights[row * map.columns + column], 0) / maps.length;
+  const mean = (row, column) => maps.reduce((sum, map) => sum + map.weights[row * map.columns + column], 0) / maps.length;
   const sourceWords = plainWords(source);
   const targetWords = plainWords(target);
   const shift = when === "read" ? 0 : -1; // the piece at i is said by row i - 1

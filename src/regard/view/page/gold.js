@@ -5,5 +5,8 @@ export async function measuredReadings(app, model, options) {
   if (!model.has_attention) return [];
   const { examples } = await app.api.examples({ source: model.source, target: model.target }, options).catch(() => ({ examples: [] }));
   if (!examples.some(({ links }) => links)) return [];
-  return app.api.readings(model.name, options).then(({ readings }) => readings, () => []);
+  return app.api.readings(model.name, options).then(
+    ({ readings }) => readings,
+    () => [],
+  );
 }

@@ -32,7 +32,8 @@ export function heatmap(options) {
   const area = h(
     "div",
     { class: "map-area", tabindex: "0", role: "application", "aria-label": `${state.title}. ${t("map.keys")}` },
-    canvas, drawing,
+    canvas,
+    drawing,
   );
   const show = () => drawMap({ state, place, canvas, drawing });
   const mark = (row, column) => markCell({ state, place, drawing, readout }, row, column);
@@ -77,7 +78,11 @@ function geometry({ rows, columns, width }) {
   const top = isLabelled ? labelSpace(columns) * (cell < 20 ? 0.9 : 0.72) + 6 : 4;
   const start = isLabelled ? left : 4;
   return {
-    left: start, top, cell, isPainted, isLabelled,
+    left: start,
+    top,
+    cell,
+    isPainted,
+    isLabelled,
     width: start + cell * columns.length + (isLabelled ? 8 + labelSpace(columns.slice(-1)) * 0.5 : 4),
     height: top + cell * rows.length + 4,
   };
@@ -120,8 +125,12 @@ function mapParts(state, place, dark, skipsCells) {
   return [
     !skipsCells && cells(state, place, dark),
     svg("rect", {
-      x: place.left, y: place.top, width: place.cell * state.columns.length, height: place.cell * state.rows.length,
-      fill: "none", stroke: colours.line,
+      x: place.left,
+      y: place.top,
+      width: place.cell * state.columns.length,
+      height: place.cell * state.rows.length,
+      fill: "none",
+      stroke: colours.line,
     }),
     place.isLabelled && rowLabels(state, place, colours),
     place.isLabelled && columnLabels(state, place, colours),
@@ -146,7 +155,11 @@ function cells({ weights, rows, columns, most, hidden }, { left, top, cell }, da
 
 function rowLabels({ rows }, { left, top, cell }, colours) {
   return rows.map((label, row) =>
-    svg("text", { x: left - 6, y: top + (row + 0.5) * cell, "text-anchor": "end", "dominant-baseline": "central", ...labelStyle(colours, cell) }, shortened(label)),
+    svg(
+      "text",
+      { x: left - 6, y: top + (row + 0.5) * cell, "text-anchor": "end", "dominant-baseline": "central", ...labelStyle(colours, cell) },
+      shortened(label),
+    ),
   );
 }
 
@@ -166,8 +179,13 @@ function outlines(pairs, { left, top, cell }, style) {
   const inset = Math.min(2, cell / 8);
   return (pairs ?? []).map(([column, row]) =>
     svg("rect", {
-      x: left + column * cell + inset, y: top + row * cell + inset, width: cell - 2 * inset - 1, height: cell - 2 * inset - 1,
-      rx: 2, fill: "none", ...style,
+      x: left + column * cell + inset,
+      y: top + row * cell + inset,
+      width: cell - 2 * inset - 1,
+      height: cell - 2 * inset - 1,
+      rx: 2,
+      fill: "none",
+      ...style,
     }),
   );
 }
@@ -200,7 +218,10 @@ function cellText(state, row, column) {
   const weight = state.weights[row * state.columns.length + column];
   const value = state.hidden?.(row, column) ? t("map.hidden") : Number(weight).toFixed(3);
   return [
-    h("b", null, state.rows[row]), ` ${state.arrow ?? "→"} `, h("b", null, state.columns[column]), " ",
+    h("b", null, state.rows[row]),
+    ` ${state.arrow ?? "→"} `,
+    h("b", null, state.columns[column]),
+    " ",
     h("span", { class: "number", style: { background: shade(weight / state.most), color: inkOn(weight / state.most) } }, value),
   ];
 }
@@ -242,8 +263,14 @@ function moveCursor(event, state, choose) {
   const [row, column] = [state.cursor?.[0] ?? 0, state.cursor?.[1] ?? 0];
   const [lastRow, lastColumn] = [state.rows.length - 1, state.columns.length - 1];
   const moves = {
-    ArrowUp: [row - 1, column], ArrowDown: [row + 1, column], ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
-    Home: [row, 0], End: [row, lastColumn], PageUp: [row - 10, column], PageDown: [row + 10, column],
+    ArrowUp: [row - 1, column],
+    ArrowDown: [row + 1, column],
+    ArrowLeft: [row, column - 1],
+    ArrowRight: [row, column + 1],
+    Home: [row, 0],
+    End: [row, lastColumn],
+    PageUp: [row - 10, column],
+    PageDown: [row + 10, column],
   };
   if (event.key === "Enter" || event.key === " ") state.onRow?.(row);
   else if (!(event.key in moves)) return;

@@ -19,29 +19,99 @@ function mathBlock(...parts) {
 }
 
 const FORMULAS = {
-  projections: () => mathBlock(
-    mathVector("q"), mathSign("="), mathUnder(mathName("W"), mathName("Q")), mathVector("x"), mathSign(","), math("mspace", { width: "1em" }),
-    mathKey("k"), mathSign("="), mathUnder(mathName("W"), mathName("K")), mathKey("x"), mathSign(","), math("mspace", { width: "1em" }),
-    mathKey("v"), mathSign("="), mathUnder(mathName("W"), mathName("V")), mathKey("x"),
-  ),
-  states: () => mathBlock(mathVector("q"), mathSign("="), mathVector("s"), mathSign(","), math("mspace", { width: "1em" }), mathKey("k"), mathSign("="), mathKey("v"), mathSign("="), mathKey("h")),
-  dot: () => mathBlock(mathVector("q"), mathSign("·"), mathKey("k"), mathSign("="), mathSum("d"), mathUnder(mathName("q"), mathName("d")), mathUnder(mathName("k"), mathRow(mathName("j"), mathName("d")))),
+  projections: () =>
+    mathBlock(
+      mathVector("q"),
+      mathSign("="),
+      mathUnder(mathName("W"), mathName("Q")),
+      mathVector("x"),
+      mathSign(","),
+      math("mspace", { width: "1em" }),
+      mathKey("k"),
+      mathSign("="),
+      mathUnder(mathName("W"), mathName("K")),
+      mathKey("x"),
+      mathSign(","),
+      math("mspace", { width: "1em" }),
+      mathKey("v"),
+      mathSign("="),
+      mathUnder(mathName("W"), mathName("V")),
+      mathKey("x"),
+    ),
+  states: () =>
+    mathBlock(
+      mathVector("q"),
+      mathSign("="),
+      mathVector("s"),
+      mathSign(","),
+      math("mspace", { width: "1em" }),
+      mathKey("k"),
+      mathSign("="),
+      mathKey("v"),
+      mathSign("="),
+      mathKey("h"),
+    ),
+  dot: () =>
+    mathBlock(
+      mathVector("q"),
+      mathSign("·"),
+      mathKey("k"),
+      mathSign("="),
+      mathSum("d"),
+      mathUnder(mathName("q"), mathName("d")),
+      mathUnder(mathName("k"), mathRow(mathName("j"), mathName("d"))),
+    ),
   general: () => mathBlock(mathVector("q"), mathSign("·"), mathSign("("), mathName("W"), mathKey("k"), mathSign(")")),
-  additive: () => mathBlock(
-    mathVector("v"), mathSign("·"), mathName("tanh"), mathSign("("), mathUnder(mathName("W"), mathName("q")), mathVector("q"), mathSign("+"), mathUnder(mathName("W"), mathName("k")), mathKey("k"), mathSign("+"), mathVector("b"), mathSign(")"),
-  ),
-  scaling: () => mathBlock(mathUnder(mathName("s"), mathName("j")), mathSign("="), mathFraction(mathRow(mathVector("q"), mathSign("·"), mathKey("k")), mathRoot(mathName("d")))),
-  visibility: () => mathBlock(
-    mathUnder(mathName("s"), mathName("j")), mathSign("="), mathSign("−"), mathName("∞"), math("mspace", { width: "0.8em" }), math("mtext", null, "( j > i )"),
-  ),
-  softmax: () => mathBlock(
-    mathUnder(mathName("a"), mathName("j")), mathSign("="),
-    mathFraction(mathPower(mathName("e"), mathUnder(mathName("s"), mathName("j"))), mathRow(mathSum("m"), mathPower(mathName("e"), mathUnder(mathName("s"), mathName("m"))))),
-  ),
+  additive: () =>
+    mathBlock(
+      mathVector("v"),
+      mathSign("·"),
+      mathName("tanh"),
+      mathSign("("),
+      mathUnder(mathName("W"), mathName("q")),
+      mathVector("q"),
+      mathSign("+"),
+      mathUnder(mathName("W"), mathName("k")),
+      mathKey("k"),
+      mathSign("+"),
+      mathVector("b"),
+      mathSign(")"),
+    ),
+  scaling: () =>
+    mathBlock(
+      mathUnder(mathName("s"), mathName("j")),
+      mathSign("="),
+      mathFraction(mathRow(mathVector("q"), mathSign("·"), mathKey("k")), mathRoot(mathName("d"))),
+    ),
+  visibility: () =>
+    mathBlock(
+      mathUnder(mathName("s"), mathName("j")),
+      mathSign("="),
+      mathSign("−"),
+      mathName("∞"),
+      math("mspace", { width: "0.8em" }),
+      math("mtext", null, "( j > i )"),
+    ),
+  softmax: () =>
+    mathBlock(
+      mathUnder(mathName("a"), mathName("j")),
+      mathSign("="),
+      mathFraction(
+        mathPower(mathName("e"), mathUnder(mathName("s"), mathName("j"))),
+        mathRow(mathSum("m"), mathPower(mathName("e"), mathUnder(mathName("s"), mathName("m")))),
+      ),
+    ),
   context: () => mathBlock(mathVector("c"), mathSign("="), mathSum("j"), mathUnder(mathName("a"), mathName("j")), mathKey("v")),
-  output: () => mathBlock(
-    mathVector("o"), mathSign("="), mathSum("h"), mathUnder(mathName("W"), mathRow(mathName("O"), mathSign(","), mathName("h"))), mathUnder(mathVector("c"), mathName("h")), mathSign("+"), mathVector("b"),
-  ),
+  output: () =>
+    mathBlock(
+      mathVector("o"),
+      mathSign("="),
+      mathSum("h"),
+      mathUnder(mathName("W"), mathRow(mathName("O"), mathSign(","), mathName("h"))),
+      mathUnder(mathVector("c"), mathName("h")),
+      mathSign("+"),
+      mathVector("b"),
+    ),
 };
 
 /** The formula of a step. */

@@ -28,7 +28,12 @@ export function numberNode(value, attributes = {}) {
 
 /** A vector as bars: up is positive, down is negative; with `onDimension` one of them can be chosen with the arrow keys or a click. */
 export function vectorStrip(values, { label, chosen = null, onDimension = null }) {
-  const picture = svg("svg", { class: "strip", ...stripSize(values.length), role: "img", "aria-label": t("inside.vector", { label, count: values.length }) });
+  const picture = svg("svg", {
+    class: "strip",
+    ...stripSize(values.length),
+    role: "img",
+    "aria-label": t("inside.vector", { label, count: values.length }),
+  });
   clear(picture, stripBars(values, chosen));
   if (onDimension) picture.addEventListener("click", (event) => onDimension(dimensionAt(event, picture, values.length)));
   picture.classList.toggle("is-choosable", Boolean(onDimension));
@@ -47,11 +52,27 @@ function stripBars(values, chosen) {
   const bars = values.map((value, index) => {
     const length = Math.max(1, (Math.abs(value) / most) * (middle - 3));
     const x = STRIP.gap + index * (STRIP.bar + STRIP.gap);
-    return svg("rect", { x, y: value >= 0 ? middle - length : middle, width: STRIP.bar, height: length, rx: 1.5, fill: colours[value >= 0 ? 0 : 1] });
+    return svg("rect", {
+      x,
+      y: value >= 0 ? middle - length : middle,
+      width: STRIP.bar,
+      height: length,
+      rx: 1.5,
+      fill: colours[value >= 0 ? 0 : 1],
+    });
   });
-  const frame = chosen !== null && svg("rect", {
-    x: chosen * (STRIP.bar + STRIP.gap) + 0.75, y: 0.75, width: STRIP.bar + STRIP.gap + 0.5, height: STRIP.height - 1.5, rx: 3, fill: "none", stroke: paper(isDark()).cursor, "stroke-width": 1.5,
-  });
+  const frame =
+    chosen !== null &&
+    svg("rect", {
+      x: chosen * (STRIP.bar + STRIP.gap) + 0.75,
+      y: 0.75,
+      width: STRIP.bar + STRIP.gap + 0.5,
+      height: STRIP.height - 1.5,
+      rx: 3,
+      fill: "none",
+      stroke: paper(isDark()).cursor,
+      "stroke-width": 1.5,
+    });
   return [svg("line", { x1: 0, x2: "100%", y1: middle, y2: middle, stroke: paper(isDark()).line }), bars, frame];
 }
 
@@ -66,7 +87,13 @@ export function dimensionField(label, count, chosen, choose) {
     const number = Math.round(Number(event.target.value));
     if (number >= 1 && number <= count) choose(number - 1);
   };
-  return h("label", { class: "dimension" }, label, h("input", { type: "number", min: "1", max: String(count), value: String(chosen + 1), onchange: keep }), h("span", { class: "faint" }, `/ ${count}`));
+  return h(
+    "label",
+    { class: "dimension" },
+    label,
+    h("input", { type: "number", min: "1", max: String(count), value: String(chosen + 1), onchange: keep }),
+    h("span", { class: "faint" }, `/ ${count}`),
+  );
 }
 
 /**
@@ -84,7 +111,14 @@ export function writtenSum({ rows, total, totalLabel }) {
   };
   show(rows.length <= TERMS_SHOWN + 1);
   const foot = h("tfoot", null, h("tr", null, h("th", { scope: "row", colspan: "2" }, totalLabel), h("td", null, numberNode(total))));
-  clear(place, h("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": totalLabel }, h("table", { class: "numbers terms" }, body, foot)));
+  clear(
+    place,
+    h(
+      "div",
+      { class: "table-scroll", tabindex: "0", role: "group", "aria-label": totalLabel },
+      h("table", { class: "numbers terms" }, body, foot),
+    ),
+  );
   return place;
 }
 
@@ -105,11 +139,31 @@ export function timesParts(left, right) {
 
 /** A small vector or matrix in full, as a table of numbers. */
 export function matrixTable(rows, { label, rowLabels = null, columnLabels = null }) {
-  const head = columnLabels && h("thead", null, h("tr", null, rowLabels && h("td"), columnLabels.map((one) => h("th", { scope: "col" }, one))));
+  const head =
+    columnLabels &&
+    h(
+      "thead",
+      null,
+      h(
+        "tr",
+        null,
+        rowLabels && h("td"),
+        columnLabels.map((one) => h("th", { scope: "col" }, one)),
+      ),
+    );
   const body = rows.map((row, index) =>
-    h("tr", null, rowLabels && h("th", { scope: "row" }, rowLabels[index]), row.map((value) => h("td", { "data-value": String(value) }, shortNumber(value)))),
+    h(
+      "tr",
+      null,
+      rowLabels && h("th", { scope: "row" }, rowLabels[index]),
+      row.map((value) => h("td", { "data-value": String(value) }, shortNumber(value))),
+    ),
   );
-  return h("div", { class: "matrix-block" }, h("table", { class: "numbers matrix" }, h("caption", null, label), head, h("tbody", null, body)));
+  return h(
+    "div",
+    { class: "matrix-block" },
+    h("table", { class: "numbers matrix" }, h("caption", null, label), head, h("tbody", null, body)),
+  );
 }
 
 /** A chosen number of the worked example, without needless zeros. */
@@ -122,7 +176,13 @@ export function stepCard({ number, title, formula, text, isHalf = false }, ...ch
   return h(
     "section",
     { class: isHalf ? "card step is-half" : "card step", "aria-labelledby": `step-${number}` },
-    h("div", { class: "step-head" }, h("span", { class: "step-number", "aria-hidden": "true" }, number), h("h2", { id: `step-${number}` }, title), formula),
+    h(
+      "div",
+      { class: "step-head" },
+      h("span", { class: "step-number", "aria-hidden": "true" }, number),
+      h("h2", { id: `step-${number}` }, title),
+      formula,
+    ),
     h("p", { class: "step-text" }, text),
     children,
   );

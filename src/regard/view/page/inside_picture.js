@@ -15,7 +15,12 @@ export function weightsPicture({ title, keys, weights, other, names }) {
   const draw = (dark, width = BAR_SIZES.widest) => weightBars({ title, keys, weights, other, names, width }, dark);
   const show = () => clear(place, draw(isDark(), Math.min(BAR_SIZES.widest, place.clientWidth || BAR_SIZES.widest)));
   whenWidthChanges(place, show);
-  return h("figure", { class: "map" }, place, savingButtons(() => draw(false), title));
+  return h(
+    "figure",
+    { class: "map" },
+    place,
+    savingButtons(() => draw(false), title),
+  );
 }
 
 function weightBars({ title, keys, weights, other, names, width }, dark) {
@@ -28,7 +33,15 @@ function weightBars({ title, keys, weights, other, names, width }, dark) {
   const draw = { colours, left, room, row, top, dark };
   return svg(
     "svg",
-    { xmlns: "http://www.w3.org/2000/svg", class: "weight-bars", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title },
+    {
+      xmlns: "http://www.w3.org/2000/svg",
+      class: "weight-bars",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": title,
+    },
     svg("rect", { width, height, fill: colours.paper }),
     other && barLegend(names, draw),
     keys.map((key, index) => keyBars(draw, { key, index, weight: weights[index], other: other?.[index] })),
@@ -40,7 +53,11 @@ function barLegend(names, { dark, colours, left, room }) {
     const x = left + index * (room / 2);
     return [
       svg("rect", { x, y: 6, width: 12, height: 12, rx: 2, ...barStyle(index, dark) }),
-      svg("text", { x: x + 18, y: 12, "dominant-baseline": "central", fill: colours.ink, "font-family": FONT_FAMILY, "font-size": 13 }, label),
+      svg(
+        "text",
+        { x: x + 18, y: 12, "dominant-baseline": "central", fill: colours.ink, "font-family": FONT_FAMILY, "font-size": 13 },
+        label,
+      ),
     ];
   });
 }
@@ -55,12 +72,37 @@ function keyBars({ colours, left, room, row, top, dark }, { key, index, weight, 
   const y = top + index * row;
   const bar = (value, kind, from, height) => [
     svg("rect", { x: left, y: from, width: Math.max(1, room * value), height, rx: 3, ...barStyle(kind, dark) }),
-    svg("text", { x: left + room * value + 7, y: from + height / 2, "dominant-baseline": "central", fill: colours.faint, "font-family": FONT_FAMILY, "font-size": 12 }, value.toFixed(4)),
+    svg(
+      "text",
+      {
+        x: left + room * value + 7,
+        y: from + height / 2,
+        "dominant-baseline": "central",
+        fill: colours.faint,
+        "font-family": FONT_FAMILY,
+        "font-size": 12,
+      },
+      value.toFixed(4),
+    ),
   ];
   const middle = y + (row - BAR_SIZES.gap) / 2;
   return [
-    svg("text", { x: left - 8, y: middle, "text-anchor": "end", "dominant-baseline": "central", fill: colours.ink, "font-family": FONT_FAMILY, "font-size": BAR_SIZES.label }, cutToWidth(key, left - 10, BAR_SIZES.label)),
-    other === undefined ? bar(weight, 0, y, BAR_SIZES.bar) : [bar(weight, 0, y, BAR_SIZES.pair), bar(other, 1, y + BAR_SIZES.pair + 2, BAR_SIZES.pair)],
+    svg(
+      "text",
+      {
+        x: left - 8,
+        y: middle,
+        "text-anchor": "end",
+        "dominant-baseline": "central",
+        fill: colours.ink,
+        "font-family": FONT_FAMILY,
+        "font-size": BAR_SIZES.label,
+      },
+      cutToWidth(key, left - 10, BAR_SIZES.label),
+    ),
+    other === undefined
+      ? bar(weight, 0, y, BAR_SIZES.bar)
+      : [bar(weight, 0, y, BAR_SIZES.pair), bar(other, 1, y + BAR_SIZES.pair + 2, BAR_SIZES.pair)],
   ];
 }
 

@@ -15,7 +15,12 @@ export function projectionStep(step, number) {
   if (inside.layer.name === "example") return exampleProjections(step, number);
   if (!inside.query_weight) return stateStep(step, number);
   return stepCard(
-    { number, title: t("inside.projections_title"), formula: formulaOf("projections"), text: t("inside.projections_text", { width: inside.x.length, head: step.work.query.length }) },
+    {
+      number,
+      title: t("inside.projections_title"),
+      formula: formulaOf("projections"),
+      text: t("inside.projections_text", { width: inside.x.length, head: step.work.query.length }),
+    },
     vectorRows(step),
     inside.is_rotary && h("p", { class: "explain" }, t("inside.rotary")),
     writtenProjection(step),
@@ -37,11 +42,24 @@ function vectorRows({ inside, work, choice }) {
   const key = pieceLabel(inside.key_labels[choice.key]);
   const isProjected = Boolean(inside.query_weight);
   const vectors = [
-    isProjected && ["x", query, inside.x], ["q", query, work.query],
-    isProjected && ["x", key, inside.key_inputs[choice.key]], ["k", key, work.keys[choice.key]], ["v", key, work.values[choice.key]],
+    isProjected && ["x", query, inside.x],
+    ["q", query, work.query],
+    isProjected && ["x", key, inside.key_inputs[choice.key]],
+    ["k", key, work.keys[choice.key]],
+    ["v", key, work.values[choice.key]],
   ].filter(Boolean);
-  return h("dl", { class: "vectors" }, vectors.map(([letter, token, values]) =>
-    h("div", { class: "vector-row" }, h("dt", null, h("i", null, letter), h("span", { class: "of", dir: "auto" }, `(${token})`)), h("dd", null, vectorStrip(values, { label: `${letter}(${token})` })))));
+  return h(
+    "dl",
+    { class: "vectors" },
+    vectors.map(([letter, token, values]) =>
+      h(
+        "div",
+        { class: "vector-row" },
+        h("dt", null, h("i", null, letter), h("span", { class: "of", dir: "auto" }, `(${token})`)),
+        h("dd", null, vectorStrip(values, { label: `${letter}(${token})` })),
+      ),
+    ),
+  );
 }
 
 /** One number of q, k or v as the sum that it is. */
@@ -55,18 +73,37 @@ function writtenProjection(step) {
     v: { weight: inside.value_weight, bias: inside.value_bias, x: inside.key_inputs[choice.key], result: work.values[choice.key] },
   }[letter];
   const dimension = Math.min(choice.projectionDimension, result.length - 1);
-  const chooser = segments(t("inside.which_vector"), offered.map((one) => [one, one]), letter, (projection) => change({ projection }));
+  const chooser = segments(
+    t("inside.which_vector"),
+    offered.map((one) => [one, one]),
+    letter,
+    (projection) => change({ projection }),
+  );
   [...chooser.children].forEach((button, index) => (button.dataset.focus = `projection-${offered[index]}`));
   return h(
-    "div", { class: "stack" },
-    h("div", { class: "controls" }, chooser, dimensionField(t("inside.which_number"), result.length, dimension, (chosen) => change({ projectionDimension: chosen }))),
-    writtenSum({ rows: projectionRows(weight[dimension], x, bias?.[dimension]), total: result[dimension], totalLabel: `${letter}${subscript(dimension + 1)}` }),
+    "div",
+    { class: "stack" },
+    h(
+      "div",
+      { class: "controls" },
+      chooser,
+      dimensionField(t("inside.which_number"), result.length, dimension, (chosen) => change({ projectionDimension: chosen })),
+    ),
+    writtenSum({
+      rows: projectionRows(weight[dimension], x, bias?.[dimension]),
+      total: result[dimension],
+      totalLabel: `${letter}${subscript(dimension + 1)}`,
+    }),
   );
 }
 
 /** The terms of one row of a matrix times x, and the bias first, so that it is seen. */
 function projectionRows(row, x, bias) {
-  const terms = productTerms(row, x).map(({ left, right, product }, index) => ({ label: `W${subscript(index + 1)} x${subscript(index + 1)}`, parts: timesParts(left, right), value: product }));
+  const terms = productTerms(row, x).map(({ left, right, product }, index) => ({
+    label: `W${subscript(index + 1)} x${subscript(index + 1)}`,
+    parts: timesParts(left, right),
+    value: product,
+  }));
   return bias === undefined || bias === null ? terms : [{ label: t("inside.bias"), parts: [], value: bias }, ...terms];
 }
 
@@ -88,14 +125,30 @@ function exampleProjections({ inside, work, choice, change }, number) {
   const query = pieceLabel(inside.query_label);
   return stepCard(
     { number, title: t("inside.projections_title"), formula: formulaOf("projections"), text: t("inside.example_projections") },
-    h("div", { class: "side-by-side" },
+    h(
+      "div",
+      { class: "side-by-side" },
       h("div", { class: "matrices" }, matrixTable(inputs, { label: t("inside.example_x"), rowLabels: tokens, columnLabels: features })),
-      h("div", { class: "stack" },
+      h(
+        "div",
+        { class: "stack" },
         dimensionField(t("inside.which_q"), work.query.length, dimension, (chosen) => change({ projectionDimension: chosen })),
-        writtenSum({ rows: projectionRows(queryWeight[dimension], inside.x), total: work.query[dimension], totalLabel: `q${subscript(dimension + 1)}` }))),
-    h("div", { class: "matrices" },
-      matrixTable(queryWeight, { label: matrixName("Q") }), matrixTable([work.query], { label: [`q(${query}) = `, matrixName("Q"), ` x(${query})`] }),
-      matrixTable(keyWeight, { label: matrixName("K") }), matrixTable(work.keys, { label: ["k = ", matrixName("K"), " x"], rowLabels: tokens }),
-      matrixTable(valueWeight, { label: matrixName("V") }), matrixTable(work.values, { label: ["v = ", matrixName("V"), " x"], rowLabels: tokens, columnLabels: meanings })),
+        writtenSum({
+          rows: projectionRows(queryWeight[dimension], inside.x),
+          total: work.query[dimension],
+          totalLabel: `q${subscript(dimension + 1)}`,
+        }),
+      ),
+    ),
+    h(
+      "div",
+      { class: "matrices" },
+      matrixTable(queryWeight, { label: matrixName("Q") }),
+      matrixTable([work.query], { label: [`q(${query}) = `, matrixName("Q"), ` x(${query})`] }),
+      matrixTable(keyWeight, { label: matrixName("K") }),
+      matrixTable(work.keys, { label: ["k = ", matrixName("K"), " x"], rowLabels: tokens }),
+      matrixTable(valueWeight, { label: matrixName("V") }),
+      matrixTable(work.values, { label: ["v = ", matrixName("V"), " x"], rowLabels: tokens, columnLabels: meanings }),
+    ),
   );
 }

@@ -25,17 +25,36 @@ export function rowsShown(weights, chosen, isWhole) {
  * "other" (what a switch makes of it) or "text"; choosing a row's key calls `choose(key)`.
  */
 export function keyTable({ labels, keys, chosen, choose, columns, caption }) {
-  const head = h("tr", null, h("th", { scope: "col" }, t("inside.key")), columns.map(({ title, kind }) => h("th", { scope: "col", class: kind === "other" ? "other" : null }, title)));
-  const body = keys.map((key) =>
-    h("tr", { class: key === chosen ? "is-chosen" : null }, h("th", { scope: "row" }, keyButton(labels[key], key, chosen, choose)), columns.map((column) => keyCell(column, key))),
+  const head = h(
+    "tr",
+    null,
+    h("th", { scope: "col" }, t("inside.key")),
+    columns.map(({ title, kind }) => h("th", { scope: "col", class: kind === "other" ? "other" : null }, title)),
   );
-  return h("div", { class: "table-scroll", tabindex: "0", role: "group", "aria-label": caption },
-    h("table", { class: "numbers keys" }, h("caption", { class: "only-heard" }, caption), h("thead", null, head), h("tbody", null, body)));
+  const body = keys.map((key) =>
+    h(
+      "tr",
+      { class: key === chosen ? "is-chosen" : null },
+      h("th", { scope: "row" }, keyButton(labels[key], key, chosen, choose)),
+      columns.map((column) => keyCell(column, key)),
+    ),
+  );
+  return h(
+    "div",
+    { class: "table-scroll", tabindex: "0", role: "group", "aria-label": caption },
+    h("table", { class: "numbers keys" }, h("caption", { class: "only-heard" }, caption), h("thead", null, head), h("tbody", null, body)),
+  );
 }
 
 function keyButton(label, key, chosen, choose) {
   if (!choose) return h("span", { dir: "auto" }, pieceLabel(label));
-  const attributes = { type: "button", class: "key-button", dir: "auto", "data-focus": `key-${key}`, "aria-pressed": String(key === chosen) };
+  const attributes = {
+    type: "button",
+    class: "key-button",
+    dir: "auto",
+    "data-focus": `key-${key}`,
+    "aria-pressed": String(key === chosen),
+  };
   return h("button", { ...attributes, onclick: () => choose(key) }, pieceLabel(label));
 }
 

@@ -51,5 +51,10 @@ function download(blob, name) {
 }
 
 function fileName(name) {
-  return String(name).replace(/[^\p{L}\p{N}_-]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "regard";
+  return (
+    String(name)
+      .replace(/[^\p{L}\p{N}_-]+/gu, "-")
+      .replace(/^-+|-+$/g, "")
+      .slice(0, 60) || "regard"
+  );
 }

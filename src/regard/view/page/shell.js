@@ -60,17 +60,30 @@ function buildFrame(frame) {
   const { root, app, views } = frame;
   root.lang = language();
   if (frame.usesAddress) document.documentElement.lang = language();
-  frame.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": t("shell.views") }, views.map((view) => tabOf(frame, view)));
+  frame.tabs = h(
+    "div",
+    { class: "tabs", role: "tablist", "aria-label": t("shell.views") },
+    views.map((view) => tabOf(frame, view)),
+  );
   frame.picker = h("select", { id: "model", class: "model-picker", onchange: (event) => app.chooseModel(event.target.value) });
   frame.panel = h("div", { id: "panel", role: "tabpanel", tabindex: "-1" });
   const header = h(
     "header",
     { class: "top" },
-    h("div", { class: "brand" }, h("span", { class: "brand-mark", "aria-hidden": "true" }, h("i"), h("i"), h("i"), h("i")), h("span", { class: "brand-name" }, "regard")),
+    h(
+      "div",
+      { class: "brand" },
+      h("span", { class: "brand-mark", "aria-hidden": "true" }, h("i"), h("i"), h("i"), h("i")),
+      h("span", { class: "brand-name" }, "regard"),
+    ),
     h("nav", { class: "views", "aria-label": t("shell.views") }, frame.tabs),
-    h("div", { class: "choices" },
+    h(
+      "div",
+      { class: "choices" },
       h("label", { class: "model-choice", for: "model" }, h("span", { class: "faint" }, t("shell.model")), frame.picker),
-      languageSwitch(), themeSwitch(root)),
+      languageSwitch(),
+      themeSwitch(root),
+    ),
   );
   clear(root, header, h("main", { class: "panel" }, frame.panel), app.live);
   fillPicker(frame);
@@ -128,7 +141,9 @@ async function refreshModels(frame) {
 }
 
 function fillPicker({ picker, app }) {
-  const options = app.models().map((model) => h("option", { value: model.name, selected: model.name === app.model()?.name }, modelLabel(model)));
+  const options = app
+    .models()
+    .map((model) => h("option", { value: model.name, selected: model.name === app.model()?.name }, modelLabel(model)));
   clear(picker, options.length ? options : h("option", null, t("shell.no_model")));
   picker.disabled = options.length < 2;
 }

@@ -9,8 +9,15 @@ const LONGEST_TEXT = 5000; // characters: room for 512 tokens
 export function composer({ text, isFixed, onText }) {
   const chips = h("div", { class: "chips" });
   const box = h("textarea", {
-    id: "source-text", rows: "2", maxlength: String(LONGEST_TEXT), dir: "auto", spellcheck: "false", value: text,
-    placeholder: t("translate.placeholder"), readonly: isFixed, onkeydown: submitOnEnter,
+    id: "source-text",
+    rows: "2",
+    maxlength: String(LONGEST_TEXT),
+    dir: "auto",
+    spellcheck: "false",
+    value: text,
+    placeholder: t("translate.placeholder"),
+    readonly: isFixed,
+    onkeydown: submitOnEnter,
   });
   const go = h("button", { type: "submit", class: "primary" }, t("translate.go"));
   const node = h(
@@ -24,10 +31,11 @@ export function composer({ text, isFixed, onText }) {
     node,
     setText: (given) => (box.value = given),
     setBusy: (isBusy) => node.classList.toggle("is-busy", isBusy),
-    setExamples: (examples) => fillExamples(chips, examples, (example) => {
-      box.value = example.source;
-      onText(example.source);
-    }),
+    setExamples: (examples) =>
+      fillExamples(chips, examples, (example) => {
+        box.value = example.source;
+        onText(example.source);
+      }),
   };
 }
 
@@ -50,7 +58,8 @@ function fillExamples(chips, examples, onExample) {
     chips,
     examples.length > 0 && h("span", { class: "faint small" }, t("translate.examples")),
     examples.map((example) =>
-      h("button", { type: "button", dir: "auto", title: example.source, onclick: () => onExample(example) }, clipped(example.source))),
+      h("button", { type: "button", dir: "auto", title: example.source, onclick: () => onExample(example) }, clipped(example.source)),
+    ),
   );
 }
 

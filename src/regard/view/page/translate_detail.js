@@ -64,7 +64,8 @@ function lookedAt({ source_words, target_words, weights }, isTarget, index) {
 function weightBar({ word, weight, isMark = false }) {
   const style = { width: `${Math.max(0.5, Math.min(1, weight) * 100)}%`, "background-color": shade(0.25 + 0.7 * weight) };
   return h(
-    "li", null,
+    "li",
+    null,
     h("span", { class: isMark ? "bar-word faint" : "bar-word", dir: isMark ? "ltr" : "auto" }, word),
     h("span", { class: "bar-track", "aria-hidden": "true" }, h("span", { class: "bar", style })),
     h("span", { class: "number" }, weight.toFixed(3)),
@@ -75,11 +76,19 @@ function weightBar({ word, weight, isMark = false }) {
 export function outputList(outputs, chosenText, onOutput) {
   const rows = outputs.map((output, rank) =>
     h(
-      "li", null,
-      h("button", { type: "button", class: "output", "aria-pressed": String(output.text === chosenText), onclick: () => onOutput(output) },
+      "li",
+      null,
+      h(
+        "button",
+        { type: "button", class: "output", "aria-pressed": String(output.text === chosenText), onclick: () => onOutput(output) },
         h("span", { class: "output-rank", "aria-hidden": "true" }, rank + 1),
         h("span", { class: "output-text", dir: "auto" }, output.text || "∅"),
-        h("span", { class: "number", title: t("translate.score_long", { log_probability: output.log_probability.toFixed(3) }) }, output.score.toFixed(3))),
+        h(
+          "span",
+          { class: "number", title: t("translate.score_long", { log_probability: output.log_probability.toFixed(3) }) },
+          output.score.toFixed(3),
+        ),
+      ),
     ),
   );
   return h("ol", { class: "outputs" }, rows);

@@ -48,8 +48,17 @@ function readingFields(state, choose) {
   return [
     dropDown(t("translate.layer"), numberChoices("layer", layers), reading.layer, asNumber("layer")),
     dropDown(t("translate.head"), numberChoices("head", heads), reading.head, asNumber("head")),
-    h("div", { class: "field" }, t("translate.when"),
-      segments(t("translate.when"), ["said", "read"].map((when) => [when, t(`translate.${when}`)]), reading.when, (when) => choose({ when }))),
+    h(
+      "div",
+      { class: "field" },
+      t("translate.when"),
+      segments(
+        t("translate.when"),
+        ["said", "read"].map((when) => [when, t(`translate.${when}`)]),
+        reading.when,
+        (when) => choose({ when }),
+      ),
+    ),
     bestButton("best", bestReading(state.readings), state, choose),
     bestButton("best_head", bestHead(state.readings), state, choose),
   ];
@@ -65,7 +74,13 @@ function bestButton(name, best, { readings, reading }, choose) {
   if (!best || (name === "best_head" && isSame(best, bestReading(readings)))) return null;
   const { error } = readings.find((told) => isSame(asReading(told), best));
   const attributes = { type: "button", class: "best-head", "aria-pressed": String(isSame(best, reading)), title: t("translate.best_long") };
-  return h("button", { ...attributes, onclick: () => choose(best) }, t(`translate.${name}`), " ", h("span", { class: "number" }, `AER ${error.toFixed(2)}`));
+  return h(
+    "button",
+    { ...attributes, onclick: () => choose(best) },
+    t(`translate.${name}`),
+    " ",
+    h("span", { class: "number" }, `AER ${error.toFixed(2)}`),
+  );
 }
 
 /** The controls are built anew after a choice; the focus stays on the one that was used. */

@@ -46,7 +46,12 @@ function wordRow(state, parts, side) {
   const words = state[side].map((word, index) => wordButton(state, parts, { side, index, word }));
   return h(
     "div",
-    { class: `word-row word-row-${side}`, role: "group", "aria-label": t(`translate.${side}_words`), onpointerleave: () => activate(state, parts, state.pinned) },
+    {
+      class: `word-row word-row-${side}`,
+      role: "group",
+      "aria-label": t(`translate.${side}_words`),
+      onpointerleave: () => activate(state, parts, state.pinned),
+    },
     words,
   );
 }
@@ -56,7 +61,11 @@ function wordButton(state, parts, { side, index, word }) {
   return h(
     "button",
     {
-      type: "button", class: "word", dir: "auto", tabindex: index === 0 ? "0" : "-1", "aria-pressed": "false",
+      type: "button",
+      class: "word",
+      dir: "auto",
+      tabindex: index === 0 ? "0" : "-1",
+      "aria-pressed": "false",
       onpointerenter: (event) => event.pointerType !== "touch" && activate(state, parts, own),
       onfocus: () => activate(state, parts, own),
       onblur: () => activate(state, parts, state.pinned),
@@ -89,7 +98,10 @@ function moveWord(event, parts, { side, index }) {
   const own = parts[side];
   const last = own.children.length - 1;
   const moves = {
-    ArrowLeft: [own, Math.max(0, index - 1)], ArrowRight: [own, Math.min(last, index + 1)], Home: [own, 0], End: [own, last],
+    ArrowLeft: [own, Math.max(0, index - 1)],
+    ArrowRight: [own, Math.min(last, index + 1)],
+    Home: [own, 0],
+    End: [own, last],
     [side === "source" ? "ArrowDown" : "ArrowUp"]: [other, Math.min(index, other.children.length - 1)],
   };
   if (!(event.key in moves)) return;
@@ -136,7 +148,10 @@ function drawRibbons(state, parts) {
   for (const [name, value] of Object.entries({ width: box.width, height: box.height, viewBox: `0 0 ${box.width} ${box.height}` })) {
     parts.ribbons.setAttribute(name, value);
   }
-  clear(parts.ribbons, ribbonsOf(state).map((ribbon) => ribbonPath(ribbon, parts, box, isDark())));
+  clear(
+    parts.ribbons,
+    ribbonsOf(state).map((ribbon) => ribbonPath(ribbon, parts, box, isDark())),
+  );
 }
 
 function ribbonsOf({ active, weights, links, source, target }) {
@@ -153,20 +168,29 @@ function ribbonPath({ from, to, weight, isFaint }, parts, box, dark) {
   const [x2, y2] = [below.left + below.width / 2 - box.left, below.top - box.top];
   const bend = Math.max(18, (y2 - y1) * 0.5);
   return svg("path", {
-    d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, fill: "none", "stroke-linecap": "round",
+    d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`,
+    fill: "none",
+    "stroke-linecap": "round",
     stroke: isFaint ? paper(dark).faint : series(0, dark).colour,
-    "stroke-width": isFaint ? 1.5 : 1.5 + 12 * weight, "stroke-opacity": isFaint ? 0.38 : 0.25 + 0.6 * weight,
+    "stroke-width": isFaint ? 1.5 : 1.5 + 12 * weight,
+    "stroke-opacity": isFaint ? 0.38 : 0.25 + 0.6 * weight,
   });
 }
 
 /** What is on the screen as one <svg>, on white paper. */
 function wordsPicture(state, parts, node) {
   const box = node.getBoundingClientRect();
-  const picture = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width: box.width, height: box.height, viewBox: `0 0 ${box.width} ${box.height}` });
+  const picture = svg("svg", {
+    xmlns: "http://www.w3.org/2000/svg",
+    width: box.width,
+    height: box.height,
+    viewBox: `0 0 ${box.width} ${box.height}`,
+  });
   picture.append(svg("rect", { width: box.width, height: box.height, fill: paper(false).paper }));
   for (const ribbon of ribbonsOf(state)) picture.append(ribbonPath(ribbon, parts, box, false) ?? "");
   for (const side of ["source", "target"]) {
-    for (const [index, word] of [...parts[side].children].entries()) picture.append(...pictureOfWord(word, lightOf(state, side, index), box));
+    for (const [index, word] of [...parts[side].children].entries())
+      picture.append(...pictureOfWord(word, lightOf(state, side, index), box));
   }
   return picture;
 }
@@ -178,9 +202,18 @@ function pictureOfWord(word, light, box) {
   const lit = light ?? 0;
   return [
     svg("rect", { x, y, width, height, rx: 8, fill: light === null ? paper(false).paper : shade(lit, false) }),
-    svg("text", {
-      x: x + width / 2, y: y + height / 2, "text-anchor": "middle", "dominant-baseline": "central",
-      fill: light === null ? paper(false).ink : inkOn(lit, false), "font-family": style.fontFamily, "font-size": style.fontSize,
-    }, word.textContent),
+    svg(
+      "text",
+      {
+        x: x + width / 2,
+        y: y + height / 2,
+        "text-anchor": "middle",
+        "dominant-baseline": "central",
+        fill: light === null ? paper(false).ink : inkOn(lit, false),
+        "font-family": style.fontFamily,
+        "font-size": style.fontSize,
+      },
+      word.textContent,
+    ),
   ];
 }

@@ -12,20 +12,50 @@ import { t } from "./text.js";
 import { askTrace } from "./tracing.js";
 
 const BEGINNING = {
-  isExample: true, exampleQuery: 0, isCausal: false, layer: null, head: 0, query: 0, key: 0, isWhole: false,
-  projection: "q", projectionDimension: 0, dimension: 0, outputDimension: 0, withoutScaling: false, withoutMasking: false,
+  isExample: true,
+  exampleQuery: 0,
+  isCausal: false,
+  layer: null,
+  head: 0,
+  query: 0,
+  key: 0,
+  isWhole: false,
+  projection: "q",
+  projectionDimension: 0,
+  dimension: 0,
+  outputDimension: 0,
+  withoutScaling: false,
+  withoutMasking: false,
 };
 
 export const insideView = { id: "inside", title: "inside.title", mount: mountInside };
 
 function mountInside(root, app) {
   app.state.inside = { ...BEGINNING, ...app.state.inside };
-  const view = { app, inside: null, trace: null, asking: new AbortController(), choices: h("div", { class: "stack" }), steps: h("div", { class: "view steps" }) };
-  const modes = segments(t("inside.modes"), [[true, t("inside.mode_example")], [false, t("inside.mode_own")]], app.state.inside.isExample, (isExample) => {
-    app.state.inside = { ...app.state.inside, isExample, key: 0, withoutMasking: false, isWhole: false };
-    startMode(view);
-  });
-  clear(root, h("div", { class: "view inside" }, lead(t("inside.heading"), t("inside.lead")), h("div", null, modes), view.choices, view.steps));
+  const view = {
+    app,
+    inside: null,
+    trace: null,
+    asking: new AbortController(),
+    choices: h("div", { class: "stack" }),
+    steps: h("div", { class: "view steps" }),
+  };
+  const modes = segments(
+    t("inside.modes"),
+    [
+      [true, t("inside.mode_example")],
+      [false, t("inside.mode_own")],
+    ],
+    app.state.inside.isExample,
+    (isExample) => {
+      app.state.inside = { ...app.state.inside, isExample, key: 0, withoutMasking: false, isWhole: false };
+      startMode(view);
+    },
+  );
+  clear(
+    root,
+    h("div", { class: "view inside" }, lead(t("inside.heading"), t("inside.lead")), h("div", null, modes), view.choices, view.steps),
+  );
   const stopModel = app.onModel(() => {
     Object.assign(app.state.inside, { layer: null, head: 0, query: 0, key: 0 });
     if (!app.state.inside.isExample) startMode(view);
@@ -58,14 +88,25 @@ function changeInside(view, changes) {
 function showExample(view) {
   const { exampleQuery, isCausal } = view.app.state.inside;
   view.inside = exampleInside(exampleQuery, isCausal);
-  const causal = checkBox("isCausal", t("inside.causal"), isCausal, (isOn) => changeInside(view, { isCausal: isOn, withoutMasking: false }));
-  keepingFocus(view.choices, () => clear(
-    view.choices,
-    card(t("inside.example_title"), {}, h("div", { class: "stack" },
-      h("p", null, t("inside.example_text")),
-      tokenRow(t("inside.query"), EXAMPLE.tokens, exampleQuery, (query) => changeInside(view, { exampleQuery: query })),
-      h("div", { class: "switches" }, causal, ...switchBoxes(view)))),
-  ));
+  const causal = checkBox("isCausal", t("inside.causal"), isCausal, (isOn) =>
+    changeInside(view, { isCausal: isOn, withoutMasking: false }),
+  );
+  keepingFocus(view.choices, () =>
+    clear(
+      view.choices,
+      card(
+        t("inside.example_title"),
+        {},
+        h(
+          "div",
+          { class: "stack" },
+          h("p", null, t("inside.example_text")),
+          tokenRow(t("inside.query"), EXAMPLE.tokens, exampleQuery, (query) => changeInside(view, { exampleQuery: query })),
+          h("div", { class: "switches" }, causal, ...switchBoxes(view)),
+        ),
+      ),
+    ),
+  );
   showSteps(view);
 }
 
@@ -86,7 +127,8 @@ async function traceOwn(view, text) {
     view.request = { text, target: forced?.text === text ? forced.target : null };
     view.trace = await askTrace(view.app, view.request, async (trace) => trace, { signal });
     fitChoice(view);
-    if (!view.trace.layers.length) return void clear(view.own, h("p", { class: "explain" }, t("translate.nothing", { kind: view.app.model().kind })));
+    if (!view.trace.layers.length)
+      return void clear(view.own, h("p", { class: "explain" }, t("translate.nothing", { kind: view.app.model().kind })));
     await askAndShow(view, signal);
   });
 }
@@ -109,7 +151,9 @@ function askInside(view) {
 
 async function askAndShow(view, signal) {
   const { layer, head, query } = view.app.state.inside;
-  view.inside = await askTrace(view.app, view.request, (trace) => view.app.api.inside(trace.id, { layer, head, query }, { signal }), { signal });
+  view.inside = await askTrace(view.app, view.request, (trace) => view.app.api.inside(trace.id, { layer, head, query }, { signal }), {
+    signal,
+  });
   const choice = view.app.state.inside;
   const most = view.inside.weights.indexOf(Math.max(...view.inside.weights));
   choice.key = most;
@@ -135,17 +179,28 @@ function showOwnChoices(view) {
   const layer = trace.layers[choice.layer];
   const layers = trace.layers.map((one, index) => [index, t(`inside.use_${one.use}`, { number: one.layer + 1 })]);
   const heads = Array.from({ length: layer.heads }, (_, head) => [head, t("translate.head_number", { number: head + 1 })]);
-  const fields = h("div", { class: "controls" },
-    named("layer", dropDown(t("inside.attention"), layers, choice.layer, (value) => changeInside(view, { layer: Number(value) }))),
-    named("head", dropDown(t("translate.head"), heads, choice.head, (value) => changeInside(view, { head: Number(value) }))));
-  keepingFocus(view.own, () => clear(
-    view.own,
-    h("p", { class: "pair" }, h("span", { dir: "auto" }, view.request.text), " → ", h("b", { dir: "auto" }, trace.text)),
-    fields,
-    tokenRow(t("inside.query"), trace[layer.queries].pieces, choice.query, (query) => changeInside(view, { query })),
-    layer.queries === "target" && h("p", { class: "faint small" }, sayingText(trace, choice.query)),
-    h("div", { class: "switches" }, switchBoxes(view)),
-  ));
+  const fields = h(
+    "div",
+    { class: "controls" },
+    named(
+      "layer",
+      dropDown(t("inside.attention"), layers, choice.layer, (value) => changeInside(view, { layer: Number(value) })),
+    ),
+    named(
+      "head",
+      dropDown(t("translate.head"), heads, choice.head, (value) => changeInside(view, { head: Number(value) })),
+    ),
+  );
+  keepingFocus(view.own, () =>
+    clear(
+      view.own,
+      h("p", { class: "pair" }, h("span", { dir: "auto" }, view.request.text), " → ", h("b", { dir: "auto" }, trace.text)),
+      fields,
+      tokenRow(t("inside.query"), trace[layer.queries].pieces, choice.query, (query) => changeInside(view, { query })),
+      layer.queries === "target" && h("p", { class: "faint small" }, sayingText(trace, choice.query)),
+      h("div", { class: "switches" }, switchBoxes(view)),
+    ),
+  );
 }
 
 /** The decoder reads one token and is about to say the next. */
@@ -165,12 +220,24 @@ function switchBoxes(view) {
   const isScaled = view.inside.layer.score === "scaled_dot";
   const hasHidden = view.inside.visible.some((isVisible) => !isVisible);
   const box = (name, isOffered) =>
-    checkBox(name, t(`inside.${name}`), choice[name] && isOffered, (isOn) => changeInside(view, { [name]: isOn }), isOffered ? null : t(`inside.${name}_none`));
+    checkBox(
+      name,
+      t(`inside.${name}`),
+      choice[name] && isOffered,
+      (isOn) => changeInside(view, { [name]: isOn }),
+      isOffered ? null : t(`inside.${name}_none`),
+    );
   return [box("withoutScaling", isScaled), box("withoutMasking", hasHidden)];
 }
 
 function checkBox(name, label, checked, onChange, whyNot = null) {
-  const input = h("input", { type: "checkbox", "data-focus": name, checked, disabled: whyNot !== null, onchange: (event) => onChange(event.target.checked) });
+  const input = h("input", {
+    type: "checkbox",
+    "data-focus": name,
+    checked,
+    disabled: whyNot !== null,
+    onchange: (event) => onChange(event.target.checked),
+  });
   return h("label", { class: "check", title: whyNot }, input, label);
 }
 
@@ -184,10 +251,23 @@ function tokenRow(label, tokens, chosen, choose) {
   };
   const buttons = tokens.map((token, index) => {
     const isChosen = index === chosen;
-    const attributes = { type: "button", class: "token", dir: "auto", role: "radio", "aria-checked": String(isChosen), tabindex: isChosen ? "0" : "-1", "data-focus": isChosen ? "query" : null };
+    const attributes = {
+      type: "button",
+      class: "token",
+      dir: "auto",
+      role: "radio",
+      "aria-checked": String(isChosen),
+      tabindex: isChosen ? "0" : "-1",
+      "data-focus": isChosen ? "query" : null,
+    };
     return h("button", { ...attributes, onclick: () => choose(index), onkeydown: move }, pieceLabel(token));
   });
-  return h("div", { class: "token-field" }, h("span", { class: "faint small" }, label), h("div", { class: "tokens", role: "radiogroup", "aria-label": label }, buttons));
+  return h(
+    "div",
+    { class: "token-field" },
+    h("span", { class: "faint small" }, label),
+    h("div", { class: "tokens", role: "radiogroup", "aria-label": label }, buttons),
+  );
 }
 
 function showSteps(view) {
@@ -199,7 +279,9 @@ function showSteps(view) {
   const work = workThrough(inside);
   const other = isScaling || isMasking ? workThrough(inside, { isScaled: !isScaling, isMasked: !isMasking }) : null;
   const shown = { ...choice, withoutScaling: isScaling, withoutMasking: isMasking };
-  keepingFocus(view.steps, () => clear(view.steps, insideSteps({ inside, work, other, choice: shown, change: (changes) => changeInside(view, changes) })));
+  keepingFocus(view.steps, () =>
+    clear(view.steps, insideSteps({ inside, work, other, choice: shown, change: (changes) => changeInside(view, changes) })),
+  );
 }
 
 /** What is built anew keeps the focus where it was. */

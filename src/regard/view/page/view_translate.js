@@ -22,7 +22,16 @@ export const translateView = { id: "translate", title: "translate.title", mount:
 
 function mountTranslate(root, app) {
   const view = translateParts(app);
-  clear(root, h("div", { class: "view translate" }, lead(t("translate.heading"), t(app.api.isEmbedded ? "translate.lead_fixed" : "translate.lead")), view.composer.node, view.result));
+  clear(
+    root,
+    h(
+      "div",
+      { class: "view translate" },
+      lead(t("translate.heading"), t(app.api.isEmbedded ? "translate.lead_fixed" : "translate.lead")),
+      view.composer.node,
+      view.result,
+    ),
+  );
   const stopModel = app.onModel(() => beginTranslate(app, view));
   beginTranslate(app, view);
   return () => {
@@ -35,8 +44,19 @@ function mountTranslate(root, app) {
 /** All that the view holds: its parts, what was asked and what was answered. */
 function translateParts(app) {
   const view = {
-    asking: new AbortController(), stops: [], examples: [], outputs: [], readings: null, hasChosen: false,
-    reading: { ...MEAN_READING }, isAsking: false, text: app.state.source, target: null, alignment: null, map: null, words: null,
+    asking: new AbortController(),
+    stops: [],
+    examples: [],
+    outputs: [],
+    readings: null,
+    hasChosen: false,
+    reading: { ...MEAN_READING },
+    isAsking: false,
+    text: app.state.source,
+    target: null,
+    alignment: null,
+    map: null,
+    words: null,
     result: h("div", { class: "translate-result" }),
   };
   view.composer = composer({ text: app.state.source, isFixed: app.api.isEmbedded, onText: (text) => translateText(app, view, text) });
@@ -155,8 +175,11 @@ function showResult(app, view, trace) {
   view.gold = goldLinks(view, trace);
   view.detail = h("div", { class: "detail-place" });
   view.words = wordRows({
-    source: realWords(trace.source).map((word) => word.spelled), target: realWords(trace.target).map((word) => word.spelled),
-    weights: view.alignment?.weights ?? null, links: view.alignment?.links, gold: view.gold,
+    source: realWords(trace.source).map((word) => word.spelled),
+    target: realWords(trace.target).map((word) => word.spelled),
+    weights: view.alignment?.weights ?? null,
+    links: view.alignment?.links,
+    gold: view.gold,
     onWord: (side, index) => showWord(app, view, trace, side, index),
   });
   view.outputsPlace = h("div");
@@ -164,7 +187,14 @@ function showResult(app, view, trace) {
   const saving = savingButtons(() => view.words.toSvg(), `${view.text} words`);
   clear(
     view.result,
-    card(t("translate.words"), { beside: saving }, !trace.layers.length && nothingToSee(app), view.words.node, referenceSwitch(app, view, trace), view.alignment && view.detail),
+    card(
+      t("translate.words"),
+      { beside: saving },
+      !trace.layers.length && nothingToSee(app),
+      view.words.node,
+      referenceSwitch(app, view, trace),
+      view.alignment && view.detail,
+    ),
     view.alignment && alignmentCard(view),
     !app.api.isEmbedded && outputsCard(view),
   );
@@ -184,9 +214,14 @@ function referenceSwitch(app, view, trace) {
   const force = (event) => forceTarget(app, view, event.target.checked ? example.target : null);
   const isForced = view.target !== null && view.target === example.target;
   return h(
-    "div", { class: "reference" },
+    "div",
+    { class: "reference" },
     h("label", { class: "check" }, h("input", { type: "checkbox", checked: isForced, onchange: force }), t("translate.force")),
-    h("span", { class: "faint small" }, view.gold ? t("translate.gold_shown") : trace.text === example.target ? "" : t("translate.reference", { text: example.target })),
+    h(
+      "span",
+      { class: "faint small" },
+      view.gold ? t("translate.gold_shown") : trace.text === example.target ? "" : t("translate.reference", { text: example.target }),
+    ),
   );
 }
 
@@ -198,12 +233,24 @@ function forceTarget(app, view, target) {
 function alignmentCard(view) {
   view.mapPlace = h("div", { class: "map-place" });
   view.controls.update({ layers: view.cross.length, heads: view.cross[0].heads, readings: view.readings, reading: view.reading });
-  const legend = h("p", { class: "faint small" }, t("translate.map_legend"), view.gold && [" ", h("span", { class: "gold-key" }, t("translate.gold_key"))]);
+  const legend = h(
+    "p",
+    { class: "faint small" },
+    t("translate.map_legend"),
+    view.gold && [" ", h("span", { class: "gold-key" }, t("translate.gold_key"))],
+  );
   return card(t("translate.alignment"), {}, h("div", { class: "stack" }, view.controls.node, view.mapPlace, legend, howToRead()));
 }
 
 function howToRead() {
-  return h("details", { class: "explain" }, h("summary", null, t("translate.how")), h("p", null, t("translate.how_rows")), h("p", null, t("translate.how_when")), h("p", null, t("translate.how_rest")));
+  return h(
+    "details",
+    { class: "explain" },
+    h("summary", null, t("translate.how")),
+    h("p", null, t("translate.how_rows")),
+    h("p", null, t("translate.how_when")),
+    h("p", null, t("translate.how_rest")),
+  );
 }
 
 function startAlignment(view) {
@@ -214,8 +261,15 @@ function drawAlignment(view) {
   const { source_words: columns, target_words: rows, weights, links } = view.alignment;
   view.map?.stop();
   view.map = heatmap({
-    weights: Float32Array.from(weights.flat()), rows, columns, links, gold: view.gold, title: `${view.text} ${t("translate.alignment")}`,
-    width: Math.min(WIDEST_MAP, view.mapPlace.clientWidth), onCell: (row) => view.words.activate("target", row), onLeave: () => view.words.activate(null),
+    weights: Float32Array.from(weights.flat()),
+    rows,
+    columns,
+    links,
+    gold: view.gold,
+    title: `${view.text} ${t("translate.alignment")}`,
+    width: Math.min(WIDEST_MAP, view.mapPlace.clientWidth),
+    onCell: (row) => view.words.activate("target", row),
+    onLeave: () => view.words.activate(null),
   });
   view.stops.push(view.map.stop);
   clear(view.mapPlace, view.map.node);
@@ -233,14 +287,28 @@ function goInside(app, view, trace, word) {
   const { layer, head, when } = view.reading;
   const piece = realWords(trace.target)[word].pieces[0];
   const cross = layer === "mean" ? view.cross.at(-1) : view.cross[layer];
-  app.state.inside = { isExample: false, layer: trace.layers.indexOf(cross), head: head === "mean" ? 0 : head, query: when === "read" ? piece : piece - 1 };
+  app.state.inside = {
+    isExample: false,
+    layer: trace.layers.indexOf(cross),
+    head: head === "mean" ? 0 : head,
+    query: when === "read" ? piece : piece - 1,
+  };
   app.go("inside");
 }
 
 function outputsCard(view) {
-  return card(t("translate.outputs"), {}, h("div", { class: "stack" }, h("p", { class: "faint small" }, t("translate.outputs_note")), view.outputsPlace));
+  return card(
+    t("translate.outputs"),
+    {},
+    h("div", { class: "stack" }, h("p", { class: "faint small" }, t("translate.outputs_note")), view.outputsPlace),
+  );
 }
 
 function fillOutputs(app, view, trace) {
-  clear(view.outputsPlace, view.outputs.length ? outputList(view.outputs, trace.text, (output) => forceTarget(app, view, output === view.outputs[0] ? null : output.text)) : null);
+  clear(
+    view.outputsPlace,
+    view.outputs.length
+      ? outputList(view.outputs, trace.text, (output) => forceTarget(app, view, output === view.outputs[0] ? null : output.text))
+      : null,
+  );
 }
