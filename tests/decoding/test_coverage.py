@@ -11,7 +11,7 @@ from regard.decoding.loop import generate, steps
 from regard.decoding.rescoring import rescore
 from regard.errors import RegardError
 from tests.decoding.reciter import Reciter
-from tests.laws.small_models import GENERATORS, LOOKERS, Small
+from tests.laws.small_models import CAPTIONERS, GENERATORS, LOOKERS, Small
 
 SOURCE = [[5, 6, 7, 8], [9, 10]]
 
@@ -68,7 +68,7 @@ def test_coverage_is_off_unless_asked_for() -> None:
     assert best.score == pytest.approx(best.log_probability / (len(best.tokens) + best.is_ended))
 
 
-@pytest.mark.parametrize("name", [name for name in GENERATORS if name not in LOOKERS][::3])
+@pytest.mark.parametrize("name", [name for name in GENERATORS if name not in (*LOOKERS, *CAPTIONERS)][::3])
 def test_a_model_that_does_not_look_at_its_source_is_refused(name: str) -> None:
     model = Small(name, torch.float32).build(7)
     with pytest.raises(RegardError, match=r"no attention over its source.*set decoding\.coverage to 0"):

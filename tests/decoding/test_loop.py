@@ -249,15 +249,16 @@ def test_drawing_from_the_likeliest_alone_is_greedy_search(seed: int) -> None:
 # --- one loop for all ------------------------------------------------------------------------------------------------
 
 DECODING = sorted(Path(regard.decoding.__file__).parent.glob("*.py"))
+KNOWN = ("interface", "uses")  # what all models offer, and what their attentions are for
 MODELS = sorted((Path(regard.decoding.__file__).parents[1] / "models").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", DECODING, ids=lambda path: path.stem)
 def test_decoding_knows_no_model_by_name(path: Path) -> None:
-    of_models = {name for file in MODELS if file.stem != "interface" for name in classes(file)}
+    of_models = {name for file in MODELS if file.stem not in KNOWN for name in classes(file)}
     assert {"TransformerModel", "RecurrentModel", "AttendingState", "Nothing"} <= of_models
     assert not of_models & set(names(path))
-    assert {name for name in names(path) if name.startswith("regard.models")} <= {"regard.models.interface"}
+    assert {name for name in names(path) if name.startswith("regard.models")} <= {f"regard.models.{name}" for name in KNOWN}
 
 
 def classes(path: Path) -> Iterator[str]:
