@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,6 +149,30 @@ class Client:
         await self.send(head, body)
         answer = await self.receive()
         return Answer(answer.status, answer.headers, answer.body, time.monotonic() - begun)
+
+
+class Sender(asyncio.Protocol):
+    """A connection for one request at a time that costs a tenth of a `Client`: for load on a machine that is shared."""
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        self.received = b""
+
+    def ask(self, request: bytes, told: Callable[[Answer], object]) -> None:
+        """Send a request; its answer is told of when it has come."""
+        self.told, self.begun, self.received = told, time.monotonic(), b""
+        self.transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        end = self.received.find(b"\r\n\r\n")
+        length = re.search(rb"content-length: ([0-9]+)", self.received[: max(end, 0)])
+        if length is not None and len(self.received) >= end + 4 + int(length[1]):
+            self.told(Answer(int(self.received[9:12]), {}, b"", time.monotonic() - self.begun))
+
+    def close(self) -> None:
+        """Hang up."""
+        self.transport.abort()
 
 
 def posted(path: str, value: object) -> tuple[bytes, bytes]:

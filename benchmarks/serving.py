@@ -13,16 +13,16 @@ import json
 import random
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.http_load import TRANSLATE, Answer, Client, Served, at_share, head_of, posted, serving
+from benchmarks.http_load import TRANSLATE, Answer, Client, Sender, Served, at_share, head_of, posted, serving
 
 from regard.data.worlds.sentences import sentence_pairs
 
@@ -74,29 +74,29 @@ async def closed_loop(load: Load, clients: int, seconds: float) -> list[Answer]:
 
 async def open_loop(load: Load, rate: float, seconds: float) -> list[Answer]:
     """Answers to requests that come at a rate, whether or not earlier ones have been answered."""
-    answers: list[Answer] = []
-    idle: list[Client] = []
-    chance, begun = random.Random(0), time.monotonic()
+    loop, chance = asyncio.get_running_loop(), random.Random(0)
+    requests = [b"".join(posted(TRANSLATE, {"texts": [load.sentence(chance)]})) for _ in range(1000)]
+    senders, answers = [await _sender(load.server) for _ in range(64)], []
+    idle, begun, number = deque(senders), time.monotonic(), 0
+    while (due := begun + number / rate) < begun + seconds:
+        if (early := due - time.monotonic()) > 0:
+            await asyncio.sleep(early)
+        sender = idle.popleft() if idle else await _sender(load.server)
+        sender.ask(
+            requests[number % len(requests)], lambda answer, own=sender: (answers.append(answer), idle.append(own))
+        )
+        number += 1
+    until = loop.time() + 30
+    while len(answers) < number and loop.time() < until:
+        await asyncio.sleep(0.05)
+    while idle:
+        idle.pop().close()
+    return answers + [Answer(0, {}, b"", 30.0)] * (number - len(answers))
 
-    async def one(text: str) -> None:
-        client = idle.pop() if idle else load.client()
-        try:
-            answers.append(await client.translate(text))
-            idle.append(client)
-        except GONE:
-            client.close()
-            answers.append(Answer(0, {}, b"", 0.0))
 
-    async with asyncio.TaskGroup() as group:
-        for number in count():
-            due = begun + number / rate
-            if due > begun + seconds:
-                break
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            group.create_task(one(load.sentence(chance)))
-    for client in idle:
-        client.close()
-    return answers
+async def _sender(server: Served) -> Sender:
+    _, sender = await asyncio.get_running_loop().create_connection(Sender, "127.0.0.1", server.port)
+    return sender
 
 
 async def liveness(load: Load, seconds: float) -> list[float]:

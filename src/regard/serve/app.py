@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from starlette.routing import Route
 
 from regard.serve import own_api, page
 from regard.serve.batcher import Batcher
-from regard.serve.connections import PromptConnection
+from regard.serve.connections import connections_that
 from regard.serve.finding import find_models
 from regard.serve.front import Front
 from regard.serve.gold import GoldFiles
@@ -33,7 +34,9 @@ from regard.serve.quality import Quality
 from regard.serve.refusals import Refusal
 from regard.serve.safety import Gate, Keys
 from regard.serve.service import Service
+from regard.serve.shedding import Shedder
 
+SWITCH = 0.0005  # seconds that a decoding thread may make the event loop wait for Python's lock; usual are 0.005
 SPOKEN = ("libretranslate", "deepl", "inference")  # the APIs of others
 
 
@@ -73,6 +76,7 @@ def serve(settings: Settings, *, on_start: Callable[[str], object]) -> int:
 
 async def _serve(settings: Settings, on_start: Callable[[str], object]) -> int:
     torch.set_num_threads(max(1, (os.cpu_count() or 1) - 1))  # one is left for the event loop
+    sys.setswitchinterval(SWITCH)
     parts = assemble(settings)
     config = uvicorn.Config(
         application(settings, parts),
@@ -84,7 +88,7 @@ async def _serve(settings: Settings, on_start: Callable[[str], object]) -> int:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,
         lifespan="on",
-        http=PromptConnection,
+        http=connections_that(Shedder(parts.service.batcher, parts.lifecycle, parts.metrics).answer),
         ws="none",
         backlog=2048,
     )

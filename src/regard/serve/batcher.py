@@ -97,10 +97,14 @@ class Batcher:
 
     def check_room(self) -> None:
         """Refuse when the queue is full; asked before a body is read, and again when it has been."""
+        if (refusal := self.refusal()) is not None:
+            raise refusal
+
+    def refusal(self) -> Refusal | None:
+        """What a new request would be answered, if there is no room for it."""
         wait = self.expected_wait
         is_full = len(self.waiting) >= self.limits.waiting_texts
-        if is_full or wait > max(self.limits.waiting_seconds, PATIENCE):
-            raise Refusal(429, "busy", "The server is busy. Try again later.", retry_after=max(1.0, wait / 2))
+        return busy(wait / 2) if is_full or wait > max(self.limits.waiting_seconds, PATIENCE) else None
 
     async def submit(self, work: Work, items: list[Any]) -> list[Any]:
         """The results of the items, which wait, and are decoded, with those of other clients."""
@@ -218,6 +222,11 @@ class Batcher:
             measured = finished.cost / max(finished.seconds, 1e-3)
             self.speed = MEMORY * self.speed + (1 - MEMORY) * measured
         self.told(finished)
+
+
+def busy(seconds: float) -> Refusal:
+    """The refusal of a request that finds no room."""
+    return Refusal(429, "busy", "The server is busy. Try again later.", retry_after=max(1.0, seconds))
 
 
 async def _give_out(batch: list[Place], results: list[Any]) -> None:

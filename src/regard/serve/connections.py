@@ -1,6 +1,7 @@
-"""Connections whose requests must begin in time: one that sends its headers byte by byte is closed, not kept."""
+"""Connections whose requests must begin in time, and that can refuse one before it is parsed."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import h11
@@ -12,6 +13,7 @@ HEADER_SECONDS = 10.0
 class PromptConnection(H11Protocol):
     """A connection with a bound on the time from its start, or a request's first byte, to the last header."""
 
+    shed: Callable[[bytes], bytes | None]
     _bound: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -19,7 +21,23 @@ class PromptConnection(H11Protocol):
         self._bound = self.loop.call_later(HEADER_SECONDS, self._close)
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
+        if not self._is_shed(data):
+            super().data_received(data)
+            self._bind()
+
+    def _is_shed(self, data: bytes) -> bool:
+        """Whether these bytes were a whole request, and have been refused."""
+        is_between = self.conn.our_state is h11.IDLE and self.conn.their_state is h11.IDLE
+        answer = self.shed(data) if is_between and not self.conn.trailing_data[0] else None
+        if answer is None:
+            return False
+        self.transport.write(answer)
+        self._unbind()
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+        return True
+
+    def _bind(self) -> None:
         is_between_headers = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
         if is_between_headers and self._bound is None:
             self._bound = self.loop.call_later(HEADER_SECONDS, self._close)
@@ -38,3 +56,8 @@ class PromptConnection(H11Protocol):
     def _close(self) -> None:
         self._bound = None
         self.transport.close()
+
+
+def connections_that(shed: Callable[[bytes], bytes | None]) -> type[PromptConnection]:
+    """The class of connections that ask `shed` for an answer to each new request first."""
+    return type("SheddingConnection", (PromptConnection,), {"shed": staticmethod(shed)})

@@ -25,6 +25,7 @@ class Metrics:
         self.tokens = Counter("regard_tokens", "Target tokens said.", ["pair"], **own)
         self.busy = Counter("regard_decoding_seconds", "Time that workers spent decoding.", ["pair"], **own)
         self.left = Counter("regard_clients_left", "Requests whose client left before the answer.", **own)
+        self.shed = Counter("regard_shed_requests", "Requests refused unread: the queue was full.", ["route"], **own)
         self.waiting = Gauge("regard_waiting_texts", "Texts in the queue.", **own)
         self.wait = Gauge("regard_expected_wait_seconds", "How long a new text would wait.", **own)
         self.ready = Gauge("regard_ready_models", "Models that can translate.", **own)
