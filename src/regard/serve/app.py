@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -36,7 +35,6 @@ from regard.serve.safety import Gate, Keys
 from regard.serve.service import Service
 from regard.serve.shedding import Shedder
 
-SWITCH = 0.0005  # seconds that a decoding thread may make the event loop wait for Python's lock; usual are 0.005
 SPOKEN = ("libretranslate", "deepl", "inference")  # the APIs of others
 
 
@@ -76,7 +74,6 @@ def serve(settings: Settings, *, on_start: Callable[[str], object]) -> int:
 
 async def _serve(settings: Settings, on_start: Callable[[str], object]) -> int:
     torch.set_num_threads(max(1, (os.cpu_count() or 1) - 1))  # one is left for the event loop
-    sys.setswitchinterval(SWITCH)
     parts = assemble(settings)
     config = uvicorn.Config(
         application(settings, parts),
