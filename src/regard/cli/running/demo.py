@@ -1,7 +1,7 @@
 """Running `regard demo`: a server that shows the runs, and beside it one job after another that makes them.
 
-Each job is a command that a user could give, and has a file that is there only when it is done: so a demo that was
-stopped goes on where it was, and one that has ended starts at once.
+Each job is a command that a user could give, and leaves behind that it is done: so a demo that was stopped goes on
+where it was, and one that has ended starts at once.
 """
 
 import os
@@ -19,9 +19,11 @@ from typing import Self
 from regard.cli.running.launching import end_with_parent
 from regard.cli.running.telling import tell
 from regard.errors import RegardError
-from regard.manifest import NAME as MANIFEST
+from regard.training.journal import Ended, Journal
 
 GENERATIONS = ("transformer", "rnn-attention", "rnn")
+# Threads that wait for each other sleep, as the page and its browser run beside them (docs/decisions/0009).
+SLEEPING = {"OMP_WAIT_POLICY": "PASSIVE"}
 PATIENCE = 10.0  # seconds that a process gets to save and leave
 
 
@@ -47,11 +49,11 @@ class Demo:
 
 @dataclass(frozen=True)
 class Job:
-    """A command, what to call it, and the file that shows that it is done."""
+    """A command, what to call it, and whether it is done."""
 
     title: str
     arguments: list[str]
-    result: Path
+    is_done: bool
 
 
 def run_demo(demo: Demo) -> int:
@@ -62,7 +64,7 @@ def run_demo(demo: Demo) -> int:
     demo.directory.mkdir(parents=True, exist_ok=True)
     with Stopping() as stopping, _server(demo) as server:
         for job in jobs(demo):
-            if not job.result.exists() and not stopping.received and server.poll() is None:
+            if not job.is_done and not stopping.received and server.poll() is None:
                 _do(job, stopping)
         if not stopping.received and not demo.leave and server.poll() is None:
             tell("Everything is trained. The page stays open until Ctrl-C.")
@@ -75,11 +77,19 @@ def jobs(demo: Demo) -> list[Job]:
     world = Job(
         "Making the world's sentences",
         ["data", "world", "sentences", "--out", str(demo.world), "--train", str(demo.pairs)],
-        demo.world / "README.txt",  # written last
+        (demo.world / "README.txt").exists(),  # written last
     )
-    trained = [Job(f"Training the {name}", _training(demo, name), demo.model(name) / MANIFEST) for name in GENERATIONS]
-    compared = Job("Comparing the three", _comparing(demo), demo.directory / "quality.json")
+    trained = [
+        Job(f"Training the {name}", _training(demo, name), _has_ended(demo.directory / name)) for name in GENERATIONS
+    ]
+    compared = Job("Comparing the three", _comparing(demo), (demo.directory / "quality.json").exists())
     return [world, *trained, compared]
+
+
+def _has_ended(run: Path) -> bool:
+    """Whether a run was trained to its end; its model is there earlier, the best one so far."""
+    events = Journal(run / "journal.jsonl").read()
+    return bool(events) and isinstance(events[-1], Ended)
 
 
 def _training(demo: Demo, name: str) -> list[str]:
@@ -136,6 +146,7 @@ def _welcome(process: "subprocess.Popen[bytes]", log: Path, demo: Demo) -> None:
 def _start(arguments: list[str], **streams: object) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
         [sys.executable, "-m", "regard", *arguments],
+        env=SLEEPING | os.environ,
         process_group=0,  # so that Ctrl-C comes to it once, from us
         preexec_fn=end_with_parent,  # noqa: PLW1509  (this process has no threads)
         **streams,
