@@ -258,7 +258,8 @@ def test_decoding_knows_no_model_by_name(path: Path) -> None:
     of_models = {name for file in MODELS if file.stem not in KNOWN for name in classes(file)}
     assert {"TransformerModel", "RecurrentModel", "AttendingState", "Nothing"} <= of_models
     assert not of_models & set(names(path))
-    assert {name for name in names(path) if name.startswith("regard.models")} <= {f"regard.models.{name}" for name in KNOWN}
+    imported = {name for name in names(path) if name.startswith("regard.models")}
+    assert imported <= {f"regard.models.{name}" for name in KNOWN}
 
 
 def classes(path: Path) -> Iterator[str]:
