@@ -95,7 +95,7 @@ class Running:
 
 def test_a_demo_that_is_stopped_goes_on_and_one_that_is_done_starts_at_once(running: Running) -> None:
     running.start()
-    address = running.until("The page").split()[2]
+    address = running.until("The page").split()[2].rstrip("/")
     assert httpx.get(address).status_code == 200
     running.until("saved checkpoints")
     assert running.end() == 0
@@ -112,7 +112,7 @@ def test_a_demo_that_is_stopped_goes_on_and_one_that_is_done_starts_at_once(runn
     assert [one["model"] for one in quality["models"]] == ["transformer", "rnn-attention", "rnn"]
 
     running.start()
-    address = running.until("The page").split()[2]
+    address = running.until("The page").split()[2].rstrip("/")
     running.until("Everything is trained")
     assert len(wait_for_models(address)) == 3
     answer = httpx.get(f"{address}/api/v1/quality").json()

@@ -77,7 +77,8 @@ async function redraw(view) {
   clear(view.story, storyOf(view));
   clear(view.note);
   try {
-    const make = isOwn ? await ownMaker(view) : (length) => MADE_HERE[view.kind](length, view.width);
+    const { kind, width } = view; // a choice made while this is drawn is drawn next
+    const make = isOwn ? await ownMaker(view) : (length) => MADE_HERE[kind](length, width);
     showEncoding(view, make);
   } catch (problem) {
     if (!isAbandoned(problem)) clear(view.note, problemNote(problem));
