@@ -337,6 +337,7 @@ class TrainingConfig(Options, frozen=True, kw_only=True):
     device: str = "auto"
     parallel: Literal["replicate", "shard"] = "replicate"  # on several ranks: the whole model on each, or a part of it
     threads: Natural = 0  # 0: as many as the machine has cores
+    compile: bool = False  # by torch.compile: slow to begin; a gain on graphics cards, none was found on CPUs
     probes: list[str] = []  # source sentences whose attention is saved as it forms; none: a few of the validation set
 
 

@@ -90,6 +90,8 @@ def begin(config: Config, run: Path, corpus: Corpus, world: World = ALONE) -> Tr
     objective = Objective(model, options.label_smoothing)
     if options.parallel == "shard" and world.size > 1:
         spread(objective, world, device)
+    if options.compile:
+        objective.compile(dynamic=True)  # batches differ in their lengths
     optimiser = torch.optim.AdamW(
         model.parameters(), lr=0.0, betas=options.betas, eps=1e-9, weight_decay=options.weight_decay, fused=True
     )
