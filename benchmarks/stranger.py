@@ -9,6 +9,7 @@ Each stage is a JSON line with the seconds since the first command. Needs git, m
 
 import argparse
 import json
+import os
 import re
 import shutil
 import signal
@@ -52,7 +53,7 @@ def fresh_demo(watch: Watch) -> Iterator[str]:
         try:
             yield address
         finally:
-            subprocess.run(["kill", "-INT", f"-{demo.pid}"], check=False)
+            os.killpg(demo.pid, signal.SIGINT)
             demo.communicate(timeout=60)
 
 
