@@ -1,4 +1,4 @@
-"""Text is only ever text: sixty scripts in the source, the vocabulary and the model's name, and none of them runs."""
+"""Text is only ever text: sixty scripts in sentences, vocabulary, names of models and files, and none runs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,8 @@ from tests.browser.payloads import PAYLOADS
 from tests.laws.small_models import randomise
 
 TOGETHER = 12  # payloads in one sentence
-NAMES = ["<img src=x onerror=window.hacked=1>", "\"'><svg onload=window.hacked=1>", "${window.hacked=1}"]
+# A model is called as its directory is; markup takes a space where a name of a file cannot have a slash.
+NAMES = list(dict.fromkeys(payload.replace("/", " ").strip() for payload in PAYLOADS))
 SHOWN = "text => document.querySelector('.word-row-source')?.textContent === text"
 
 
@@ -28,9 +29,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "decoding": {"length_ratio": 1.0, "length_extra": 1},
     }
     paths = [directory / name / "model" for name in NAMES]
-    for seed, path in enumerate(paths):
-        bundle = new_bundle(from_table(table, origin="hostile"), Tokenizers(tokenizer, tokenizer))
-        randomise(bundle.model, seed)
+    bundle = new_bundle(from_table(table, origin="hostile"), Tokenizers(tokenizer, tokenizer))
+    randomise(bundle.model, 0)
+    for path in paths:
         save_bundle(path, bundle)
     yield from serving(directory / "serve.log", *paths)
 
@@ -61,7 +62,8 @@ def test_none_of_sixty_scripts_runs(browser: Any, hostile: str) -> None:
     page.click("#tab-heads")
     page.wait_for_load_state("networkidle")
     assert [payload for payload in PAYLOADS if payload not in seen] == []
-    assert all(name in page.inner_text("#model") for name in NAMES)
+    shown = page.evaluate("document.querySelector('#model').textContent")
+    assert [name for name in NAMES if name not in shown] == []
     assert page.evaluate("window.hacked") is None
     assert watched.problems == []  # a violation of the policy would be told here
     assert [url for url in watched.requests if not url.startswith((hostile, "blob:", "data:"))] == []
