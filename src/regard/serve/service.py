@@ -41,30 +41,13 @@ class Service:
         self.rates = Rates(limits)
         self.traces = Traces()
 
-    async def translate(
-        self,
-        texts: Sequence[str],
-        *,
-        request: Request,
-        source: str | None = None,
-        target: str | None = None,
-        model: str | None = None,
-        beam: int | None = None,
-        nbest: int = 1,
-        alignments: bool = False,
-    ) -> list[list[Translation]]:
-        """For each text its `nbest` best translations, by the model named, or the first that fits the languages.
-
-        Checks the limits; waits in the queue, and leaves it when the client does. None for a language: any.
-        """
-        chosen = self.choose(model=model, source=source, target=target)
-        wish = Wish(beam=beam, nbest=nbest, alignments=alignments)
-        return await self.translate_with(chosen, texts, wish, request=request)
-
     async def translate_with(
         self, chosen: ServedModel, texts: Sequence[str], wish: Wish, *, request: Request
     ) -> list[list[Translation]]:
-        """The same by a model that was chosen already."""
+        """For each text its best translations by the model, as many as wished.
+
+        Checks the limits; waits in the queue, and leaves it when the client does.
+        """
         self.limits.check_texts(list(texts))
         work = self.batcher.submit(chosen.search(wish, self.limits), list(texts))
         return await unless_client_leaves(request, work)
