@@ -113,7 +113,8 @@ class TransformerConfig(Options, frozen=True, kw_only=True, tag_field="kind", ta
     share_embeddings: bool = False  # one table for source and target: needs one vocabulary
     tie_output: bool = True  # the output layer is the target's embedding table
     dropout: Share = 0.1
-    attention_dropout: Share = 0.0
+    attention_dropout: Share = 0.0  # of the weights
+    inner_dropout: Share = 0.0  # inside the feed-forward network; 0, as published
 
     def __post_init__(self) -> None:
         if self.share_embeddings and self.encoder.width != self.decoder.width:

@@ -142,6 +142,7 @@ def _model_config(config: TransformerConfig, tokenizers: Tokenizers) -> dict[str
             "activation_function": config.activation,
             "dropout": config.dropout,
             "attention_dropout": config.attention_dropout,
+            "activation_dropout": config.inner_dropout,
             "scale_embedding": True,
             "max_position_embeddings": POSITIONS,
             "forced_eos_token_id": None,

@@ -31,6 +31,7 @@ class BlockStyle:
     mixer: str = "attention"
     dropout: float = 0.0
     attention_dropout: float = 0.0
+    inner_dropout: float = 0.0
     rotate: Rotate | None = None
 
 
@@ -89,7 +90,7 @@ class Block(nn.Module):
         if memory_width is not None:
             self.cross_attention = MultiHeadAttention(width, heads, inputs=memory_width, dropout=dropout)
             self.around_cross_attention = AddNorm(width, style)
-        self.feed_forward = FeedForward(width, sizes.inner, activation=style.activation, dropout=style.dropout)
+        self.feed_forward = FeedForward(width, sizes.inner, activation=style.activation, dropout=style.inner_dropout)
         self.around_feed_forward = AddNorm(width, style)
 
     def forward(

@@ -65,5 +65,6 @@ def _style(config: TransformerConfig, *, mixer: str) -> BlockStyle:
         mixer=mixer,
         dropout=config.dropout,
         attention_dropout=config.attention_dropout,
+        inner_dropout=config.inner_dropout,
         rotate=rotate if config.positions == "rotary" else None,
     )
