@@ -15,16 +15,16 @@ from tests.training.small_run import TRANSFORMER, small_config, write_pairs
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler here")
 def test_a_compiled_run_learns_what_a_plain_one_learns(tmp_path: Path) -> None:
     write_pairs(tmp_path)
-    plain, compiled = (validation_losses(tmp_path, compile=choice) for choice in (False, True))
+    plain, compiled = (validation_losses(tmp_path, compiled=choice) for choice in (False, True))
     assert plain[-1] < plain[0]
     assert compiled == pytest.approx(plain, rel=1e-4)
 
 
-def validation_losses(data: Path, *, compile: bool) -> list[float]:
+def validation_losses(data: Path, *, compiled: bool) -> list[float]:
     """The losses of a run by the command line."""
     model = TRANSFORMER | {"dropout": 0.0}  # compiled dropout draws other numbers
-    config = small_config(data, model=model, compile=compile)
-    recipe, run = data / f"compile-{compile}.toml", data / f"run-{compile}"
+    config = small_config(data, model=model, compile=compiled)
+    recipe, run = data / f"compile-{compiled}.toml", data / f"run-{compiled}"
     recipe.write_text(to_toml(config))
     subprocess.run([sys.executable, "-m", "regard", "train", recipe, "--run", run], check=True, timeout=300)
     return [event.loss for event in Journal(run / "journal.jsonl").read() if isinstance(event, Validated)]
