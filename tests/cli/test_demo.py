@@ -38,6 +38,27 @@ beam = 1
 length_ratio = 0.1
 length_extra = 3
 """
+SCENES = """
+[model]
+kind = "captioner-attention"
+embedding = 8
+decoder = {width = 8}
+eye = {kind = "residual", size = 16, width = 4, blocks = 2}
+[tokens]
+kind = "word"
+size = 100
+[data]
+languages = ["en"]
+[training]
+steps = 20
+threads = 1
+batch_tokens = 100
+validate_every = 10
+checkpoint_every = 5
+[decoding]
+beam = 1
+length_extra = 3
+"""
 
 
 @pytest.fixture
@@ -47,6 +68,7 @@ def recipes(tmp_path: Path) -> Path:
     for name, model in MODELS.items():
         steps = 40 if name == "transformer" else 5
         (folder / f"world-{name}.toml").write_text(RECIPE.format(model=model, steps=steps))
+    (folder / "scenes-attention.toml").write_text(SCENES)
     return folder
 
 
@@ -65,10 +87,10 @@ class Running:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, *more: str) -> None:
-        command = [sys.executable, "-m", "regard", "demo", "--no-browser", "--port=0", "--pairs=300", *more]
+        command = [sys.executable, "-m", "regard", "demo", "--no-browser", "--port=0", "--pairs=300", "--pictures=60"]
         places = [f"--directory={self.directory}", f"--recipes={self.recipes}"]
         self.process = subprocess.Popen(
-            [*command, *places],
+            [*command, *places, *more],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -102,19 +124,33 @@ def test_a_demo_that_is_stopped_goes_on_and_one_that_is_done_starts_at_once(runn
     steps = sorted(path.name for path in (running.directory / "transformer" / "checkpoints").iterdir())
     assert steps
 
-    running.start("--leave")
+    running.start()
     running.until(f"going on from step {int(steps[-1].removeprefix('step-'))}")
     running.until("Comparing the three")
+    running.until("Drawing the world's scenes")
+    running.until("Training the captioner")
+    running.until("saved checkpoints")
+    assert running.end() == 0
+    quality = msgspec.json.decode((running.directory / "quality.json").read_bytes())
+    assert [one["model"] for one in quality["models"]] == ["transformer", "rnn-attention", "rnn"]
+
+    running.start("--leave")
+    running.until("captioner --resume")
+    running.until("going on from step")
+    running.until("exactly right")
     assert running.process is not None
     running.process.communicate(timeout=60)
     assert running.process.returncode == 0
-    quality = msgspec.json.decode((running.directory / "quality.json").read_bytes())
-    assert [one["model"] for one in quality["models"]] == ["transformer", "rnn-attention", "rnn"]
+    assert len((running.directory / "captions.txt").read_text().splitlines()) == 1000
 
     running.start()
     address = running.until("The page").split()[2].rstrip("/")
     running.until("Everything is trained")
-    assert len(wait_for_models(address)) == 3
+    models = wait_for_models(address)
+    assert [model["takes"] for model in models] == ["text", "text", "text", "pictures"]
+    pictures = httpx.get(f"{address}/api/v1/models/captioner/pictures").json()["pictures"]
+    assert len(pictures) == 12
+    assert all(picture["has_boxes"] for picture in pictures)
     answer = httpx.get(f"{address}/api/v1/quality").json()
     assert answer["test"]["sentences"] == 1000
     assert running.end(signal.SIGTERM) == 128 + signal.SIGTERM
@@ -123,7 +159,7 @@ def test_a_demo_that_is_stopped_goes_on_and_one_that_is_done_starts_at_once(runn
 def wait_for_models(address: str) -> list[dict[str, object]]:
     for _ in range(200):
         models: list[dict[str, object]] = httpx.get(f"{address}/api/v1/models").json()["models"]
-        if len(models) == 3 and all(model["is_ready"] for model in models):
+        if len(models) == 4 and all(model["is_ready"] for model in models):
             break
         time.sleep(0.1)
     return models

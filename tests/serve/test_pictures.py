@@ -2,7 +2,9 @@
 
 import base64
 import io
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from PIL import Image
 
 from regard.captioning.captioner import load_captioner
-from regard.captioning.tracing import grid_maps
+from regard.captioning.tracing import grid_maps, word_maps
 from tests.data.pictures.test_opening import bomb
 from tests.serve.described import HIT, MISS, SIDE, SIZE, Gallery, make_gallery, showing
 from tests.training.made_once import made_once
@@ -57,6 +59,50 @@ def test_a_caption_is_what_the_model_says_and_its_maps_are_the_models(
         found = client.get(f"traces/{answer['id']}/weights", params={"layer": layers[-1], "head": 0})
         expected = grid_maps(captioner.trace(path, said.tokens), layer=len(layers) - 1, head=0)
         assert np.frombuffer(found.content, "<f4") == pytest.approx(expected.ravel(), abs=1e-5)
+
+
+def told(client: httpx.Client, content: bytes = b"", **query: object) -> list[tuple[str, dict[str, Any]]]:
+    """The events of a stream."""
+    with client.stream("POST", "captions/stream", params=query, content=content) as answer:  # type: ignore[arg-type]
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        blocks = [block.split("\n") for block in "".join(answer.iter_text()).strip().split("\n\n")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+
+
+@pytest.mark.parametrize("model", ["heads", "looking", "blind"])
+def test_a_stream_tells_each_word_with_its_map_and_ends_with_the_whole_answer(
+    client: httpx.Client, gallery: Gallery, model: str
+) -> None:
+    path = gallery.picture(1)
+    (first, seen), *partials, (last, answer) = told(client, path.read_bytes(), model=model)
+    whole = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
+    assert (first, last) == ("seen", "done")
+    assert (seen["picture"], seen["rows"]) == (whole["picture"], SIDE)
+    assert answer | {"id": ""} == whole | {"id": ""}
+    captioner = load_captioner(gallery.folder / model / "model")
+    assert [data["text"] for _, data in partials] == list(captioner.stream(path))
+    assert {name for name, _ in partials} == {"partial"}
+    words = partials[-1][1]["words"]
+    if model == "blind":
+        assert words == []
+    else:
+        said = captioner.caption([path])[0]
+        expected = word_maps(captioner.trace(path, said.tokens), layer=1 if model == "heads" else 0)
+        assert [word["text"] for word in words] == [word for word, _ in expected]
+        for word, (_, weights) in zip(words, expected, strict=True):
+            assert word["weights"] == pytest.approx(weights.ravel(), abs=6e-5)
+
+
+def test_a_stream_of_an_example_has_its_gold_and_its_trace_can_be_asked_for(client: httpx.Client) -> None:
+    answer = told(client, model="heads", example=0)[-1][1]
+    assert answer["gold"]["boxes"][0] == [HIT]
+    assert client.get(f"traces/{answer['id']}/weights", params={"layer": 1, "head": 0}).status_code == 200
+
+
+def test_a_file_that_is_no_picture_is_refused_before_a_stream_begins(client: httpx.Client) -> None:
+    answer = client.post("captions/stream", content=b"secret words")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "bad_picture")
+    assert client.post("captions/stream", params={"beam": 99}).status_code == 400
 
 
 def test_the_arithmetic_of_a_word_can_be_asked_for(client: httpx.Client, gallery: Gallery) -> None:

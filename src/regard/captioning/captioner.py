@@ -22,7 +22,7 @@ from regard.translation.trace import Trace
 
 BATCH_PICTURES = 32  # described at once, divided by the beam's width
 
-Picture = Path | str | bytes  # a file's path, or its content
+Picture = Path | str | bytes | NDArray[np.uint8]  # a file's path, its content, or the square that was made of it
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,12 @@ class Captioner:
     def describe(self, source: Pictures | Grid, config: DecodingConfig) -> list[list[Caption]]:
         """The captions of pictures that have been opened, or looked at, already."""
         found = generate(self.bundle.model, source, config)  # type: ignore[arg-type]
-        return [[self._caption(hypothesis) for hypothesis in own] for own in found]
+        return [[self.written(hypothesis) for hypothesis in own] for own in found]
+
+    def written(self, hypothesis: Hypothesis) -> Caption:
+        """A finished output as text."""
+        text = self.bundle.tokenizers.target.decode(hypothesis.tokens)
+        return Caption(text, hypothesis.score, hypothesis.log_probability, hypothesis.tokens)
 
     def stream(self, picture: Picture, **options: object) -> Iterator[str]:
         """The caption of one picture as it grows."""
@@ -82,17 +87,20 @@ class Captioner:
         squares = [self.square(picture) for picture in pictures]
         return pictures_of(np.stack(squares)).to(self.device)
 
+    def looked_at(self, picture: Picture) -> Grid:
+        """What the eye sees of one picture: with it the rest of the model can be asked again without looking again."""
+        with torch.inference_mode():
+            return Grid(self.bundle.model.eye(self.opened([picture])))  # type: ignore[operator]
+
     def square(self, picture: Picture) -> NDArray[np.uint8]:
         """One picture as the eye sees it, (3, size, size)."""
+        if isinstance(picture, np.ndarray):
+            return picture
         return open_picture(Path(picture) if isinstance(picture, str) else picture, size=self.eye.size)
 
     def settings(self, **options: object) -> DecodingConfig:
         """The model's own decoding section with some options changed."""
         return decoding_with(self.bundle.config.decoding, options)
-
-    def _caption(self, hypothesis: Hypothesis) -> Caption:
-        text = self.bundle.tokenizers.target.decode(hypothesis.tokens)
-        return Caption(text, hypothesis.score, hypothesis.log_probability, hypothesis.tokens)
 
 
 def load_captioner(directory: Path | str, *, device: str = "cpu") -> Captioner:

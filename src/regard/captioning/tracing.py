@@ -8,6 +8,7 @@ from regard.batch import Grid, Pictures
 from regard.bundle import Bundle
 from regard.decoding.rescoring import rescore
 from regard.errors import RegardError
+from regard.models.uses import use_of
 from regard.translation.attention_maps import Maps
 from regard.translation.trace import LONGEST_TRACE, Side, Trace, trace_source
 
@@ -43,9 +44,21 @@ def grid_maps(trace: Trace, layer: int | None = None, head: int | None = None) -
 
 def word_maps(trace: Trace, layer: int | None = None, head: int | None = None) -> list[tuple[str, NDArray[np.float32]]]:
     """Each word of the caption with where the model looked as it said it: the mean over the word's tokens."""
-    maps = grid_maps(trace, layer, head)
-    groups = zip(trace.target.spelled[1:], trace.target.words[1:], strict=True)  # the first word is `<s>`
-    return [(word, maps[[piece - 1 for piece in pieces]].mean(axis=0)) for word, pieces in groups]
+    return _by_word(trace.target, grid_maps(trace, layer, head))
+
+
+def said_so_far(bundle: Bundle, source: Pictures | Grid, tokens: list[int]) -> list[tuple[str, NDArray[np.float32]]]:
+    """Each word of a caption that still grows, with its map: the mean head of the last layer that looks at the picture.
+
+    Without the rest of a trace, so that it can be had after each token; of a model without attention there is none.
+    """
+    layers = [weights for name, weights in picture_maps(bundle, source, tokens).items() if use_of(name) == "picture"]
+    if not layers:
+        return []
+    target = Side.of(["<s>", *bundle.tokenizers.target.pieces(tokens)])
+    mean, side = layers[-1].mean(axis=0), bundle.config.model.eye.side  # type: ignore[union-attr]
+    maps = mean.reshape(len(mean), side, side)
+    return _by_word(target, maps)
 
 
 def picture_maps(bundle: Bundle, source: Pictures | Grid, tokens: list[int]) -> Maps:
@@ -53,3 +66,8 @@ def picture_maps(bundle: Bundle, source: Pictures | Grid, tokens: list[int]) -> 
     with record_attention(bundle.model) as recording:
         rescore(bundle.model, source, [tokens], sentences=[0])  # type: ignore[arg-type]
     return {name: kept["weights"][0].float().cpu().numpy() for name, kept in recording.layers.items()}
+
+
+def _by_word(target: Side, maps: NDArray[np.float32]) -> list[tuple[str, NDArray[np.float32]]]:
+    groups = zip(target.spelled[1:], target.words[1:], strict=True)  # the first word is `<s>`
+    return [(word, maps[[piece - 1 for piece in pieces]].mean(axis=0)) for word, pieces in groups]

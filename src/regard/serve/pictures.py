@@ -5,55 +5,35 @@ routes. A picture's bytes are never trusted: they are bounded, opened safely, an
 """
 
 import asyncio
-import re
-from base64 import b64encode
-from collections.abc import Callable
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from regard.captioning.captioner import Caption, Captioner
-from regard.data.pictures import PICTURE_FORMATS, Captioned, read_captioned
-from regard.data.pictures.opening import MOST_PIXELS
+from regard.captioning.captioner import Captioner
+from regard.data.pictures import Captioned, read_captioned
 from regard.data.pictures.reading import captions_of
-from regard.data.worlds.scenes import Box, Boxes, read_boxes
+from regard.data.worlds.scenes import Boxes, read_boxes
 from regard.errors import RegardError
 from regard.serve.api_translation import as_json
+from regard.serve.describing import describe, describe_aloud, open_square
 from regard.serve.models import ServedModel
 from regard.serve.openapi import BYTES, Paths, answers, asks
 from regard.serve.refusals import Refusal
 from regard.serve.requests import MULTIPART, media_type, query_number, read_body, read_form
 from regard.serve.service import Service
-from regard.translation.trace import Trace, TraceSummary
+from regard.serve.streaming import EventStream, growing
+from regard.view.caption_record import PNG, CaptionRecord, Described, GoldCaption, caption_record
 from regard.view.regions_painting import png_of
 
 EXAMPLES = 12  # pictures of a model's own validation set
-PNG = "image/png"
-
-
-class GoldCaption(msgspec.Struct, frozen=True, kw_only=True):
-    """What is right to say of a picture, and for each word the boxes of what it speaks of."""
-
-    words: list[str]
-    boxes: list[list[Box]]
-
-
-class CaptionAnswer(TraceSummary, frozen=True, kw_only=True):
-    """A caption's trace, the id by which its numbers are asked for, and the picture as the model saw it."""
-
-    id: str
-    model: str
-    score: float
-    log_probability: float
-    rows: int  # of the grid: key number r * columns + c is the place in row r and column c
-    columns: int
-    picture: str  # a data URI
-    gold: GoldCaption | None
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,18 +52,33 @@ class ExamplesAnswer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Sample:
-    """A captioned picture, and its boxes where they are known."""
+    """A captioned picture, and the boxes of its words where they are known."""
 
     captioned: Captioned
-    boxes: Boxes | None
+    gold: GoldCaption | None
 
 
 @dataclass(frozen=True)
 class Upload:
-    """What a request asks to have described."""
+    """The picture of a request, and what is right to say of it where that is known."""
 
     picture: Path | bytes
-    boxes: Boxes | None = None
+    gold: GoldCaption | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Who is to describe an opened picture, and how."""
+
+    model: ServedModel
+    square: NDArray[np.uint8]
+    beam: int
+    gold: GoldCaption | None
+
+    @property
+    def cost(self) -> int:
+        """About how many tokens are decoded, those of the beam together."""
+        return self.model.describing.settings().length_extra * self.beam
 
 
 class PictureRoutes:
@@ -97,27 +92,30 @@ class PictureRoutes:
         """The routes of this part."""
         return [
             Route("/api/v1/captions", self.caption, methods=["POST"]),
+            Route("/api/v1/captions/stream", self.stream, methods=["POST"]),
             Route("/api/v1/models/{name}/pictures", self.examples),
             Route("/api/v1/models/{name}/pictures/{number:int}", self.example),
         ]
 
     async def caption(self, request: Request) -> Response:
         """A caption, and the id of its trace."""
-        model = self._chosen(request)
-        captioner = model.describing
-        beam = query_number(request, "beam", default=min(captioner.settings().beam, self.service.limits.beam))
-        self.service.limits.check_search(beam, 1)
-        upload = await self._upload(request, model)
-        work = _describing(captioner, upload.picture, beam)
-        cost = captioner.settings().length_extra * beam
-        caption, trace, picture = await self.service.run_alone(request, work, cost=cost)
-        return as_json(self._answer(model.name, captioner, Described(caption, trace, picture, upload.boxes)))
+        asked = await self._asked(request)
+        work = functools.partial(describe, asked.model.describing, asked.square, asked.beam, asked.gold)
+        described = await self.service.run_alone(request, work, cost=asked.cost)
+        return as_json(self._told(asked.model, described))
+
+    async def stream(self, request: Request) -> EventStream:
+        """A caption as it grows, word by word, each with where it looked."""
+        asked = await self._asked(request)
+        work = functools.partial(describe_aloud, asked.model.describing, asked.square, asked.beam, asked.gold)
+        events = growing(self.service, work, functools.partial(self._told, asked.model), cost=asked.cost)
+        return EventStream(request, events)
 
     async def examples(self, request: Request) -> Response:
         """Pictures of the model's own validation set, where it is still there."""
         samples = await self._samples_of(self.service.models.named(request.path_params["name"]))
         found = [
-            Example(number=number, captions=one.captioned.captions, has_boxes=one.boxes is not None)
+            Example(number=number, captions=one.captioned.captions, has_boxes=one.gold is not None)
             for number, one in enumerate(samples)
         ]
         return as_json(ExamplesAnswer(found))
@@ -126,8 +124,18 @@ class PictureRoutes:
         """One of them, as the model sees it."""
         model = self.service.models.named(request.path_params["name"])
         sample = await self._sample(model, request.path_params["number"])
-        square = await asyncio.to_thread(lambda: _square(model.describing, sample.captioned.picture))
-        return Response(square, media_type=PNG)
+        square = await asyncio.to_thread(lambda: open_square(model.describing, sample.captioned.picture))
+        return Response(png_of(square.transpose(1, 2, 0)), media_type=PNG)
+
+    async def _asked(self, request: Request) -> "Asked":
+        """All that a request for a caption asks; a file that is no picture is refused before anything is answered."""
+        model = self._chosen(request)
+        captioner, limits = model.describing, self.service.limits
+        beam = query_number(request, "beam", default=min(captioner.settings().beam, limits.beam))
+        limits.check_search(beam, 1)
+        upload = await self._upload(request, model)
+        square = await self.service.run_alone(request, lambda: open_square(captioner, upload.picture), cost=1)
+        return Asked(model, square, beam, upload.gold)
 
     def _chosen(self, request: Request) -> ServedModel:
         name = request.query_params.get("model")
@@ -142,7 +150,7 @@ class PictureRoutes:
         """The picture of a raw body, of a form, or one of the examples."""
         if "example" in request.query_params:
             sample = await self._sample(model, query_number(request, "example"))
-            return Upload(sample.captioned.picture, sample.boxes)
+            return Upload(sample.captioned.picture, sample.gold)
         limits = self.service.limits
         if media_type(request) != MULTIPART:
             return Upload(await read_body(request, limits, largest=limits.file_bytes))
@@ -164,55 +172,9 @@ class PictureRoutes:
             self._samples[model.directory] = await asyncio.to_thread(lambda: _samples(captioner))
         return self._samples[model.directory]
 
-    def _answer(self, name: str, captioner: Captioner, described: "Described") -> CaptionAnswer:
-        summary, side = described.trace.summary(), captioner.eye.side
-        boxes = described.boxes
-        return CaptionAnswer(
-            **{field: getattr(summary, field) for field in TraceSummary.__struct_fields__},
-            id=self.service.traces.keep(described.trace),
-            model=name,
-            score=described.caption.score,
-            log_probability=described.caption.log_probability,
-            rows=side,
-            columns=side,
-            picture=f"data:{PNG};base64,{b64encode(described.picture).decode()}",
-            gold=GoldCaption(words=boxes.words, boxes=boxes.boxes) if boxes else None,
-        )
-
-
-@dataclass(frozen=True)
-class Described:
-    """What came of a picture."""
-
-    caption: Caption
-    trace: Trace
-    picture: bytes
-    boxes: Boxes | None
-
-
-def _describing(captioner: Captioner, picture: Path | bytes, beam: int) -> Callable[[], tuple[Caption, Trace, bytes]]:
-    def work() -> tuple[Caption, Trace, bytes]:
-        square = _square(captioner, picture)
-        caption = captioner.caption([square], beam=beam, nbest=1)[0]
-        return caption, captioner.trace(square, caption.tokens), square
-
-    return work
-
-
-def _square(captioner: Captioner, picture: Path | bytes) -> bytes:
-    """The picture as the model sees it, as PNG, which loses nothing."""
-    try:
-        return png_of(captioner.square(picture).transpose(1, 2, 0))
-    except RegardError as error:
-        raise _refused(error) from None
-
-
-def _refused(error: RegardError) -> Refusal:
-    """A picture's own bytes may stand in the reason, which is therefore not repeated."""
-    if re.search(r"pixels", str(error)):
-        return Refusal(413, "picture_too_large", f"A picture may have {MOST_PIXELS:,} pixels at most. Make it smaller.")
-    formats = ", ".join(PICTURE_FORMATS)
-    return Refusal(415, "bad_picture", f"This cannot be read as a picture. Send a whole file of {formats}.")
+    def _told(self, model: ServedModel, described: Described) -> CaptionRecord:
+        """The record of a picture whose trace can be asked for from now on."""
+        return caption_record(described, identity=self.service.traces.keep(described.trace), model=model.name)
 
 
 def _samples(captioner: Captioner) -> list[Sample]:
@@ -227,25 +189,45 @@ def _samples(captioner: Captioner) -> list[Sample]:
         boxes = read_boxes(beside) if beside.is_file() else {}
     except RegardError:
         return []
-    return [Sample(one, boxes.get("/".join(one.picture.parts[-2:]))) for one in captioned]
+    return [Sample(one, _gold(boxes.get("/".join(one.picture.parts[-2:])))) for one in captioned]
+
+
+def _gold(boxes: Boxes | None) -> GoldCaption | None:
+    return None if boxes is None else GoldCaption(words=boxes.words, boxes=boxes.boxes)
 
 
 _NAME = asks("name", {"type": "string"}, place="path")
 _SMALL = {"type": "integer", "minimum": 0, "maximum": 10**9}
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FORM = {"schema": {"type": "object", "properties": {"picture": _BINARY["schema"]}, "required": ["picture"]}}
+_PICTURE = {"content": {BYTES: _BINARY, MULTIPART: _FORM}}
+_ASKED = [
+    asks("model", {"type": "string"}),
+    asks("beam", {"type": "integer", "minimum": 1, "maximum": 1000}),
+    asks("example", _SMALL),
+]
+_EVENT = {
+    "type": "object",
+    "properties": {"event": {"enum": ["seen", "partial", "done", "error"]}, "data": {"type": "string"}},
+    "required": ["event", "data"],
+}
 
 ROUTES_SCHEMA: Paths = {
     "/api/v1/captions": {
         "post": {
             "summary": "Describe a picture, and trace where the model looks at each word.",
-            "parameters": [
-                asks("model", {"type": "string"}),
-                asks("beam", {"type": "integer", "minimum": 1, "maximum": 1000}),
-                asks("example", _SMALL),
-            ],
-            "requestBody": {"content": {BYTES: _BINARY, MULTIPART: _FORM}},
-            "responses": answers(CaptionAnswer),
+            "parameters": _ASKED,
+            "requestBody": _PICTURE,
+            "responses": answers(CaptionRecord),
+        }
+    },
+    "/api/v1/captions/stream": {
+        "post": {
+            "summary": "The same word by word: events `seen`, `partial` with the words so far and where each looked, "
+            "then `done` with the whole answer, or `error`.",
+            "parameters": _ASKED,
+            "requestBody": _PICTURE,
+            "responses": answers(_EVENT, media="text/event-stream"),
         }
     },
     "/api/v1/models/{name}/pictures": {

@@ -19,9 +19,8 @@ def page_data(
     trace: Trace, *, name: str = "model", languages: tuple[str, str] = ("", ""), gold: Links | None = None
 ) -> dict[str, Any]:
     """Everything that the page shows of a trace, as plain values that become JSON."""
-    has_matrices = _matrix_bytes(trace) <= MOST_MATRIX_BYTES
     return {
-        "models": [_model(trace, name, languages)],
+        "models": [model_record(trace, name, languages)],
         "source": " ".join(trace.source.spelled[:-1]),
         "trace": {
             "id": "embedded",
@@ -29,15 +28,37 @@ def page_data(
             **msgspec.to_builtins(trace.summary()),
             "translation": _translation(trace),
         },
-        "weights": {str(index): _array(layer.weights) for index, layer in enumerate(trace.numbers)},
+        "weights": weights_of(trace),
         "rollout": _array(trace.rollout()) if trace.of_use("encoder-self") else None,
-        "details": {str(index): _details(layer, has_matrices) for index, layer in enumerate(_detailed(trace))},
+        "details": details_of(trace),
         "positions": None,
         "gold": None if gold is None else sorted(map(list, gold)),
     }
 
 
-def _model(trace: Trace, name: str, languages: tuple[str, str]) -> dict[str, Any]:
+def weights_of(trace: Trace) -> dict[str, Any]:
+    """Every layer's weights, by its number."""
+    return {str(index): _array(layer.weights) for index, layer in enumerate(trace.numbers)}
+
+
+def details_of(trace: Trace) -> dict[str, Any]:
+    """What `Inside` is assembled from, by the layer's number; none of a long trace."""
+    has_matrices = _matrix_bytes(trace) <= MOST_MATRIX_BYTES
+    is_small = sum(layer.scores.nbytes for layer in trace.numbers) <= MOST_SCORE_BYTES
+    kept = trace.numbers if is_small else []
+    return {str(index): _details(layer, has_matrices) for index, layer in enumerate(kept)}
+
+
+def detail_bytes(trace: Trace) -> int:
+    """About how many bytes of numbers `details_of` has."""
+    arrays = [
+        array for layer in trace.numbers for array in (layer.x, layer.query, layer.key, layer.value, layer.output)
+    ]
+    steps = [array for layer in trace.numbers for array in layer.steps.values()]
+    return sum(array.nbytes for array in [*arrays, *steps]) + min(_matrix_bytes(trace), MOST_MATRIX_BYTES)
+
+
+def model_record(trace: Trace, name: str, languages: tuple[str, str], takes: str = "text") -> dict[str, Any]:
     """The record that a server gives of a model, as far as a trace knows it."""
     return {
         "name": name,
@@ -45,13 +66,13 @@ def _model(trace: Trace, name: str, languages: tuple[str, str]) -> dict[str, Any
         "target": languages[1],
         "kind": "",
         "parameters": None,
-        "layers": len(trace.of_use("cross")),
+        "layers": len(trace.of_use("cross" if takes == "text" else "picture")),
         "heads": max((layer.heads for layer in trace.layers), default=0),
         "has_attention": bool(trace.layers),
         "longest": None,
         "run": None,
         "is_ready": True,
-        "takes": "text",
+        "takes": takes,
     }
 
 
@@ -73,11 +94,6 @@ def _details(layer: LayerNumbers, has_matrices: bool) -> dict[str, Any]:
         "additive": _steps(layer, "vector"),
         "general": _steps(layer, "unprepared_keys"),
     }
-
-
-def _detailed(trace: Trace) -> list[LayerNumbers]:
-    is_small = sum(layer.scores.nbytes for layer in trace.numbers) <= MOST_SCORE_BYTES
-    return trace.numbers if is_small else []
 
 
 def _matrices(layer: LayerNumbers) -> dict[str, Any]:

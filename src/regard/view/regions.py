@@ -15,7 +15,7 @@ from regard.view.regions_plan import COMPACT, DARKEST, FULL, Look, Plan, Rectang
 
 SMOOTHING = 4  # pixels of a mask to one cell of the grid
 
-__all__ = ["Regions", "draw_contact_sheet", "draw_regions", "regions_svg"]
+__all__ = ["Regions", "draw_contact_sheet", "draw_regions", "regions_svg", "sheet_of"]
 
 
 def draw_regions(
@@ -39,6 +39,11 @@ def draw_contact_sheet(sheet: Sequence[Regions], out: Path | str) -> None:
     if not sheet:
         raise RegardError("there is no picture to draw. Give at least one.")
     _write(sheet, COMPACT, Path(out))
+
+
+def sheet_of(sheet: Sequence[Regions], kind: str) -> bytes:
+    """The content of an .svg or .png file: one picture in large panels, several in small ones."""
+    return _content(sheet, FULL if len(sheet) == 1 else COMPACT, kind)
 
 
 def regions_svg(sheet: Sequence[Regions], look: Look = FULL) -> str:
@@ -139,14 +144,16 @@ def _uri(png: bytes) -> str:
 
 
 def _write(sheet: Sequence[Regions], look: Look, out: Path) -> None:
-    match out.suffix.lower():
-        case ".svg":
-            content = regions_svg(sheet, look).encode()
-        case ".png":
-            from regard.view.regions_painting import paint_regions
-
-            content = paint_regions(sheet, look)
-        case _:
-            raise RegardError(f"{out} is neither .svg nor .png. Name a file that ends in one of them.")
+    kind = out.suffix.lower()
+    if kind not in (".svg", ".png"):
+        raise RegardError(f"{out} is neither .svg nor .png. Name a file that ends in one of them.")
     with staged_file(out) as file:
-        file.write(content)
+        file.write(_content(sheet, look, kind))
+
+
+def _content(sheet: Sequence[Regions], look: Look, kind: str) -> bytes:
+    if kind == ".svg":
+        return regions_svg(sheet, look).encode()
+    from regard.view.regions_painting import paint_regions
+
+    return paint_regions(sheet, look)

@@ -22,11 +22,16 @@ def print_map(console: Console, drawn: Map) -> None:
     """Print the map; one too wide for the terminal is printed in parts, one below the other."""
     console.print(Text(drawable(drawn.title), style="bold"), soft_wrap=True)
     console.print(Text(drawable(drawn.subtitle), style="dim"), soft_wrap=True)
-    is_coloured = console.is_terminal and console.color_system is not None and not console.no_color
+    is_coloured = has_colours(console)
     for start, end in _parts(console.width, drawn):
         console.print()
         for line in _lines(drawn, start, end, is_coloured=is_coloured):
             console.print(line, no_wrap=True, overflow="ignore", crop=False)
+
+
+def has_colours(console: Console) -> bool:
+    """Whether shades can be shown; else characters stand for them."""
+    return console.is_terminal and console.color_system is not None and not console.no_color
 
 
 def drawable(text: str) -> str:
@@ -50,11 +55,12 @@ def _lines(drawn: Map, start: int, end: int, *, is_coloured: bool) -> Iterator[T
     for row, label in enumerate(drawn.rows):
         line = Text(_right_aligned(_label(label), _width(drawn.rows)) + " ")
         for column in range(start, end):
-            line.append_text(_block(float(drawn.weights[row, column]) / drawn.most, is_coloured=is_coloured))
+            line.append_text(block(float(drawn.weights[row, column]) / drawn.most, is_coloured=is_coloured))
         yield line.append_text(Text(f" {_strongest(drawn, row)}", style="dim"))
 
 
-def _block(share: float, *, is_coloured: bool) -> Text:
+def block(share: float, *, is_coloured: bool) -> Text:
+    """A cell, as light as its share of the largest weight."""
     if is_coloured:
         red, green, blue = shade(share, "dark")
         return Text(" " * CELL, style=Style(bgcolor=f"rgb({red},{green},{blue})"))

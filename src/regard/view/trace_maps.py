@@ -73,19 +73,23 @@ def map_of(trace: Trace, choice: Choice, gold: Links = frozenset()) -> Map:
     )
 
 
-def _weights(trace: Trace, choice: Choice) -> NDArray[np.floating]:
-    """Layers and heads that are not there are refused with the counts that people use, from 1."""
+def check_choice(trace: Trace, choice: Choice) -> None:
+    """Refuse layers and heads that are not there, with the counts that people use, from 1."""
     layers = trace.of_use(choice.use)
     if not layers:
-        return trace.mean(choice.use)  # which says what there is
+        trace.mean(choice.use)  # which says what there is
     if choice.layer is not None and not 0 <= choice.layer < len(layers):
         raise RegardError(f"there is no layer {choice.layer + 1}; {NAMES[choice.use]} has {len(layers)} here.")
     heads = trace.layers[layers[0]].heads
     if choice.head is not None and not 0 <= choice.head < heads:
         raise RegardError(f"there is no head {choice.head + 1}; each layer of {NAMES[choice.use]} has {heads} here.")
+
+
+def _weights(trace: Trace, choice: Choice) -> NDArray[np.floating]:
+    check_choice(trace, choice)
     if choice.layer is None:
         return trace.mean(choice.use, choice.head)
-    return trace.weights(layers[choice.layer], choice.head)
+    return trace.weights(trace.of_use(choice.use)[choice.layer], choice.head)
 
 
 def _sides(trace: Trace, choice: Choice) -> tuple[Side, Side]:

@@ -22,6 +22,8 @@ from regard.errors import RegardError
 from regard.training.journal import Ended, Journal
 
 GENERATIONS = ("transformer", "rnn-attention", "rnn")
+CAPTIONER = "captioner"
+RECIPES = {name: f"world-{name}.toml" for name in GENERATIONS} | {CAPTIONER: "scenes-attention.toml"}
 # Threads that wait for each other sleep, as the page and its browser run beside them (docs/decisions/0009).
 SLEEPING = {"OMP_WAIT_POLICY": "PASSIVE"}
 PATIENCE = 10.0  # seconds that a process gets to save and leave
@@ -34,6 +36,7 @@ class Demo:
     directory: Path
     recipes: Path
     pairs: int
+    pictures: int
     port: int
     browser: bool
     leave: bool
@@ -42,9 +45,17 @@ class Demo:
     def world(self) -> Path:
         return self.directory / "world"
 
-    def model(self, generation: str) -> Path:
-        """Where a generation's finished model is."""
-        return self.directory / generation / "model"
+    @property
+    def scenes(self) -> Path:
+        return self.directory / "scenes"
+
+    def model(self, name: str) -> Path:
+        """Where a finished model is."""
+        return self.directory / name / "model"
+
+    def recipe(self, name: str) -> Path:
+        """What a model is trained by."""
+        return self.recipes / RECIPES[name]
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ class Job:
 
 def run_demo(demo: Demo) -> int:
     """Serve and train until stopped; Ctrl-C is how a demo ends, so it ends well."""
-    missing = [recipe for name in GENERATIONS if not (recipe := _recipe(demo, name)).is_file()]
+    missing = [recipe for name in RECIPES if not (recipe := demo.recipe(name)).is_file()]
     if missing:
         raise RegardError(f"{missing[0]} is not there. Call from regard's own directory, or name it with --recipes.")
     demo.directory.mkdir(parents=True, exist_ok=True)
@@ -79,11 +90,16 @@ def jobs(demo: Demo) -> list[Job]:
         ["data", "world", "sentences", "--out", str(demo.world), "--train", str(demo.pairs)],
         (demo.world / "README.txt").exists(),  # written last
     )
-    trained = [
-        Job(f"Training the {name}", _training(demo, name), _has_ended(demo.directory / name)) for name in GENERATIONS
-    ]
+    trained = [_training(demo, name, _pairs_of(demo)) for name in GENERATIONS]
     compared = Job("Comparing the three", _comparing(demo), (demo.directory / "quality.json").exists())
-    return [world, *trained, compared]
+    scenes = Job(
+        "Drawing the world's scenes",
+        ["data", "world", "scenes", "--out", str(demo.scenes), "--train", str(demo.pictures)],
+        (demo.scenes / "README.txt").exists(),
+    )
+    captioner = _training(demo, CAPTIONER, {kind: [str(demo.scenes), kind] for kind in ("train", "valid")})
+    tried = Job("Trying the captioner", _trying(demo), (demo.directory / "captions.txt").exists())
+    return [world, *trained, compared, scenes, captioner, tried]
 
 
 def _has_ended(run: Path) -> bool:
@@ -92,19 +108,28 @@ def _has_ended(run: Path) -> bool:
     return bool(events) and isinstance(events[-1], Ended)
 
 
-def _training(demo: Demo, name: str) -> list[str]:
+def _training(demo: Demo, name: str, data: dict[str, list[str]]) -> Job:
     run = demo.directory / name
+    arguments = ["train", str(demo.recipe(name)), "--run", str(run)]
+    arguments += [f"--set=data.{kind}={_toml(places)}" for kind, places in data.items()]
     if any((run / "checkpoints").glob("step-*")):
-        return ["train", "--run", str(run), "--resume"]
-    files = {kind: [str(demo.world / f"{kind}.{side}") for side in ("en", "ko")] for kind in ("train", "valid")}
-    settings = [f"--set=data.{kind}={_toml(paths)}" for kind, paths in files.items()]
-    return ["train", str(_recipe(demo, name)), "--run", str(run), *settings]
+        arguments = ["train", "--run", str(run), "--resume"]
+    return Job(f"Training the {name}", arguments, _has_ended(run))
+
+
+def _pairs_of(demo: Demo) -> dict[str, list[str]]:
+    return {kind: [str(demo.world / f"{kind}.{side}") for side in ("en", "ko")] for kind in ("train", "valid")}
 
 
 def _comparing(demo: Demo) -> list[str]:
     test = ["--source", str(demo.world / "test.en"), "--reference", str(demo.world / "test.ko")]
     report = ["--quality", str(demo.directory / "quality.json"), "--plot", str(demo.directory / "quality.svg")]
     return ["compare", *(str(demo.model(name)) for name in GENERATIONS), *test, *report]
+
+
+def _trying(demo: Demo) -> list[str]:
+    test = ["--captions", str(demo.scenes), "--split", "test"]
+    return ["evaluate", str(demo.model(CAPTIONER)), *test, "--output", str(demo.directory / "captions.txt")]
 
 
 def _do(job: Job, stopping: "Stopping") -> None:
@@ -118,7 +143,7 @@ def _do(job: Job, stopping: "Stopping") -> None:
 def _server(demo: Demo) -> Iterator["subprocess.Popen[bytes]"]:
     """The page's server, whose log goes to a file; it is told to leave at the end."""
     log = demo.directory / "server.log"
-    shown = [f"--run={demo.directory / name}" for name in GENERATIONS]
+    shown = [f"--run={demo.directory / name}" for name in RECIPES]
     made = [f"--gold={demo.world / 'test'}", f"--quality={demo.directory / 'quality.json'}"]
     demo.world.mkdir(exist_ok=True)
     with log.open("wb") as file:
@@ -179,10 +204,6 @@ class Stopping:
         self.received.append(number)
         if self._process is not None:
             self._process.send_signal(number)
-
-
-def _recipe(demo: Demo, name: str) -> Path:
-    return demo.recipes / f"world-{name}.toml"
 
 
 def _toml(paths: list[str]) -> str:

@@ -1,72 +1,52 @@
 """Running `regard show`."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
-from regard.cli.running.models import load_model, short_name
+from regard.bundle import load_bundle
+from regard.captioning.captioner import Captioner
+from regard.cli.running.models import model_directory, short_name
+from regard.cli.running.show_pictures import show_pictures
+from regard.cli.running.show_wish import Sheet, Wish
 from regard.cli.running.telling import make_console, tell
+from regard.config import CaptionerConfig
 from regard.errors import RegardError
-from regard.models.uses import Use
-from regard.staged import staged_file
 from regard.translation.trace import Trace, trace_texts
 from regard.translation.translator import Translator
 from regard.view.maps import draw_map
 from regard.view.page_data import page_data
 from regard.view.page_file import html_file
 from regard.view.terminal import print_map
-from regard.view.trace_maps import Choice, Map, map_of
+from regard.view.trace_maps import Map, map_of
 
-KINDS = (".svg", ".png", ".html")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wish:
-    """All that the user gave besides the model, the sentence and the file."""
-
-    target: str | None
-    use: Use | None
-    layer: int | None  # counted from 1, as heads are
-    head: int | None
-    when: Literal["said", "read"]
-    pieces: bool
-    beam: int | None
-
-    @property
-    def choice(self) -> Choice:
-        """The map that is wished for."""
-        layer, head = (None if number is None else number - 1 for number in (self.layer, self.head))
-        return Choice(self.use or "cross", layer, head, self.when, "pieces" if self.pieces else "words")
+__all__ = ["Wish", "run_show"]
 
 
-def run_show(model: Path, sentence: str, out: Path | None, *, wish: Wish) -> None:
-    """Trace the sentence, and print or write what was asked for."""
-    kind = _kind(out, wish)
-    translator = load_model(model)
-    trace = _trace(translator, sentence, wish)
-    if out is None:
-        print_map(make_console(), map_of(trace, wish.choice))
-        return
-    if kind == ".html":
-        data = page_data(trace, name=short_name(model), languages=translator.bundle.languages)
-        content = html_file(data, title=f"{sentence} · regard").encode()
+def run_show(model: Path, given: tuple[str, ...], out: Path | None, *, wish: Wish) -> None:
+    """Trace the sentence, or the pictures, and print or write what was asked for."""
+    sheet = Sheet(out)
+    sheet.check(wish)
+    bundle, name = load_bundle(model_directory(model)), short_name(model)
+    if isinstance(bundle.config.model, CaptionerConfig):
+        shown = show_pictures(Captioner(bundle), list(map(Path, given)), wish, sheet, name=name)
     else:
-        content = _picture(map_of(trace, wish.choice), kind)
-    with staged_file(out) as file:
-        file.write(content)
-    tell(f"{out} shows: {trace.text}", to_error=True)
+        shown = _show_sentence(Translator(bundle), given, wish, sheet, name=name)
+    if out is not None:
+        tell(f"{out} shows: {shown}", to_error=True)
 
 
-def _kind(out: Path | None, wish: Wish) -> str:
-    """How the file's name ends; asked before a model is loaded."""
-    kind = "" if out is None else out.suffix.lower()
-    if out is not None and kind not in KINDS:
-        raise RegardError(
-            f"{out.name} does not end with {', '.join(KINDS[:-1])} or {KINDS[-1]}. Give one of these names."
-        )
-    if kind == ".html" and (wish.use, wish.layer, wish.head) != (None, None, None):
-        raise RegardError("an HTML page has every layer and head in it. Leave --use, --layer and --head away.")
-    return kind
+def _show_sentence(translator: Translator, given: tuple[str, ...], wish: Wish, sheet: Sheet, *, name: str) -> str:
+    if len(given) > 1:
+        raise RegardError(f"{len(given)} texts were given, and this model translates. Give one, in quotation marks.")
+    trace = _trace(translator, given[0], wish)
+    match sheet.kind:
+        case "":
+            print_map(make_console(), map_of(trace, wish.choice("cross")))
+        case ".html":
+            data = page_data(trace, name=name, languages=translator.bundle.languages)
+            sheet.write(html_file(data, title=f"{given[0]} · regard").encode())
+        case kind:
+            sheet.write(_drawn(map_of(trace, wish.choice("cross")), kind))
+    return trace.text
 
 
 def _trace(translator: Translator, sentence: str, wish: Wish) -> Trace:
@@ -75,8 +55,7 @@ def _trace(translator: Translator, sentence: str, wish: Wish) -> Trace:
     if wish.target is not None:
         trace = trace_texts(translator.bundle, sentence, wish.target)
     else:
-        options: dict[str, Any] = {} if wish.beam is None else {"beam": wish.beam}
-        [output] = translator.translate([sentence], trace=True, **options)
+        [output] = translator.translate([sentence], trace=True, **wish.search)
         if output.trace is None:
             raise RegardError(f"the model's vocabulary has nothing of {sentence!r}. Give a sentence of its language.")
         trace = output.trace
@@ -88,7 +67,7 @@ def _trace(translator: Translator, sentence: str, wish: Wish) -> Trace:
     return trace
 
 
-def _picture(drawn: Map, kind: str) -> bytes:
+def _drawn(drawn: Map, kind: str) -> bytes:
     if kind == ".svg":
         return draw_map(drawn).encode()
     from regard.view.painting import paint_map

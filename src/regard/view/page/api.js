@@ -22,6 +22,8 @@
  *     "positions": answer of GET /models/{name}/positions, or null,
  *     "gold":    [[s, t], ...] or null
  *   }
+ *   of pictures instead {"models": [...], "pictures": [{"trace": answer of POST /captions with its place in the list as id,
+ *     "weights": as above, "details": as above}, ...]}
  *   ARRAY = {"shape": [...], "data": base64 of float32, little-endian, row-major}
  */
 
@@ -69,11 +71,11 @@ export class Api {
     return this.#get(`traces/${encodeURIComponent(id)}/alignment`, { layer, head, when }, options);
   }
 
-  /** The caption of a picture (a Blob), or of one of the model's examples, with the id of its trace. */
-  async captions({ model, example, picture }, options) {
+  /** A picture (a Blob), or one of the model's examples, described word by word: yields {event: "seen" | "partial" | "done", ...}. */
+  describe({ model, example, picture }, options) {
     const headers = { "Content-Type": picture?.type || "application/octet-stream" };
     const request = { method: "POST", headers, body: picture ?? "", signal: options?.signal };
-    return (await this.#answer(withQuery("captions", { model, example }), request)).json();
+    return this.#events(withQuery("captions/stream", { model, example }), request);
   }
 
   pictures(model, options) {
@@ -121,13 +123,17 @@ export class Api {
     return this.#floats(`runs/${path}`, { head }, options);
   }
 
-  /** The translation as it grows: yields {text} again and again, then the finished record with `isDone`. */
-  async *stream(request, options) {
-    const response = await this.#answer("stream", jsonRequest(request, options));
+  /** The translation as it grows: yields {text} again and again, then the finished record. */
+  stream(request, options) {
+    return this.#events("stream", jsonRequest(request, options));
+  }
+
+  async *#events(path, request) {
+    const response = await this.#answer(path, request);
     for await (const { event, data } of serverEvents(response.body)) {
       const told = JSON.parse(data);
       if (event === "error") throw new ApiError(told.code, told.message);
-      yield { ...told, isDone: event === "done" };
+      yield { ...told, event };
     }
   }
 

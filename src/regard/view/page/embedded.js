@@ -9,14 +9,15 @@ export function embeddedApi(data) {
   const absent = async () => {
     throw new ApiError("embedded", "this file holds one sentence; start `regard serve` for more");
   };
+  const held = (id) => data.pictures?.[id] ?? data;
   return {
     isEmbedded: true,
     sourceText: data.source,
     models: async () => ({ models: data.models }),
     traces: async () => data.trace,
-    weights: async (id, { layer, head = "mean" }) => headWeights(arrayOf(data.weights[layer]), head),
+    weights: async (id, { layer, head = "mean" }) => headWeights(arrayOf(held(id).weights[layer]), head),
     rollout: async () => (data.rollout ? matrixOf(arrayOf(data.rollout)) : absent()),
-    inside: async (id, place) => (data.details?.[place.layer] ? insideOf(data, place) : absent()),
+    inside: async (id, place) => (held(id).details?.[place.layer] ? insideOf(held(id), place) : absent()),
     alignment: async (id, reading) => embeddedAlignment(data, reading),
     positions: async () => data.positions ?? absent(),
     examples: async () => ({
@@ -31,7 +32,12 @@ export function embeddedApi(data) {
     probes: absent,
     probeWeights: absent,
     stream: async function* () {
-      yield { ...(data.trace.translation ?? { text: data.trace.text }), isDone: true };
+      yield { ...(data.trace.translation ?? { text: data.trace.text }), event: "done" };
+    },
+    pictures: async () => ({ pictures: data.pictures.map(({ trace }, number) => ({ number, captions: [trace.text], has_boxes: false })) }),
+    pictureAddress: (model, number) => data.pictures[number].trace.picture,
+    describe: async function* ({ example }) {
+      yield { ...data.pictures[example].trace, event: "done" };
     },
   };
 }

@@ -21,7 +21,7 @@ export function pictureSource(app, choose) {
     if (event.dataTransfer.files[0]) offer(event.dataTransfer.files[0], choose);
   });
   const examples = h("div", { class: "picture-examples", role: "group", "aria-label": t("pictures.examples") });
-  return { node: h("div", { class: "stack" }, field, examples), showExamples: (model, signal) => showExamples(app, examples, model, choose, signal) };
+  return { node: h("div", { class: "stack" }, app.api.isEmbedded ? null : field, examples), showExamples: (model, signal) => showExamples(app, examples, model, choose, signal) };
 }
 
 async function offer(file, choose) {

@@ -11,9 +11,18 @@ export function wordMaps({ target, rows, columns }, { weights }) {
   return target.words.slice(1).map((pieces, index) => {
     const map = new Float32Array(rows * columns);
     for (const piece of pieces) for (let place = 0; place < map.length; place += 1) map[place] += weights[(piece - 1) * map.length + place] / pieces.length;
-    const most = map.reduce((best, weight, place) => (weight > map[best] ? place : best), 0);
-    return { text: target.spelled[index + 1], pieces, map, peak: { weight: map[most], row: Math.floor(most / columns), column: most % columns } };
+    return { text: target.spelled[index + 1], pieces, map, peak: peakOf(map, columns) };
   });
+}
+
+/** A word of a caption that still grows, as the server tells it. */
+export function saidWord({ text, weights }, { columns }) {
+  return { text, pieces: [], map: Float32Array.from(weights), peak: peakOf(weights, columns) };
+}
+
+function peakOf(map, columns) {
+  const most = map.reduce((best, weight, place) => (weight > map[best] ? place : best), 0);
+  return { weight: map[most], row: Math.floor(most / columns), column: most % columns };
 }
 
 /** Whether a peak lies in one of the boxes: its cell's centre does, or its cell holds the box's centre (as metrics/pointing.py has it). */

@@ -1,15 +1,16 @@
-/** The page in a file of its own: the views of one sentence, over the data that stands in the file. */
+/** The page in a file of its own: the views of one sentence or of some pictures, over the data that stands in the file. */
 
 import { embeddedApi } from "./embedded.js";
 import { startPage } from "./shell.js";
 import { headsView } from "./view_heads.js";
 import { insideView } from "./view_inside.js";
+import { picturesView } from "./view_pictures.js";
 import { translateView } from "./view_translate.js";
 
 const embeddedData = JSON.parse(document.getElementById("data").textContent);
 
 startPage(document.getElementById("page"), {
   api: embeddedApi(embeddedData),
-  views: [translateView, insideView, headsView],
+  views: embeddedData.pictures ? [picturesView] : [translateView, insideView, headsView],
   usesAddress: true,
 });

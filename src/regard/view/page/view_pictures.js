@@ -5,12 +5,11 @@ import { insideSteps } from "./inside_steps.js";
 import { clear, h } from "./make.js";
 import { card, dropDown, emptyNote, isAbandoned, lead, problemNote, waitingNote } from "./notes.js";
 import { pictureSource } from "./picture_source.js";
-import { hitsBox, regionPanel, regionSheet, wordMaps } from "./region_maps.js";
+import { hitsBox, regionPanel, regionSheet, saidWord, wordMaps } from "./region_maps.js";
 import { savingButtons } from "./saving.js";
 import { t } from "./text.js";
 
 const WORD_PANEL = 116; // pixels of a word's picture
-const WORD_EVERY = 140; // milliseconds from word to word
 const STEPS_BEGIN = { key: 0, isWhole: false, projection: "q", projectionDimension: 0, dimension: 0, outputDimension: 0, withoutScaling: false, withoutMasking: false };
 
 export const picturesView = { id: "pictures", title: "pictures.title", mount: mountPictures };
@@ -23,7 +22,8 @@ function mountPictures(root, app) {
   };
   view.source = pictureSource(app, (given) => describe(view, given));
   view.sourceCard = card(t("pictures.given"), {}, view.source.node);
-  clear(root, h("div", { class: "view pictures" }, lead(t("pictures.heading"), t("pictures.lead")), view.sourceCard, view.captionCard, view.stepsCard));
+  const explanation = t(app.api.isEmbedded ? "pictures.lead_fixed" : "pictures.lead");
+  clear(root, h("div", { class: "view pictures" }, lead(t("pictures.heading"), explanation), view.sourceCard, view.captionCard, view.stepsCard));
   const stopModel = app.onModel(() => begin(view));
   begin(view);
   return () => {
@@ -46,11 +46,12 @@ async function begin(view) {
   view.sourceCard.hidden = !model;
   if (!model) return void clear(view.captionCard, emptyNote(t("pictures.none")));
   const count = await view.source.showExamples(model.name, view.leaving.signal);
+  if (view.app.api.isEmbedded) view.sourceCard.hidden = count < 2;
   if (count && !view.answer && !view.leaving.signal.aborted) describe(view, { example: 0 });
   else if (view.given) describe(view, view.given);
 }
 
-/** Describe a picture and show its words; a newer picture abandons an older one. */
+/** Describe a picture and show its words as they are said; a newer picture abandons an older one. */
 async function describe(view, given) {
   const model = captionerOf(view.app);
   if (!model) return;
@@ -59,12 +60,35 @@ async function describe(view, given) {
   clear(view.stepsCard);
   clear(view.captionCard, waitingNote());
   await askedOnce(view, view.captionCard, async (signal) => {
-    view.answer = await view.app.api.captions({ model: model.name, ...given }, { signal });
+    const growing = growingCaption(view, model.name);
+    for await (const { event, ...told } of view.app.api.describe({ model: model.name, ...given }, { signal })) {
+      if (event === "done") view.answer = told;
+      else growing[event](told);
+    }
     const layers = pictureLayers(view);
     view.choice = { layer: layers.at(-1)?.index ?? null, head: "mean", word: 0 };
-    if (layers.length) await showMaps(view, signal, true);
+    if (layers.length) await showMaps(view, signal);
     else showBlind(view);
+    view.app.say(view.answer.text);
   });
+}
+
+/** The caption while it grows: the picture as it is seen, then each word as it is said, with where it looks. */
+function growingCaption(view, model) {
+  const text = h("p", { class: "caption-text", dir: "auto" });
+  const strip = h("div", { class: "region-words" });
+  let seen = null;
+  return {
+    seen(told) {
+      seen = { ...told, model };
+      clear(strip, seenPicture(seen));
+      clear(view.captionCard, card(t("pictures.caption"), { explanation: t("pictures.reading") }, h("div", { class: "stack" }, text, strip)));
+    },
+    partial({ text: sofar, words }) {
+      clear(text, sofar, h("span", { class: "caret", "aria-hidden": "true" }));
+      clear(strip, seenPicture(seen), words.map((word) => h("div", { class: "region-word" }, wordPanels(seen, saidWord(word, seen)))));
+    },
+  };
 }
 
 async function askedOnce(view, node, ask) {
@@ -87,13 +111,12 @@ function showBlind(view) {
   const { answer } = view;
   clear(view.captionCard, card(t("pictures.caption"), {}, h("div", { class: "stack" },
     h("p", { class: "caption-text", dir: "auto" }, answer.text), seenPicture(answer), h("p", { class: "explain" }, t("pictures.blind", { model: answer.model })))));
-  view.app.say(answer.text);
 }
 
-async function showMaps(view, signal, isNew) {
+async function showMaps(view, signal) {
   const { layer, head } = view.choice;
   view.words = wordMaps(view.answer, await view.app.api.weights(view.answer.id, { layer, head }, { signal }));
-  showCaption(view, isNew);
+  showCaption(view);
   await showArithmetic(view, signal);
 }
 
@@ -108,29 +131,21 @@ function boxesOf({ answer, words }, index) {
   return isRight ? answer.gold.boxes[index] : [];
 }
 
-function showCaption(view, isNew) {
+function showCaption(view) {
   const { answer, words } = view;
-  const strip = h("div", { class: "region-words", role: "group", "aria-label": t("pictures.caption") }, seenPicture(answer));
+  const strip = h("div", { class: "region-words", role: "group", "aria-label": t("pictures.caption") }, seenPicture(answer), words.map((_, index) => regionButton(view, index)));
   const saving = savingButtons(() => regionSheet(answer, words, (index) => boxesOf(view, index)), answer.text);
   clear(view.captionCard, card(t("pictures.caption"), { explanation: t("pictures.reading"), beside: saving },
-    h("div", { class: "stack" }, h("p", { class: "caption-text", dir: "auto" }, isNew ? "" : answer.text), mapChoices(view), strip, h("p", { class: "faint" }, pointedAt(view)))));
-  if (isNew) appear(view, strip);
-  else strip.append(...words.map((_, index) => regionButton(view, index)));
+    h("div", { class: "stack" }, h("p", { class: "caption-text", dir: "auto" }, answer.text), mapChoices(view), strip, h("p", { class: "faint" }, pointedAt(view)))));
 }
 
-/** The words come one after another, all at once for readers who want no motion. */
-async function appear(view, strip) {
-  const { signal } = view.asking;
-  const wait = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : WORD_EVERY;
-  const text = view.captionCard.querySelector(".caption-text");
-  for (const index of view.words.keys()) {
-    strip.append(regionButton(view, index));
-    text.textContent = view.words.slice(0, index + 1).map((word) => word.text).join(" ");
-    if (wait) await new Promise((resolve) => setTimeout(resolve, wait));
-    if (signal.aborted || !strip.isConnected) return;
-  }
-  text.textContent = view.answer.text;
-  view.app.say(view.answer.text);
+/** A word, its map cell by cell and smoothed, and its largest weight. */
+function wordPanels(seen, word, { boxes = [], mark = "" } = {}) {
+  return [
+    h("b", { dir: "auto" }, word.text),
+    [false, true].map((isSmooth) => regionPanel(seen, word, { side: WORD_PANEL, isSmooth, boxes })),
+    h("span", { class: "number faint" }, word.peak.weight.toFixed(2), mark),
+  ];
 }
 
 function regionButton(view, index) {
@@ -140,10 +155,8 @@ function regionButton(view, index) {
   const label = t("pictures.word", { word: word.text, peak: word.peak.weight.toFixed(2), row: word.peak.row + 1, column: word.peak.column + 1 });
   const verdict = boxes.length ? t(hitsBox(word.peak, answer, boxes) ? "pictures.hit" : "pictures.miss") : null;
   const attributes = { type: "button", class: "region-word", "aria-pressed": String(index === view.choice.word), "aria-label": verdict ? `${label}; ${verdict}` : label };
-  return h("button", { ...attributes, title: chanceOfWord(view, word), onclick: () => chooseWord(view, index) },
-    h("b", { dir: "auto" }, word.text),
-    [false, true].map((isSmooth) => regionPanel(answer, word, { side: WORD_PANEL, isSmooth, boxes })),
-    h("span", { class: "number faint" }, word.peak.weight.toFixed(2), verdict && (hitsBox(word.peak, answer, boxes) ? " ✓" : " ✗")));
+  const mark = verdict && (hitsBox(word.peak, answer, boxes) ? " ✓" : " ✗");
+  return h("button", { ...attributes, title: chanceOfWord(view, word), onclick: () => chooseWord(view, index) }, wordPanels(answer, word, { boxes, mark }));
 }
 
 function chanceOfWord({ answer }, word) {
@@ -165,7 +178,7 @@ function mapChoices(view) {
   const { heads } = view.answer.layers[view.choice.layer];
   const change = (changes) => {
     Object.assign(view.choice, changes);
-    askedOnce(view, view.captionCard, (signal) => showMaps(view, signal, false));
+    askedOnce(view, view.captionCard, (signal) => showMaps(view, signal));
   };
   const headChoices = [["mean", t("pictures.mean")], ...Array.from({ length: heads }, (_, head) => [head, t("pictures.head_number", { number: head + 1 })])];
   return h("div", { class: "controls" },
@@ -184,7 +197,9 @@ async function showArithmetic(view, signal) {
   const { layer, head, word } = view.choice;
   if (!view.words[word]) return void clear(view.stepsCard);
   const query = view.words[word].pieces[0] - 1;
-  const inside = await view.app.api.inside(view.answer.id, { layer, head: head === "mean" ? 0 : head, query }, { signal });
+  const asked = view.app.api.inside(view.answer.id, { layer, head: head === "mean" ? 0 : head, query }, { signal });
+  const inside = await asked.catch((problem) => (problem.code === "embedded" ? null : Promise.reject(problem))); // a large file has maps alone
+  if (!inside) return;
   view.steps = { ...STEPS_BEGIN, key: inside.weights.indexOf(Math.max(...inside.weights)) };
   const show = () => {
     const change = (changes) => {

@@ -152,3 +152,12 @@ def read_boxes(path: Path) -> dict[str, Boxes]:
             raise RegardError(f"{path}:{number}: {error}. Write the world again.") from None
         found[boxes.picture] = boxes
     return found
+
+
+def boxes_beside(picture: Path) -> Boxes | None:
+    """The boxes of a picture that lies in a written world, at WORLD/images/SPLIT/NAME; else None."""
+    places = picture.absolute().parents
+    beside = places[2] / "boxes.jsonl" if len(places) > 2 and places[1].name == "images" else None
+    if beside is None or not beside.is_file():
+        return None
+    return read_boxes(beside).get(f"{picture.absolute().parent.name}/{picture.name}")
