@@ -1,7 +1,9 @@
 """The Pictures view in a real browser: a picture given, the words with their maps, boxes, heads, and the arithmetic."""
 
+import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,6 +12,8 @@ import pytest
 
 from regard.metrics.pointing import hits_a_box
 from tests.browser.conftest import Watched
+from tests.browser.test_axe import problems
+from tests.cli.toy import in_a_process
 from tests.serve.described import Gallery, make_gallery, showing
 from tests.training.made_once import made_once
 
@@ -28,7 +32,7 @@ def page(browser: Any, gallery: Gallery) -> Iterator[Any]:
     watched = Watched.of(context.new_page())
     watched.page.set_default_timeout(30_000)
     watched.page.goto(f"{gallery.url}#pictures")
-    watched.page.locator(".region-word").first.wait_for()
+    watched.page.locator("section.step").first.wait_for()  # all of the first picture is there
     yield watched.page
     context.close()
     assert [told for told in watched.problems if "status of 415" not in told] == []  # a refused file is told of so
@@ -44,9 +48,37 @@ def test_the_first_example_is_described_and_what_it_points_at_is_told(page: Any)
     page.wait_for_function("document.querySelector('.caption-text').textContent.split(' ').length > 1")
     assert page.locator(".caption-text").inner_text().split() == words_shown(page)
     first, second = (page.locator(".region-word").nth(index) for index in (0, 1))
-    assert "looks at what it speaks of" in first.get_attribute("aria-label")
-    assert "looks elsewhere" in second.get_attribute("aria-label")
+    assert "looks at what it speaks of" in first.text_content()
+    assert "looks elsewhere" in second.text_content()
     assert page.get_by_text("for 1 of 2 words").is_visible()
+
+
+def test_words_are_shown_as_they_are_said(page: Any, gallery: Gallery) -> None:
+    """The stream is held back after its second word: by then those words stand there with their maps."""
+    content = gallery.picture(1).read_bytes()
+    address = f"{gallery.url}api/v1/captions/stream?model=heads"
+    whole = httpx.post(address, content=content, timeout=60).text
+    blocks = [f"{block}\n\n" for block in whole.split("\n\n") if block]
+    held = blocks[: 1 + 2]  # the picture as it was seen, and two words
+    said = json.loads(held[-1].split("data: ")[1])
+    page.evaluate(
+        """blocks => {
+          const answered = window.fetch;
+          window.fetch = (address, request) => {
+            if (!String(address).includes("captions/stream")) return answered(address, request);
+            const encoder = new TextEncoder();
+            const send = (sender) => blocks.forEach((block) => sender.enqueue(encoder.encode(block)));
+            const body = new ReadableStream({ start: send }); // never closed
+            return Promise.resolve(new Response(body, { headers: { "Content-Type": "text/event-stream" } }));
+          };
+        }""",
+        held,
+    )
+    page.set_input_files("#picture-file", str(gallery.picture(1)))
+    page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=said["text"])
+    assert words_shown(page) == [word["text"] for word in said["words"]]
+    assert page.locator(".region-word").first.locator("svg").count() == 2
+    assert page.locator("button.region-word").count() == 0  # nothing can be looked into yet
 
 
 def test_an_uploaded_picture_is_described(page: Any, gallery: Gallery) -> None:
@@ -61,7 +93,7 @@ def test_an_uploaded_picture_is_described(page: Any, gallery: Gallery) -> None:
 
 def test_a_dropped_picture_is_described(page: Any, gallery: Gallery) -> None:
     content = list(gallery.picture(1).read_bytes())
-    with page.expect_response(lambda response: "captions" in response.url) as answered:
+    with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
         page.evaluate(
             """bytes => {
               const data = new DataTransfer();
@@ -142,4 +174,48 @@ def test_the_view_speaks_korean(browser: Any, gallery: Gallery) -> None:
     page.locator(".region-word").first.wait_for()
     missing = page.evaluate("async () => (await import('./page/text.js')).missingKeys()")
     assert [key for key in missing if key.startswith("pictures.")] == []
+    context.close()
+
+
+@pytest.mark.parametrize(("scheme", "locale"), [("light", "en-US"), ("dark", "ko-KR")])
+@pytest.mark.parametrize("model", ["heads", "blind"])
+def test_the_view_keeps_nobody_out(
+    browser: Any, gallery: Gallery, axe: str, scheme: str, locale: str, model: str
+) -> None:
+    context = browser.new_context(locale=locale, color_scheme=scheme, viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    page.goto(f"{gallery.url}#pictures")
+    page.locator("section.step").first.wait_for()
+    page.locator("#model").select_option(model)
+    page.locator(".explain" if model == "blind" else "section.step").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    page.evaluate(axe)
+    assert problems(page) == []
+    context.close()
+
+
+def test_a_file_of_pictures_works_from_a_disk_without_a_network(browser: Any, gallery: Gallery, tmp_path: Path) -> None:
+    pictures = [gallery.picture(0), gallery.picture(1)]
+    shown = in_a_process("show", gallery.folder / "heads" / "model", *pictures, "--out", tmp_path / "a.html")
+    assert shown.code == 0, shown.err
+    context = browser.new_context(locale="en-US", offline=True, reduced_motion="reduce")
+    watched = Watched.of(context.new_page())
+    page = watched.page
+    page.goto((tmp_path / "a.html").as_uri())
+    page.locator("section.step").first.wait_for()
+    said = [
+        httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=one.read_bytes()).json() for one in pictures
+    ]
+    assert page.locator(".caption-text").inner_text() == said[0]["text"]
+    assert page.locator("#picture-file").count() == 0
+    page.locator(".picture-example").nth(1).click()
+    page.wait_for_function("text => document.querySelector('.picture-seen').src === text", arg=said[1]["picture"])
+    page.locator("label.field", has_text="Head").locator("select").select_option("1")
+    page.locator("label.field", has_text="Layer").locator("select").select_option(
+        str(page.evaluate("() => document.querySelector('label.field select').options[0].value"))
+    )
+    page.locator(".region-word").nth(1).click()
+    page.get_by_role("heading", name=f"The arithmetic behind “{words_shown(page)[1]}”").wait_for()
+    assert watched.problems == []
+    assert [url for url in watched.requests if not url.startswith(("file:", "blob:", "data:"))] == []
     context.close()

@@ -35,7 +35,7 @@ export function embeddedApi(data) {
       yield { ...(data.trace.translation ?? { text: data.trace.text }), event: "done" };
     },
     pictures: async () => ({ pictures: data.pictures.map(({ trace }, number) => ({ number, captions: [trace.text], has_boxes: false })) }),
-    pictureAddress: (model, number) => data.pictures[number].trace.picture,
+    pictureAddress: async (model, number) => data.pictures[number].trace.picture,
     describe: async function* ({ example }) {
       yield { ...data.pictures[example].trace, event: "done" };
     },
@@ -75,7 +75,7 @@ function part(array, ...indices) {
 function insideOf(data, { layer, head, query }) {
   const kept = data.details[layer];
   const described = data.trace.layers[layer];
-  const labels = (side) => data.trace[side]?.pieces ?? [];
+  const labels = (side) => data.trace[side === "target" ? "target" : "source"].pieces; // a picture's places are its source
   return {
     layer: described,
     head,

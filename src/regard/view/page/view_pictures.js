@@ -144,19 +144,21 @@ function wordPanels(seen, word, { boxes = [], mark = "" } = {}) {
   return [
     h("b", { dir: "auto" }, word.text),
     [false, true].map((isSmooth) => regionPanel(seen, word, { side: WORD_PANEL, isSmooth, boxes })),
-    h("span", { class: "number faint" }, word.peak.weight.toFixed(2), mark),
+    h("span", { class: "number faint", "aria-hidden": "true" }, word.peak.weight.toFixed(2), mark),
   ];
 }
 
 function regionButton(view, index) {
-  const { answer, words } = view;
+  const { answer, words, choice } = view;
   const word = words[index];
   const boxes = boxesOf(view, index);
-  const label = t("pictures.word", { word: word.text, peak: word.peak.weight.toFixed(2), row: word.peak.row + 1, column: word.peak.column + 1 });
-  const verdict = boxes.length ? t(hitsBox(word.peak, answer, boxes) ? "pictures.hit" : "pictures.miss") : null;
-  const attributes = { type: "button", class: "region-word", "aria-pressed": String(index === view.choice.word), "aria-label": verdict ? `${label}; ${verdict}` : label };
-  const mark = verdict && (hitsBox(word.peak, answer, boxes) ? " ✓" : " ✗");
-  return h("button", { ...attributes, title: chanceOfWord(view, word), onclick: () => chooseWord(view, index) }, wordPanels(answer, word, { boxes, mark }));
+  const isHit = boxes.length ? hitsBox(word.peak, answer, boxes) : null;
+  const heard = t("pictures.look", { peak: word.peak.weight.toFixed(2), row: word.peak.row + 1, column: word.peak.column + 1 });
+  const verdict = isHit === null ? "" : `; ${t(isHit ? "pictures.hit" : "pictures.miss")}`;
+  const mark = isHit === null ? "" : isHit ? " ✓" : " ✗";
+  const attributes = { type: "button", class: "region-word", "aria-pressed": String(index === choice.word), title: chanceOfWord(view, word) };
+  return h("button", { ...attributes, onclick: () => chooseWord(view, index) },
+    wordPanels(answer, word, { boxes, mark }), h("span", { class: "only-heard" }, ` ${heard}${verdict}`));
 }
 
 function chanceOfWord({ answer }, word) {
