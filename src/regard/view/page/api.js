@@ -36,10 +36,14 @@ export class ApiError extends Error {
   }
 }
 
-/** The routes of a running server. Every method takes an AbortSignal as `signal` in its last argument. */
+/**
+ * The routes of a running server. Every method takes an AbortSignal as `signal` in its last argument.
+ * The keyring has the key that the server may ask for: key() and renew(refused).
+ */
 export class Api {
-  constructor(root = "api/v1") {
+  constructor(root = "api/v1", keyring = null) {
     this.root = root;
+    this.keyring = keyring;
     this.isEmbedded = false;
   }
 
@@ -82,8 +86,11 @@ export class Api {
     return this.#get(`models/${encodeURIComponent(model)}/pictures`, {}, options);
   }
 
-  pictureAddress(model, number) {
-    return `${this.root}/models/${encodeURIComponent(model)}/pictures/${number}`;
+  /** What an image can show: an element cannot send a key, so where there is one the picture is fetched for it. */
+  async pictureAddress(model, number) {
+    const path = `models/${encodeURIComponent(model)}/pictures/${number}`;
+    if (!this.keyring?.key()) return `${this.root}/${path}`;
+    return URL.createObjectURL(await (await this.#answer(path, {})).blob());
   }
 
   readings(model, options) {
@@ -152,14 +159,19 @@ export class Api {
   }
 
   async #answer(path, request) {
+    const key = this.keyring?.key() ?? "";
     let response;
     try {
-      response = await fetch(`${this.root}/${path}`, request);
+      response = await fetch(`${this.root}/${path}`, withKey(request, key));
     } catch (problem) {
       if (problem.name === "AbortError") throw problem;
       throw new ApiError("unreachable", "the server does not answer");
     }
     if (response.ok) return response;
+    if (response.status === 401 && this.keyring) {
+      await this.keyring.renew(key);
+      return this.#answer(path, request);
+    }
     const told = await response.json().catch(() => null);
     throw new ApiError(told?.error?.code ?? "http", told?.error?.message ?? `HTTP ${response.status}`, response.status);
   }
@@ -168,6 +180,10 @@ export class Api {
 function jsonRequest(request, options) {
   const headers = { "Content-Type": "application/json" };
   return { method: "POST", headers, body: JSON.stringify(request), signal: options?.signal };
+}
+
+function withKey(request, key) {
+  return key ? { ...request, headers: { ...request.headers, Authorization: `Bearer ${key}` } } : request;
 }
 
 function withQuery(path, query) {

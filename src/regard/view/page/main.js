@@ -1,6 +1,7 @@
 /** The page of a running server: all views over its API. A view more is a line more here. */
 
 import { Api } from "./api.js";
+import { makeKeyring } from "./keyring.js";
 import { startPage } from "./shell.js";
 import { compareView } from "./view_compare.js";
 import { headsView } from "./view_heads.js";
@@ -12,4 +13,5 @@ import { translateView } from "./view_translate.js";
 
 const VIEWS = [translateView, insideView, headsView, picturesView, positionsView, compareView, trainingView];
 
-startPage(document.getElementById("page"), { api: new Api(), views: VIEWS, usesAddress: true });
+const place = document.getElementById("page");
+startPage(place, { api: new Api("api/v1", makeKeyring(place)), views: VIEWS, usesAddress: true });

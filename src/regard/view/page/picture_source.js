@@ -45,7 +45,8 @@ async function showExamples(app, node, model, choose, signal) {
   if (signal.aborted) return 0;
   clear(node, pictures.map(({ number, captions }) => {
     const label = t("pictures.example", { number: number + 1, caption: captions[0] });
-    const image = h("img", { src: app.api.pictureAddress(model, number), alt: label, width: 64, height: 64, loading: "lazy" });
+    const image = h("img", { alt: label, width: 64, height: 64, loading: "lazy" });
+    app.api.pictureAddress(model, number).then((address) => (image.src = address), () => null);
     return h("button", { type: "button", class: "picture-example", title: label, onclick: () => choose({ example: number }) }, image);
   }));
   return pictures.length;
