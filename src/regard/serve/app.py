@@ -22,6 +22,7 @@ from regard.serve.batcher import Batcher
 from regard.serve.connections import connections_that
 from regard.serve.finding import find_models
 from regard.serve.front import Front
+from regard.serve.gathering import GatheringSelector
 from regard.serve.gold import GoldFiles
 from regard.serve.lifecycle import Lifecycle, Server
 from regard.serve.limits import Limits
@@ -69,12 +70,15 @@ class Parts:
 def serve(settings: Settings, *, on_start: Callable[[str], object]) -> int:
     """Run the server until it is stopped; `on_start` gets its address, the exit code tells the signal."""
     start_logs()
-    return asyncio.run(_serve(settings, on_start))
+    selector = GatheringSelector()
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        return runner.run(_serve(settings, on_start, selector))
 
 
-async def _serve(settings: Settings, on_start: Callable[[str], object]) -> int:
+async def _serve(settings: Settings, on_start: Callable[[str], object], selector: GatheringSelector) -> int:
     torch.set_num_threads(max(1, (os.cpu_count() or 1) - 1))  # one is left for the event loop
     parts = assemble(settings)
+    selector.is_busy = lambda: parts.service.batcher.is_busy
     config = uvicorn.Config(
         application(settings, parts),
         host=settings.host,
