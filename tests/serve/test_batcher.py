@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from regard.serve.batcher import Batcher, Finished
+from regard.serve.batcher import Batcher, Finished, LeftOffError
 from regard.serve.limits import Limits
 from regard.serve.refusals import Refusal
 
@@ -25,7 +26,7 @@ class Doubling:
     def cost(self, item: int) -> int:
         return item
 
-    def run(self, items: list[int]) -> list[int]:
+    def run(self, items: list[int], is_wanted: Callable[[], bool]) -> list[int]:  # noqa: ARG002
         self.batches.append(items)
         assert self.gate.wait(30)
         if 13 in items:
@@ -210,5 +211,48 @@ def test_work_for_one_alone_passes_the_same_queue() -> None:
         work.gate.set()
         assert await asyncio.gather(*first) == [[2]]
         assert await lone != threading.get_ident()
+
+    in_a_loop(test)
+
+
+@dataclass(frozen=True)
+class Endless:
+    """Work that goes on, step by step, for as long as anybody wants it."""
+
+    budget: int = 100
+    steps: list[int] = field(default_factory=list, compare=False)
+
+    def cost(self, item: int) -> int:
+        return item
+
+    def run(self, items: list[int], is_wanted: Callable[[], bool]) -> list[int]:
+        while is_wanted():
+            self.steps.append(len(items))
+            time.sleep(0.001)
+        raise LeftOffError
+
+
+def test_a_batch_ends_early_when_all_who_waited_for_it_have_left_and_not_before() -> None:
+    work, next_one = Endless(), Doubling()
+    next_one.gate.set()
+
+    async def test(batcher: Batcher) -> None:
+        blocking = Doubling("blocking")
+        first = await entered(batcher, blocking, [1])
+        clients = [asyncio.ensure_future(batcher.submit(work, [2])) for _ in range(3)]
+        await asyncio.sleep(0)
+        blocking.gate.set()
+        await asyncio.gather(*first)
+        while not work.steps:
+            await asyncio.sleep(0.001)
+        for client in clients[:2]:
+            client.cancel()
+        taken = len(work.steps)
+        while len(work.steps) < taken + 5:
+            await asyncio.sleep(0.001)
+        assert batcher.is_busy
+        clients[2].cancel()
+        assert await batcher.submit(next_one, [4]) == [8]
+        assert set(work.steps) == {3}
 
     in_a_loop(test)

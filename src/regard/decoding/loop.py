@@ -28,6 +28,11 @@ def generate(
 ) -> list[list[Hypothesis]]:
     """For each sentence its `nbest` best outputs, the best first; with prefixes, outputs that begin with them."""
     *_, search = steps(model, source, config, prefixes=prefixes)
+    return outputs_of(search, model, source, config)
+
+
+def outputs_of(search: Search, model: Generator, source: Source, config: DecodingConfig) -> list[list[Hypothesis]]:
+    """The `nbest` best outputs of each sentence of a search that is over."""
     ended = with_coverage(model, source, search.ended, config.coverage) if config.coverage else search.ended
     return [sorted(one, key=lambda hypothesis: -hypothesis.score)[: config.nbest] for one in ended]
 

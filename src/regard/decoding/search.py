@@ -70,13 +70,16 @@ class Search:
         """Keep what ends among the best candidates, as many as the beam is wide; at the length bound all of them do."""
         is_ending = ((choice.tokens == END) | at_limit[:, None]) & choice.scores.isfinite() & ~self.is_done[:, None]
         is_ending[:, self.width :] = False
-        for row, rank in is_ending.nonzero().tolist():
-            tokens = [*self.tokens[row, choice.parents[row, rank]].tolist(), int(choice.tokens[row, rank])]
-            log_probability = float(choice.scores[row, rank])
+        rows, ranks = is_ending.nonzero(as_tuple=True)
+        if not len(rows):
+            return
+        last, totals = choice.tokens[rows, ranks], choice.scores[rows, ranks].tolist()
+        outputs = torch.cat([self.tokens[rows, choice.parents[rows, ranks]], last[:, None]], dim=1).tolist()
+        for sentence, tokens, log_probability in zip(self.sentences[rows].tolist(), outputs, totals, strict=True):
             score = log_probability / len(tokens) ** self.length_penalty
             is_ended = tokens[-1] == END
             hypothesis = Hypothesis(tokens[:-1] if is_ended else tokens, score, log_probability, is_ended)
-            self.ended[int(self.sentences[row])].append(hypothesis)
+            self.ended[sentence].append(hypothesis)
 
     def _mark_done(self, going_on: Choice, at_limit: Bool[Tensor, " B"]) -> None:
         ended = torch.tensor([len(self.ended[sentence]) for sentence in self.sentences.tolist()])

@@ -1,7 +1,8 @@
 """One queue for all clients: what can be decoded together is, the longest-waiting first.
 
 The queue lives on the event loop; batches run in threads, a few at a time. An item whose client has left is taken out
-at once. When the wait would be too long, a request is refused before anything is done for it.
+at once, and a batch that nobody waits for any more ends early. When the wait would be too long, a request is refused
+before anything is done for it.
 """
 
 import asyncio
@@ -31,8 +32,12 @@ class Work(Hashable, Protocol):
     def cost(self, item: Any) -> int:
         """About how much work the item is, in tokens."""
 
-    def run(self, items: list[Any]) -> list[Any]:
-        """The results, in order; called in a thread."""
+    def run(self, items: list[Any], is_wanted: Callable[[], bool]) -> list[Any]:
+        """The results, in order; called in a thread. It may raise `LeftOffError` once nobody wants them."""
+
+
+class LeftOffError(Exception):
+    """Work that was not done to its end, since all who wanted it have left."""
 
 
 @dataclass(eq=False)
@@ -68,7 +73,7 @@ class Alone:
     def cost(self, item: Any) -> int:  # noqa: ARG002
         return self.tokens
 
-    def run(self, items: list[Any]) -> list[Any]:  # noqa: ARG002
+    def run(self, items: list[Any], is_wanted: Callable[[], bool]) -> list[Any]:  # noqa: ARG002
         return [self.function()]
 
 
@@ -94,6 +99,11 @@ class Batcher:
     def expected_wait(self) -> float:
         """Seconds that a new request would wait for a worker, as far as is known."""
         return self.waiting_cost / self.speed
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether every worker has a batch."""
+        return not self._free
 
     def check_room(self) -> None:
         """Refuse when the queue is full; asked before a body is read, and again when it has been."""
@@ -198,8 +208,12 @@ class Batcher:
     async def _run(self, batch: list[Place]) -> None:
         begun = time.monotonic()
         work, items = batch[0].work, [place.item for place in batch]
+
+        def is_wanted() -> bool:
+            return not all(place.result.done() for place in batch)
+
         try:
-            results = await asyncio.get_running_loop().run_in_executor(self._threads, work.run, items)
+            results = await asyncio.get_running_loop().run_in_executor(self._threads, work.run, items, is_wanted)
         except Exception as error:
             for place in batch:
                 _refuse(place, error)

@@ -1,8 +1,10 @@
 """Translating by one model in one way: what the batcher does to texts that wait for the same."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from regard.config import DecodingConfig
+from regard.serve.batcher import LeftOffError
 from regard.translation.alignment import Reading, align_tokens
 from regard.translation.lines import LONGEST, LineTranslator, Translation
 from regard.translation.translator import Translator
@@ -37,9 +39,14 @@ class Search:
         """About how many tokens are decoded, those of the beam together."""
         return (len(item.encode("utf-8", "replace")) // BYTES_PER_TOKEN + 2) * self.config.beam
 
-    def run(self, items: list[str]) -> list[list[Translation]]:
-        """The outputs of each text."""
-        return self.aligned(items, list(self.translator.lines(items, self.config)))
+    def run(self, items: list[str], is_wanted: Callable[[], bool] = lambda: True) -> list[list[Translation]]:
+        """The outputs of each text; decoding ends at its next step when they are not wanted any more."""
+
+        def go_on(finished: int) -> None:  # noqa: ARG001
+            if not is_wanted():
+                raise LeftOffError
+
+        return self.aligned(items, list(self.translator.lines(items, self.config, progress=go_on)))
 
     def aligned(self, texts: list[str], outputs: list[list[Translation]]) -> list[list[Translation]]:
         """The outputs with the links of their words, where they are wanted."""

@@ -24,7 +24,10 @@ class Engine(Protocol):
     is_ahead: bool  # whether it works by itself once it has been asked, so that asking early pays
 
     def decode(self, rows: Rows, config: DecodingConfig) -> Iterator[Finished]:
-        """The `nbest` best hypotheses of each row, a batch at a time in any order; no row is empty."""
+        """The `nbest` best hypotheses of each row, a batch at a time in any order; no row is empty.
+
+        In between, an engine may tell of no rows at all: whoever asked can then leave off.
+        """
 
 
 def batches_by_length(rows: Rows, budget: int) -> Iterator[list[int]]:

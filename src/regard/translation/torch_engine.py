@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import nn
 
-from regard.batch import source_of
+from regard.batch import Padded, source_of
 from regard.config import DecodingConfig
-from regard.decoding.loop import generate
+from regard.decoding.loop import generate, outputs_of, steps
 from regard.translation.engines import Finished, Rows, batches_by_length
 
 BATCH_TOKENS = 4096  # source tokens decoded at once, divided by the beam's width
@@ -28,12 +28,15 @@ class TorchEngine:
         self.model = model
 
     def decode(self, rows: Rows, config: DecodingConfig) -> Iterator[Finished]:
-        """The `nbest` best hypotheses of each row, a batch at a time."""
+        """The `nbest` best hypotheses of each row, a batch at a time.
+
+        A batch that is alone tells after each step that nothing is finished yet, so that whoever asked can leave off.
+        """
         batches = list(batches_by_length(rows, BATCH_TOKENS // config.beam or 1))
         workers = min(self._workers(config), len(batches))
         if workers < 2:
             for places in batches:
-                yield self._decode(rows, places, config)
+                yield from self._stepwise(rows, places, config)
             return
         threads = torch.get_num_threads()
         pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
@@ -44,9 +47,18 @@ class TorchEngine:
             torch.set_num_threads(threads)  # a worker's setting is also that of threads to come
 
     def _decode(self, rows: Rows, places: list[int], config: DecodingConfig) -> Finished:
+        return Finished(places, generate(self.model, self._source(rows, places), config))  # type: ignore[arg-type]
+
+    def _stepwise(self, rows: Rows, places: list[int], config: DecodingConfig) -> Iterator[Finished]:
+        model, source = self.model, self._source(rows, places)
+        for search in steps(model, source, config):  # type: ignore[arg-type]
+            if search.is_going:
+                yield Finished([], [])
+        yield Finished(places, outputs_of(search, model, source, config))  # type: ignore[arg-type]
+
+    def _source(self, rows: Rows, places: list[int]) -> Padded:
         device = next(self.model.parameters()).device
-        source = source_of([rows[place] for place in places], device=device)
-        return Finished(places, generate(self.model, source, config))  # type: ignore[arg-type]
+        return source_of([rows[place] for place in places], device=device)
 
     def _workers(self, config: DecodingConfig) -> int:
         """One where the order of the batches matters (draws at random), or where a device does the work."""
