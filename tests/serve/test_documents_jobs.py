@@ -123,3 +123,22 @@ def test_the_store_goes_with_its_owner() -> None:
     del jobs
     gc.collect()
     assert not directory.exists()
+
+
+def test_what_is_under_way_settles_when_it_is_fetched_fails_or_is_given_up() -> None:
+    async def fail(job: Job) -> str:  # noqa: ARG001
+        raise RegardError("bad")
+
+    async def run() -> None:
+        jobs = Jobs()
+        fetched, failed, given_up = (jobs.begin("a.txt", work) for work in (_greet, fail, _forever))
+        settling = asyncio.ensure_future(jobs.settle())
+        await jobs.finish(fetched)
+        jobs.forget(given_up)
+        await asyncio.sleep(0)
+        assert (fetched.state, failed.state, settling.done()) == ("done", "failed", False)
+        fetched.settled.set()
+        await settling
+        await jobs.settle()
+
+    asyncio.run(run())

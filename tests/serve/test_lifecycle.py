@@ -83,6 +83,27 @@ def test_sigterm_under_load_loses_nothing_that_was_accepted(toys: Path, tmp_path
     assert told["code"] == 143
 
 
+def test_a_file_that_is_translated_in_the_background_can_still_be_fetched_after_sigterm(
+    toys: Path, tmp_path: Path
+) -> None:
+    lines = "".join(f"one {'red ' * (number % 9)}cat\n" for number in range(400)).encode()
+    with served([toys / "there"], tmp_path / "log", "--limit", "rate=0") as server:
+        fields = {"source": "en", "target": "ko", "wait": "false"}
+        upload = httpx.post(f"{server.url}/translate_file", data=fields, files={"file": ("a.txt", lines)}, timeout=60)
+        record = upload.json()
+        assert (upload.status_code, record["state"]) == (202, "translating")
+        server.process.terminate()
+        while "draining" not in server.log.read_text():
+            time.sleep(0.01)
+        refused = httpx.post(f"{server.url}/translate", json={"q": "one", "source": "en", "target": "ko"})
+        assert refused.status_code == 503
+        while record["state"] == "translating":
+            record = httpx.get(record["statusUrl"], timeout=30).json()
+        assert httpx.get(record["translatedFileUrl"], timeout=30).text.count("\n") == 400
+        assert server.process.wait(timeout=30) == 143
+    assert '"unanswered":0' in server.log.read_text()
+
+
 def test_rates_hold_for_each_key(toys: Path, tmp_path: Path) -> None:
     options = ["--limit", "rate=0.001", "--limit", "burst=2", "--api-key", "one", "--api-key", "two"]
     with served([toys / "there"], tmp_path / "log", *options) as server:

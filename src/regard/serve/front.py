@@ -23,6 +23,7 @@ from regard.serve.safety import SECURITY_HEADERS, Gate
 from regard.serve.service import Service
 
 ALWAYS = frozenset({"/livez", "/readyz", "/metrics", "/health", "/v2/health/live", "/v2/health/ready"})
+FETCHING = ("/translate_file/", "/download_file/")  # answered while the server stops
 LIGHT_POSTS = frozenset({"/detect"})  # these need no model
 MOST_HEADERS = 100
 CLIENT_LEFT = 499  # what servers write into their logs where there was nobody to answer
@@ -47,6 +48,11 @@ class Exchange:
     @property
     def is_always_answered(self) -> bool:
         return self.path in ALWAYS
+
+    @property
+    def is_fetching(self) -> bool:
+        """Whether it asks about a file that was accepted earlier."""
+        return self.scope["method"] == "GET" and self.path.startswith(FETCHING)
 
     @property
     def route(self) -> str:
@@ -100,7 +106,7 @@ class Front:
         method, host, headers = exchange.scope["method"], exchange.headers.get("host", ""), exchange.headers
         self.gate.check_host(host)
         self.gate.check_origin(method, headers.get("origin"), host=host)
-        if self.lifecycle.is_draining:
+        if self.lifecycle.is_draining and not exchange.is_fetching:
             raise Refusal(503, "draining", "The server is stopping. Ask another one.", retry_after=1)
         request = Request(exchange.scope)
         self.service.limit_rate(request)

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from regard.serve.documents import Template, read_document, translate
 from regard.serve.documents.blocks import Block
-from regard.serve.documents.jobs import Job, Jobs
+from regard.serve.documents.jobs import Job
 from regard.serve.fields import fitted
 from regard.serve.languages import base_code
 from regard.serve.leaving import unless_client_leaves
@@ -65,10 +65,10 @@ class FileFailure(msgspec.Struct, frozen=True):
 
 
 class FileRoutes:
-    """The routes over a service, with a store of their own."""
+    """The routes over a service."""
 
     def __init__(self, service: Service) -> None:
-        self.service, self.jobs = service, Jobs()
+        self.service, self.jobs = service, service.jobs
 
     def routes(self) -> list[Route]:
         """The routes of this part."""
@@ -107,6 +107,7 @@ class FileRoutes:
         job = self.jobs.find(request.path_params["id"])
         if job.state != "done":
             raise job.refusal or Refusal(404, "not_done", "The file is not translated yet. Ask again later.")
+        job.settled.set()
         return FileResponse(self.jobs.path(job), media_type="application/octet-stream", filename=job.name)
 
     async def _read(self, request: Request) -> tuple[str, bytes, FileFields]:

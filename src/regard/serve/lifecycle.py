@@ -69,11 +69,12 @@ class Lifecycle:
             tell(f"a model cannot be used: {problem}", model=model.name)
 
     async def drain(self) -> None:
-        """Take nothing new; return when all that was accepted has been answered, or time is up."""
+        """Take nothing new; return when all that was accepted has been answered and fetched, or time is up."""
         self.is_draining = True
         tell("draining", under_way=self.under_way)
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN):
+                await self.service.jobs.settle()
                 while self.under_way:
                     self._idle.clear()
                     await self._idle.wait()

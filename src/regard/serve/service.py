@@ -12,6 +12,7 @@ from typing import Any
 from starlette.requests import Request
 
 from regard.serve.batcher import Batcher
+from regard.serve.documents.jobs import Jobs
 from regard.serve.leaving import unless_client_leaves
 from regard.serve.limits import Limits, Rates
 from regard.serve.models import Models, ServedModel
@@ -40,6 +41,7 @@ class Service:
         self.batcher = batcher
         self.rates = Rates(limits)
         self.traces = Traces()
+        self.jobs = Jobs()
 
     async def translate_with(
         self, chosen: ServedModel, texts: Sequence[str], wish: Wish, *, request: Request

@@ -34,6 +34,7 @@ class Job:
     refusal: Refusal | None = None  # why it failed
     size: int = 0  # of the result, in bytes
     task: asyncio.Task[None] | None = None
+    settled: asyncio.Event = field(default_factory=asyncio.Event)  # nobody will come for it: fetched, failed, forgotten
 
     def note(self, said: int, sentences: int) -> None:
         """How far it is."""
@@ -83,8 +84,15 @@ class Jobs:
             self.forget(job)
             raise
 
+    async def settle(self) -> None:
+        """Wait until the files that are under way have been translated and fetched."""
+        under_way = [job for job in self._jobs.values() if job.state == "translating"]
+        for job in under_way:
+            await job.settled.wait()
+
     def forget(self, job: Job) -> None:
         """Give the job up and remove its result."""
+        job.settled.set()
         self._jobs.pop(job.id, None)
         if job.task is not None:
             job.task.cancel()
@@ -101,7 +109,9 @@ class Jobs:
             tell_defect("a file could not be translated")
             job.refusal = Refusal(500, "defect", "Something went wrong here. The log says what.")
         finally:
-            job.state = "done" if job.state == "done" else "failed"
+            if job.state != "done":
+                job.state = "failed"
+                job.settled.set()
 
     def _sweep(self) -> None:
         """Forget what is too old, or too much."""
