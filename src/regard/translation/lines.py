@@ -118,7 +118,7 @@ class LineTranslator:
         for finished in chunk.finished:
             places = [chunk.places[place] for place in finished.places]
             translated = [[self._translation(one) for one in own] for own in finished.outputs]
-            if align:
+            if align and places:
                 translated = self._with_alignments([chunk.rows[place] for place in places], translated)
             for place, own in zip(places, translated, strict=True):
                 outputs[place] = [replace(one, is_cut=True) for one in own] if chunk.is_cut[place] else own
