@@ -92,13 +92,6 @@ def _features(config: EyeConfig) -> Features:
     return Features(compute, identity_of(eye))
 
 
-def _mirrored(features: Features) -> Features:
-    def compute(squares: NDArray[np.uint8]) -> NDArray[np.floating]:
-        return features.compute(np.ascontiguousarray(squares[..., ::-1]))
-
-    return Features(compute, f"mirrored {features.identity}")
-
-
 def _told(progress: Progress, name: str) -> Callable[[int, int], None]:
     def tell(done: int, total: int) -> None:
         if done == total or done % TELL_EVERY < 32:

@@ -71,6 +71,7 @@ export const insideEnglish = {
   "inside.visibility_title": "Who may be looked at",
   "inside.visibility_text": "A decoder must not see the words it has yet to say. Their scores are set to −∞, so that the softmax gives them exactly nothing.",
   "inside.all_visible_other": "Nothing is hidden here: this query may look at every token of the sentence, so all scores pass as they are.",
+  "inside.all_visible_picture": "Nothing is hidden here: this query may look at every place of the picture, so all scores pass as they are.",
   "inside.all_visible_decoder": "For the last token nothing lies in the future: all scores pass as they are. Choose an earlier query to see the mask at work.",
   "inside.may_look": "visible?",
   "inside.yes": "yes",

@@ -71,6 +71,7 @@ export const insideKorean = {
   "inside.visibility_title": "누구를 볼 수 있는지",
   "inside.visibility_text": "디코더는 아직 말하지 않은 단어를 보면 안 돼요. 그 점수를 −∞로 두면, 소프트맥스가 정확히 0을 줘요.",
   "inside.all_visible_other": "여기서는 가려진 것이 없어요. 이 쿼리는 문장의 모든 토큰을 볼 수 있어서, 점수가 그대로 지나가요.",
+  "inside.all_visible_picture": "여기서는 가려진 것이 없어요. 이 쿼리는 그림의 모든 자리를 볼 수 있어서, 점수가 그대로 지나가요.",
   "inside.all_visible_decoder": "마지막 토큰에게는 미래가 없어서 점수가 그대로 지나가요. 앞의 쿼리를 고르면 마스크가 일하는 것을 볼 수 있어요.",
   "inside.may_look": "보이나요?",
   "inside.yes": "네",

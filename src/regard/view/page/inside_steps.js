@@ -116,8 +116,10 @@ function visibilityStep(step, number) {
     text: t("inside.visibility_text"),
     isHalf: inside.layer.score === "scaled_dot",
   };
-  if (!hidden)
-    return stepCard({ ...head, formula: null, text: t(`inside.all_visible_${inside.layer.use === "decoder-self" ? "decoder" : "other"}`) });
+  if (!hidden) {
+    const kind = { "decoder-self": "decoder", picture: "picture" }[inside.layer.use] ?? "other";
+    return stepCard({ ...head, formula: null, text: t(`inside.all_visible_${kind}`) });
+  }
   const columns = [
     { title: "s", values: work.scores },
     {
