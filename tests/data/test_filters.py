@@ -1,10 +1,12 @@
 from collections.abc import Callable
+from itertools import accumulate, pairwise
 
 import pytest
 
 from regard.config import DataConfig
 from regard.data.filters import FilterReport, pair_settings
-from regard.data.packed import COLUMNS, PackedPairs, joined, pack, without_duplicates
+from regard.data.packed import Column, PackedPairs, joined, pack, without_duplicates
+from regard.data.readers import PairBlock
 
 
 def encode(text: str) -> list[int]:
@@ -15,16 +17,22 @@ def packed(
     config: DataConfig, *texts: tuple[str, str], encode_source: Callable[[str], list[int]] = encode
 ) -> PackedPairs:
     sources, targets = [encode_source(source) for source, _ in texts], [encode(target) for _, target in texts]
-    return pack(list(texts), sources, targets, config)
+    block = PairBlock(*("\n".join(side).encode() for side in zip(*texts, strict=True)))
+    return pack(block, sources, targets, config)
 
 
 def texts_of(block: PackedPairs) -> list[tuple[str, str]]:
-    sides = (block.columns[f"{side}-text"].rows(COLUMNS[f"{side}-text"]) for side in ("source", "target"))
-    return [(source.decode(), target.decode()) for source, target in zip(*sides, strict=True)]
+    sources, targets = (rows_of(block.columns[f"{side}-text"], itemsize=1) for side in ("source", "target"))
+    return [(source.decode(), target.decode()) for source, target in zip(sources, targets, strict=True)]
+
+
+def rows_of(column: Column, *, itemsize: int) -> list[bytes]:
+    ends = [itemsize * end for end in accumulate(column.row_lengths().tolist(), initial=0)]
+    return [column.values[start:end] for start, end in pairwise(ends)]
 
 
 def accepted(config: DataConfig, *texts: tuple[str, str]) -> tuple[list[tuple[str, str]], FilterReport]:
-    blocks = iter([packed(config, *texts[:1]), packed(config, *texts[1:])])
+    blocks = iter([packed(config, *some) for some in (texts[:1], texts[1:]) if some])
     kept, report = [], FilterReport(0, {})
     for block in without_duplicates(blocks) if config.deduplicate else blocks:
         kept += texts_of(block)
@@ -81,9 +89,8 @@ def test_only_the_same_pair_is_a_duplicate() -> None:
 
 
 def test_each_side_has_its_own_ids() -> None:
-    columns = pack([("x", "y")], [[1]], [[2, 3]], DataConfig()).columns
-    dtype = COLUMNS["source-ids"]
-    assert [columns[name].rows(dtype) for name in ("source-ids", "target-ids")] == [
+    columns = pack(PairBlock(b"x", b"y"), [[1]], [[2, 3]], DataConfig()).columns
+    assert [rows_of(columns[name], itemsize=4) for name in ("source-ids", "target-ids")] == [
         [b"\1\0\0\0"],
         [b"\2\0\0\0\3\0\0\0"],
     ]

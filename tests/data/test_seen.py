@@ -21,6 +21,6 @@ def test_it_still_knows_every_hash_after_it_has_grown() -> None:
 
 
 def test_the_place_of_the_border_counts() -> None:
-    assert hash_of("a b", "c") != hash_of("a", "b c")
-    assert hash_of("a", "b") != hash_of("b", "a")
-    assert hash_of("a", "b") == hash_of("a", "b")
+    assert hash_of(b"a b", b"c") != hash_of(b"a", b"b c")
+    assert hash_of(b"a", b"b") != hash_of(b"b", b"a")
+    assert hash_of(b"a", b"b") == hash_of(b"a", b"b")

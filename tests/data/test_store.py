@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.config import DataConfig
 from regard.data.packed import PackedPairs, pack
-from regard.data.readers import Pair, read_pairs
+from regard.data.readers import Pair, PairBlock, read_pairs
 from regard.data.store import HEADER, TokenStore, fingerprint, open_store, write_store
 from regard.errors import RegardError
 
@@ -26,7 +26,8 @@ def encode(text: str) -> list[int]:
 def accepted(pairs: Iterable[Pair], config: DataConfig | None = None) -> Iterator[PackedPairs]:
     """The pairs in blocks of one."""
     for source, target, _ in pairs:
-        yield pack([(source, target)], [encode(source)], [encode(target)], config or DataConfig())
+        block = PairBlock(source.encode(), target.encode())
+        yield pack(block, [encode(source)], [encode(target)], config or DataConfig())
 
 
 def built(directory: Path, *, mark: str = "mark", count: int = 3) -> TokenStore:
@@ -181,19 +182,20 @@ def test_bad_data_half_way_leaves_nothing(tmp_path: Path) -> None:
 PROLOGUE = """
 import os, resource, signal, sys
 from regard.config import DataConfig
-from regard.data import write_store
+from regard.data import Pair, in_blocks, write_store
 from regard.data.packed import pack
 
 def pairs(count, die_at=-1):
     for index in range(count):
         if index == die_at:
             os.kill(os.getpid(), signal.SIGKILL)
-        yield f"source {index}", f"target {index}"
+        yield Pair(f"source {index}", f"target {index}", index + 1)
 
 def build(mark, *arguments):
     encode = lambda text: [1 + ord(character) for character in text]
-    blocks = (pack([texts], *([encode(text)] for text in texts), DataConfig()) for texts in pairs(*arguments))
-    return write_store(sys.argv[1], blocks, fingerprint=mark)
+    sides = lambda block: ([encode(text) for text in side] for side in block.texts())
+    packed = (pack(block, *sides(block), DataConfig()) for block in in_blocks(pairs(*arguments)))
+    return write_store(sys.argv[1], packed, fingerprint=mark)
 """
 
 

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from regard.config import DataConfig
-from regard.data import Cutting, Pair, TokenStore, tokenised, write_store
+from regard.data import Cutting, Pair, PairBlock, TokenStore, in_blocks, tokenised, write_store
 from regard.data.packed import pack, without_duplicates
 from regard.errors import RegardError
 from regard.tokens import Tokenizer
@@ -42,15 +42,16 @@ def files_of(store: TokenStore) -> dict[str, bytes]:
 
 
 def build(directory: Path, cutting: Cutting, *, processes: int) -> TokenStore:
-    blocks = tokenised(some_pairs(), cutting, parts=directory / "parts" / "mark", processes=processes)
+    blocks = tokenised(in_blocks(some_pairs()), cutting, parts=directory / "parts" / "mark", processes=processes)
     return write_store(directory / "store", blocks, fingerprint="mark")
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, cutting: Cutting) -> dict[str, bytes]:
     encode = Tokenizer.from_bytes(cutting.source).encode
-    texts = [(pair.source, pair.target) for pair in some_pairs()]
-    block = pack(texts, [encode(source) for source, _ in texts], [encode(target) for _, target in texts], cutting.data)
+    sources, targets, _ = zip(*some_pairs(), strict=True)
+    lines = PairBlock("\n".join(sources).encode(), "\n".join(targets).encode())
+    block = pack(lines, [encode(source) for source in sources], [encode(target) for target in targets], cutting.data)
     blocks = without_duplicates(iter([block]))
     store = write_store(tmp_path_factory.mktemp("one") / "store", blocks, fingerprint="mark")
     assert all(store.report.dropped[reason] for reason in ("blank", "too_long", "duplicate"))
@@ -75,6 +76,23 @@ def test_finished_parts_are_not_cut_again(tmp_path: Path, cutting: Cutting, expe
     after = [part.stat().st_mtime_ns for part in parts]
     assert (after[0], after[2]) == (before[0], before[2])
     assert after[1] != damaged
+
+
+def test_parts_that_were_cut_from_other_pairs_are_not_taken(tmp_path: Path, cutting: Cutting) -> None:
+    one, other = ([PairBlock(b"ba\nde", lines), PairBlock(b"gi\ngo", lines)] for lines in (b"ba\nde", b"de\nba"))
+    parts = tmp_path / "parts"
+    first = list(tokenised(one, cutting, parts=parts, processes=1))
+    assert list(tokenised(one, cutting, parts=parts, processes=1)) == first
+    assert list(tokenised(other, cutting, parts=parts, processes=1)) != first
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_part_that_cannot_be_written_is_an_error_with_path_and_bytes(
+    tmp_path: Path, cutting: Cutting, processes: int
+) -> None:
+    (tmp_path / "parts" / "mark" / "00000001").mkdir(parents=True)
+    with pytest.raises(RegardError, match=r"mark/00000001 cannot be written: Is a directory \([\d,]+ bytes\)"):
+        build(tmp_path, cutting, processes=processes)
 
 
 PROLOGUE = """
@@ -126,7 +144,7 @@ def test_a_bad_line_ends_the_work_with_its_own_message(tmp_path: Path, cutting: 
         raise RegardError("file:11001: bad line")
 
     with pytest.raises(RegardError, match="file:11001"):
-        list(tokenised(broken(), cutting, parts=tmp_path / "parts", processes=2))
+        list(tokenised(in_blocks(broken()), cutting, parts=tmp_path / "parts", processes=2))
 
 
 def test_a_script_whose_processes_cannot_start_is_told_so(tmp_path: Path, cutting: Cutting) -> None:
@@ -148,7 +166,7 @@ def test_a_script_whose_processes_cannot_start_is_told_so(tmp_path: Path, cuttin
 
 def test_a_process_that_dies_is_an_error_and_not_a_silence(tmp_path: Path, cutting: Cutting) -> None:
     many = islice(cycle(some_pairs()), 300_000)  # so many that they cannot all be done before the processes die
-    blocks = tokenised(many, cutting, parts=tmp_path / "parts", processes=2)
+    blocks = tokenised(in_blocks(many), cutting, parts=tmp_path / "parts", processes=2)
     next(blocks)
     children = multiprocessing.active_children()
     assert len(children) == 2

@@ -10,7 +10,7 @@ from regard.data.batching import (
     slice_for_rank,
 )
 from regard.data.filters import FilterReport, pair_settings
-from regard.data.readers import PAIR_FORMATS, Pair, read_lines, read_pairs
+from regard.data.readers import PAIR_FORMATS, Pair, PairBlock, in_blocks, read_blocks, read_lines, read_pairs
 from regard.data.store import Example, TokenStore, fingerprint, open_store, write_store
 from regard.data.tokenising import Cutting, tokenised
 
@@ -22,14 +22,17 @@ __all__ = [
     "FilterReport",
     "GlobalBatch",
     "Pair",
+    "PairBlock",
     "Position",
     "TokenStore",
     "batches",
     "fingerprint",
     "global_batches",
+    "in_blocks",
     "open_store",
     "pair_settings",
     "plan_epoch",
+    "read_blocks",
     "read_lines",
     "read_pairs",
     "slice_for_rank",

@@ -3,6 +3,7 @@
 Written block by block and read through a memory map, so neither way holds more than a block.
 """
 
+import hashlib
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,8 +27,8 @@ class RaggedWriter:
         values, offsets = ragged_files(name)
         self._dtype = dtype
         self._end = 0
-        self._values = (directory / values).open("wb", buffering=_BUFFER)
-        self._offsets = (directory / offsets).open("wb", buffering=_BUFFER)
+        self._values = _HashedFile(directory / values)
+        self._offsets = _HashedFile(directory / offsets)
         self._offsets.write(bytes(_OFFSET.itemsize))
 
     def __enter__(self) -> Self:
@@ -36,7 +37,7 @@ class RaggedWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._values, self._offsets:
+        with self._values.file, self._offsets.file:
             pass
 
     def extend(self, values: bytes, lengths: NDArray[np.integer]) -> None:
@@ -45,6 +46,22 @@ class RaggedWriter:
         self._end += len(values) // self._dtype.itemsize
         self._values.write(values)
         self._offsets.write(ends.tobytes())
+
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of each file, by its name."""
+        return {Path(hashed.file.name).name: hashed.digest.hexdigest() for hashed in (self._values, self._offsets)}
+
+
+class _HashedFile:
+    """A file whose hash is taken as it is written, while the bytes are at hand."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("wb", buffering=_BUFFER)
+        self.digest = hashlib.sha256()
+
+    def write(self, content: bytes) -> None:
+        self.file.write(content)
+        self.digest.update(content)
 
 
 class RaggedRows:

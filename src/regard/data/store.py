@@ -103,10 +103,9 @@ def write_store(
     directory = Path(directory)
     _refuse_what_is_not_a_store(directory)
     with staged_directory(directory) as staging:
-        report = _write_columns(staging, blocks, progress)
+        report, digests = _write_columns(staging, blocks, progress)
         if not report.kept:
             raise RegardError(f"No pair is left to train on: {report.describe()}. Check the data and data.*.")
-        digests = {file: _digest(staging / file) for file in _FILES}
         header = Header(VERSION, fingerprint, report, digests)
         (staging / HEADER).write_bytes(msgspec.json.format(msgspec.json.encode(header)))
     return TokenStore(directory, header)
@@ -126,7 +125,9 @@ def open_store(directory: Path | str, expected_fingerprint: str) -> TokenStore |
     return TokenStore(directory, header)
 
 
-def _write_columns(staging: Path, blocks: Iterable[PackedPairs], progress: Callable[[int], None]) -> FilterReport:
+def _write_columns(
+    staging: Path, blocks: Iterable[PackedPairs], progress: Callable[[int], None]
+) -> tuple[FilterReport, dict[str, str]]:
     report = FilterReport(0, {})
     with ExitStack() as stack:
         writers = {name: stack.enter_context(RaggedWriter(staging, name, dtype)) for name, dtype in COLUMNS.items()}
@@ -135,7 +136,8 @@ def _write_columns(staging: Path, blocks: Iterable[PackedPairs], progress: Calla
                 writers[name].extend(column.values, column.row_lengths())
             report = joined(report, block)
             progress(report.read)
-    return report
+    digests = {file: digest for writer in writers.values() for file, digest in writer.digests().items()}
+    return report, digests
 
 
 def _read_header(directory: Path) -> Header | None:

@@ -5,13 +5,15 @@ Processes are spawned, not forked, and each holds no end of a pipe but its own: 
 and end, and none of them keeps the run's lock.
 """
 
-import hashlib
 import multiprocessing
+import os
 import signal
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain, islice
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,16 +22,12 @@ from queue import SimpleQueue
 import msgspec
 
 from regard.config import DataConfig
-from regard.data.packed import PackedPairs, Texts, pack, without_duplicates
-from regard.data.readers import Pair
+from regard.data.packed import PackedPairs, pack, without_duplicates
+from regard.data.readers import PairBlock
 from regard.errors import RegardError
-from regard.staged import staged_file
 from regard.tokens import Tokenizer
 
-PAIRS_OF_A_PART = 4_000  # several parts are under way at once, in several copies: larger ones would show in memory
-TEXT_OF_A_PART = 2**22  # characters; lines may be long
-_DIGEST = hashlib.sha256().digest_size
-Cut = Callable[[Texts], bytes]  # to packed pairs, encoded
+_CHECKSUM = 4  # bytes before a part's content
 
 
 class Cutting(msgspec.Struct, frozen=True):
@@ -40,38 +38,48 @@ class Cutting(msgspec.Struct, frozen=True):
     data: DataConfig
 
 
-def tokenised(pairs: Iterable[Pair], cutting: Cutting, *, parts: Path, processes: int) -> Iterator[PackedPairs]:
+class Part(msgspec.Struct, frozen=True):
+    """A block of pairs to cut, and the path where it is left when it is cut."""
+
+    path: str
+    block: PairBlock
+
+
+Cut = Callable[[PairBlock], PackedPairs]
+Finish = Callable[[Part], None]  # has the part cut and left at its path
+
+
+def tokenised(blocks: Iterable[PairBlock], cutting: Cutting, *, parts: Path, processes: int) -> Iterator[PackedPairs]:
     """The pairs that pass the filters, the same whatever the number of processes; `parts` holds what is done.
 
-    The name of `parts` must tell the pairs and the cutting: what is found there is taken as done.
+    The name of `parts` must tell the cutting: what is found there is taken as done.
     """
-    blocks = _blocks(pairs, cutting, parts, processes)
-    return without_duplicates(blocks) if cutting.data.deduplicate else blocks
+    packed = _packed(iter(blocks), cutting, parts, processes)
+    return without_duplicates(packed) if cutting.data.deduplicate else packed
 
 
-def _blocks(pairs: Iterable[Pair], cutting: Cutting, parts: Path, processes: int) -> Iterator[PackedPairs]:
-    remaining = _chunks(pairs)
-    beginning = list(islice(remaining, 2))
+def _packed(blocks: Iterator[PairBlock], cutting: Cutting, parts: Path, processes: int) -> Iterator[PackedPairs]:
+    beginning = list(islice(blocks, 2))
     if len(beginning) < 2:  # so little that neither processes nor parts are worth their while
-        yield from (_decoded(_cutter(cutting)(chunk)) for chunk in beginning)
+        yield from map(_cutter(cutting), beginning)
         return
     parts.mkdir(parents=True, exist_ok=True)
-    numbered = ((parts / f"{index:08d}", chunk) for index, chunk in enumerate(chain(beginning, remaining)))
+    numbered = (Part(str(parts / f"{index:08d}"), block) for index, block in enumerate(chain(beginning, blocks)))
     if processes == 1:
-        cut = _cutter(cutting)
-        yield from (_decoded(_part(path, chunk, cut)) for path, chunk in numbered)
+        finish = partial(_finish, cut=_cutter(cutting))
+        yield from (_finished(part, finish) for part in numbered)
     else:
-        yield from map(_decoded, _by_team(numbered, cutting, processes))
+        yield from _by_team(numbered, cutting, processes)
 
 
-def _by_team(numbered: Iterator[tuple[Path, Texts]], cutting: Cutting, processes: int) -> Iterator[bytes]:
-    """The parts in their order, while later ones are under way; the threads do nothing but wait for processes."""
-    # Twice as many threads as processes: while one waits for the disk, another keeps its process busy.
-    with _team(cutting, processes) as cut, ThreadPoolExecutor(2 * processes) as threads:
-        waiting: deque[Future[bytes]] = deque()
+def _by_team(numbered: Iterator[Part], cutting: Cutting, processes: int) -> Iterator[PackedPairs]:
+    """The parts in their order, while later ones are under way; the threads do little but wait for processes."""
+    # Twice as many threads as processes: while one takes a part from the disk, another keeps its process busy.
+    with _team(cutting, processes) as finish, ThreadPoolExecutor(2 * processes) as threads:
+        waiting: deque[Future[PackedPairs]] = deque()
         try:
-            for path, chunk in numbered:
-                waiting.append(threads.submit(_part, path, chunk, cut))
+            for part in numbered:
+                waiting.append(threads.submit(_finished, part, finish))
                 if len(waiting) > 2 * processes:
                     yield waiting.popleft().result()
             while waiting:
@@ -80,72 +88,70 @@ def _by_team(numbered: Iterator[tuple[Path, Texts]], cutting: Cutting, processes
             threads.shutdown(cancel_futures=True)
 
 
-def _chunks(pairs: Iterable[Pair]) -> Iterator[Texts]:
-    """Texts in groups whose borders depend on nothing but the pairs."""
-    chunk: Texts = []
-    size = 0
-    for source, target, _ in pairs:
-        chunk.append((source, target))
-        size += len(source) + len(target)
-        if len(chunk) == PAIRS_OF_A_PART or size >= TEXT_OF_A_PART:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+def _finished(part: Part, finish: Finish) -> PackedPairs:
+    finish(part)
+    content = memoryview(Path(part.path).read_bytes())
+    return msgspec.msgpack.decode(content[_CHECKSUM:], type=PackedPairs)
 
 
-def _part(path: Path, chunk: Texts, cut: Cut) -> bytes:
-    """A chunk's packed pairs: as an earlier run left them, or cut now and left for a later one."""
-    with suppress(FileNotFoundError):
-        content = path.read_bytes()
-        if hashlib.sha256(content[_DIGEST:]).digest() == content[:_DIGEST]:
-            return content[_DIGEST:]
-    packed = cut(chunk)
+def _finish(part: Part, cut: Cut) -> None:
+    """Cut a part and leave it for whoever takes it, unless an earlier run has done so."""
+    with suppress(OSError):
+        content = memoryview(Path(part.path).read_bytes())
+        if _checksum(part.block, content[_CHECKSUM:]) == content[:_CHECKSUM]:
+            return
+    content = memoryview(msgspec.msgpack.encode(cut(part.block)))
+    # Not flushed to the disk: what a power cut takes away fails the check, and is cut again.
+    staging = Path(f"{part.path}.new-{os.getpid()}")
     try:
-        with staged_file(path) as file:
-            file.write(hashlib.sha256(packed).digest() + packed)
+        with staging.open("wb", buffering=0) as file:
+            file.write(_checksum(part.block, content))
+            file.write(content)
+        staging.replace(part.path)
     except OSError as error:
-        reason = f"{path} cannot be written: {error.strerror} ({len(packed):,} bytes)"
+        reason = f"{part.path} cannot be written: {error.strerror} ({len(content):,} bytes)"
         raise RegardError(f"{reason}. Make room, then try again: what is done is kept.") from None
-    return packed
 
 
-def _decoded(packed: bytes) -> PackedPairs:
-    return msgspec.msgpack.decode(packed, type=PackedPairs)
+def _checksum(block: PairBlock, content: memoryview) -> bytes:
+    """Of what was cut and what came of it: a part that is torn, or that was cut from other pairs, is not taken."""
+    checksum = zlib.crc32(content, zlib.crc32(block.targets, zlib.crc32(block.sources)))
+    return checksum.to_bytes(_CHECKSUM, "little")
 
 
 def _cutter(cutting: Cutting) -> Cut:
     source, target = Tokenizer.from_bytes(cutting.source), Tokenizer.from_bytes(cutting.target)
 
-    def cut(chunk: Texts) -> bytes:
-        source_ids = source.encode_all([text for text, _ in chunk])
-        target_ids = target.encode_all([text for _, text in chunk])
-        return msgspec.msgpack.encode(pack(chunk, source_ids, target_ids, cutting.data))
+    def cut(block: PairBlock) -> PackedPairs:
+        sources, targets = block.texts()
+        return pack(block, source.encode_all(sources), target.encode_all(targets), cutting.data)
 
     return cut
 
 
 @contextmanager
-def _team(cutting: Cutting, processes: int) -> Iterator[Cut]:
+def _team(cutting: Cutting, processes: int) -> Iterator[Finish]:
     """A function that any thread may call: it has the work done by a process that is free."""
     free: SimpleQueue[Connection] = SimpleQueue()
     members = [_hire() for _ in range(processes)]
 
-    def cut(chunk: Texts) -> bytes:
+    def finish(part: Part) -> None:
         connection = free.get()
         try:
             with _alive():
-                connection.send_bytes(msgspec.msgpack.encode(chunk))
-                return connection.recv_bytes()
+                connection.send_bytes(msgspec.msgpack.encode(part))
+                problem = connection.recv_bytes().decode()
         finally:
             free.put(connection)
+        if problem:
+            raise RegardError(problem)
 
     try:
         for connection, _ in members:
             with _alive():
                 connection.send_bytes(msgspec.msgpack.encode(cutting))
             free.put(connection)
-        yield cut
+        yield finish
     finally:
         for connection, process in members:
             connection.close()
@@ -174,9 +180,18 @@ def _alive() -> Iterator[None]:
 
 
 def _work(connection: Connection) -> None:
-    """The life of a spawned process: a cutting, then chunks in, packed pairs out, until the other end is closed."""
+    """The life of a spawned process: a cutting, then parts to finish, each answered, until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends us
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         cut = _cutter(msgspec.msgpack.decode(connection.recv_bytes(), type=Cutting))
         while True:
-            connection.send_bytes(cut(msgspec.msgpack.decode(connection.recv_bytes(), type=Texts)))
+            connection.send_bytes(_problem(msgspec.msgpack.decode(connection.recv_bytes(), type=Part), cut).encode())
+
+
+def _problem(part: Part, cut: Cut) -> str:
+    """Finish a part; returns what is wrong with it, or nothing."""
+    try:
+        _finish(part, cut)
+    except RegardError as error:
+        return str(error)
+    return ""

@@ -19,6 +19,7 @@ from regard.data import (
     fingerprint,
     open_store,
     pair_settings,
+    read_blocks,
     read_pairs,
     tokenised,
     write_store,
@@ -99,9 +100,10 @@ def prepare_pairs(config: Config, run: Path, *, progress: Callable[[str, int], N
     if store is None:
         cutting = Cutting(*bytes_of(tokenizers), config.data)
         parts = run / PARTS / mark
-        blocks = tokenised(pairs(), cutting, parts=parts, processes=config.training.threads or usable_cores())
+        blocks = read_blocks(config.data.train, languages=config.data.languages)
+        packed = tokenised(blocks, cutting, parts=parts, processes=config.training.threads or usable_cores())
         told = partial(progress, "tokenising")
-        store = write_store(run / "store", blocks, fingerprint=mark, progress=told)
+        store = write_store(run / "store", packed, fingerprint=mark, progress=told)
     shutil.rmtree(run / PARTS, ignore_errors=True)
     valid = [pair for pair in _reader(config, config.data.valid)() if pair.source.strip() and pair.target.strip()]
     if not valid:

@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from regard.data.readers.lines import read_lines, read_parallel
-from regard.data.readers.pair import Pair
+from regard.data.readers.lines import read_lines
+from regard.data.readers.pair import Pair, PairBlock, in_blocks
+from regard.data.readers.parallel import parallel_blocks, read_parallel
 from regard.data.readers.po import read_po
 from regard.data.readers.tables import read_jsonl, read_tsv
 from regard.data.readers.tmx import read_tmx
 from regard.errors import RegardError
 
-__all__ = ["PAIR_FORMATS", "Pair", "read_lines", "read_pairs"]
+__all__ = ["PAIR_FORMATS", "Pair", "PairBlock", "in_blocks", "read_blocks", "read_lines", "read_pairs"]
 
 PAIR_FORMATS = (".tsv", ".jsonl", ".po", ".tmx")
 
@@ -44,6 +45,13 @@ def read_pairs(
         f"{path} is one file of an unknown format; one file must be {', '.join(PAIR_FORMATS)}, or these with .gz. "
         "Rename it, or give a source and a target file."
     )
+
+
+def read_blocks(paths: Sequence[Path | str], *, languages: Sequence[str] = ()) -> Iterator[PairBlock]:
+    """The pairs of `read_pairs`, many at a time."""
+    pairs = read_pairs(paths, languages=languages)
+    # Two text files are cut into blocks as they are; the other formats have to be taken apart pair by pair.
+    return parallel_blocks(*map(Path, paths)) if len(paths) == 2 else in_blocks(pairs)
 
 
 def _two_codes(languages: Sequence[str]) -> tuple[str, str] | None:
