@@ -27,6 +27,15 @@ def test_a_normal_form_is_a_single_line_of_single_spaces(text):
     assert normal.split() == (normal.split(" ") if normal else [])
 
 
+@given(
+    st.text(
+        st.one_of(st.sampled_from("  ▁가\u1100\u1161\u0301\u200d\u3000\x1f"), st.characters(exclude_categories=["Cs"]))
+    )
+)
+def test_text_that_is_left_as_it_is_was_in_its_normal_form(text):
+    assert normalise(text) == " ".join(unicodedata.normalize("NFC", text.replace("▁", " ")).split())
+
+
 @pytest.mark.parametrize("separator", ["\n", "\r\n", "\t", "\u2028", "\u2029", "\u0085", "\u3000", "▁", " ▁ "])
 def test_every_separator_becomes_one_space(separator):
     assert normalise(f"{separator}가{separator}b{separator}") == "가 b"

@@ -16,8 +16,21 @@ def normalise(text: str) -> str:
 
     The word mark counts as white space, since sentencepiece cannot tell it from a space.
     """
+    if _is_normal(text):
+        return text
     _refuse_lone_surrogates(text)
     return " ".join(unicodedata.normalize("NFC", text.replace(WORD_MARK, " ")).split())
+
+
+def _is_normal(text: str) -> bool:
+    """Whether nothing needs to change, as with most text: to see that takes half as long as to make it anew."""
+    return (
+        text.isprintable()  # so no surrogate, and no white space but U+0020
+        and "  " not in text
+        and text.strip(" ") == text
+        and WORD_MARK not in text
+        and unicodedata.is_normalized("NFC", text)
+    )
 
 
 def _refuse_lone_surrogates(text: str) -> None:
