@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/corpus.py                    # 10,000 and 1,000,000 pairs: some minutes, 1 GB of disk
     .venv/bin/python benchmarks/corpus.py --pairs 100000     # a smaller large corpus
+    .venv/bin/python benchmarks/corpus.py --only speed       # or memory
     .venv/bin/python benchmarks/corpus.py --json             # one JSON line for each measurement
 
 The sentences are made up: words drawn with Zipf's frequencies from a list of syllables put together by chance.
@@ -158,6 +159,13 @@ def measure_memory(place: Path, count: int) -> dict[str, object]:
     }
 
 
+def measure_growth(few: Path, many: Path, count: int) -> list[dict[str, object]]:
+    """Peak memory with few pairs and with many, and how much more the latter takes."""
+    rows = [measure_memory(few, FEW), measure_memory(many, count)]
+    growth = {name: rows[1][name] - rows[0][name] for name in rows[0] if "(MB)" in name}  # type: ignore[operator]
+    return [*rows, {"growth": f"{FEW:,} to {count:,} pairs"} | growth]
+
+
 def _watch(session: int, together: list[int]) -> None:
     """Note the largest sum of proportional set sizes (shared pages counted once) of a session's processes."""
     while Path(f"/proc/{session}").exists():
@@ -192,20 +200,19 @@ def tell(row: dict[str, object], *, as_json: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=1_000_000)
+    parser.add_argument("--only", choices=("speed", "memory"), help="measure one of the two")
     parser.add_argument("--rounds", type=int, default=3, help="how often each speed is measured")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="regard-corpus-") as directory:
-        few, many = Path(directory) / "few", Path(directory) / "many"
-        write_corpus(few, FEW)
+        many = Path(directory) / "many"
         write_corpus(many, options.pairs)
-        for row in measure_speed(many, options.pairs, options.rounds):
-            tell(row, as_json=options.json)
-        rows = [measure_memory(few, FEW), measure_memory(many, options.pairs)]
+        rows = measure_speed(many, options.pairs, options.rounds) if options.only != "memory" else []
+        if options.only != "speed":
+            write_corpus(Path(directory) / "few", FEW)
+            rows += measure_growth(Path(directory) / "few", many, options.pairs)
         for row in rows:
             tell(row, as_json=options.json)
-        growth = {name: rows[1][name] - rows[0][name] for name in rows[0] if "(MB)" in name}  # type: ignore[operator]
-        tell({"growth": f"{FEW:,} to {options.pairs:,} pairs"} | growth, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.readers import PAIR_FORMATS, read_pairs
+from regard.data.readers import PAIR_FORMATS, PairBlock, read_blocks, read_pairs
 from regard.errors import RegardError
 
 GOOD = {
@@ -30,6 +30,8 @@ class TestEveryFormat:
         self.write(tmp_path / f"a{suffix}", GOOD[suffix.removesuffix(".gz")].encode())
         pairs = list(read_pairs([str(tmp_path / f"a{suffix}")], languages=LANGUAGES))
         assert [(pair.source, pair.target) for pair in pairs] == [("one", "하나")]
+        blocks = list(read_blocks([str(tmp_path / f"a{suffix}")], languages=LANGUAGES))
+        assert blocks == [PairBlock(b"one", "하나".encode())]
 
     @pytest.mark.parametrize(
         "content", [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\x00\x00\n", b"one\xed\xa0\x80\n", b"stray"]
