@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from regard.captioning.captioner import Captioner
-from regard.captioning.tracing import grid_maps, picture_maps, word_maps
+from regard.captioning.tracing import grid_maps, picture_maps, said_so_far, word_maps
 from regard.errors import RegardError
 
 CAPTION = "Three yellow triangles below a green diamond"
@@ -67,3 +67,18 @@ def test_a_model_without_attention_looks_nowhere(captioners: dict[str, Captioner
     trace = attending.trace(pictures[0], attending.bundle.tokenizers.target.encode(CAPTION))
     with pytest.raises(RegardError, match="there is no layer 1; 1 look"):
         grid_maps(trace, layer=1)
+
+
+@pytest.mark.parametrize("kind", ["attending", "transformer"])
+def test_what_was_said_so_far_looks_as_it_will_in_the_end(
+    captioners: dict[str, Captioner], pictures: list[Path], kind: str
+) -> None:
+    captioner = captioners[kind]
+    tokens = captioner.bundle.tokenizers.target.encode(CAPTION)
+    whole = word_maps(captioner.trace(pictures[0], tokens), layer=0)
+    grid = captioner.looked_at(pictures[0])
+    for length in range(1, len(tokens) + 1):
+        sofar = said_so_far(captioner.bundle, grid, tokens[:length])
+        assert [word for word, _ in sofar] == [word for word, _ in whole[:length]]
+        for (_, found), (_, expected) in zip(sofar, whole, strict=False):
+            np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -18,6 +18,7 @@ from regard.data.worlds.scenes import (
     Thing,
     Wish,
     box_of,
+    boxes_beside,
     caption,
     draw,
     draw_splits,
@@ -326,6 +327,14 @@ def test_splits_share_no_caption_whatever_the_seed_and_every_word_is_seen_in_tra
     assert not captions["valid"] & captions["test"]
     words = {name: {word for line in lines for word in line.split()} for name, lines in captions.items()}
     assert words["test"] | words["valid"] <= words["train"]
+
+
+def test_a_picture_of_a_written_world_finds_its_boxes_by_where_it_lies(tmp_path: Path) -> None:
+    write_world(tmp_path / "world", Wish(train=2, valid=1, test=1, size=16))
+    boxes = read_boxes(tmp_path / "world" / "boxes.jsonl")
+    assert boxes_beside(tmp_path / "world" / "images" / "train" / "00001.png") == boxes["train/00001.png"]
+    assert boxes_beside(tmp_path / "world" / "images" / "train" / "00009.png") is None
+    assert boxes_beside(tmp_path / "elsewhere" / "00001.png") is None
 
 
 def test_a_world_is_written_and_read_back(tmp_path: Path) -> None:
