@@ -43,6 +43,8 @@ class Gallery:
 
     def varied(self, pictures: Sequence[int], how: PicturesConfig, draws: Sequence[Draw]) -> Pictures | Grid:
         """These pictures, each changed as was drawn for it."""
+        if not (how.crop or how.flip or how.colour):
+            return self.source(pictures)
         vary = self._perhaps_mirrored if self.is_seen else self._augmented
         return self._fed(np.stack([vary(picture, how, draw) for picture, draw in zip(pictures, draws, strict=True)]))
 
