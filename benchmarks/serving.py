@@ -272,10 +272,10 @@ async def disconnects(load: Load, number: int) -> Told:
     return told | await _then(load)
 
 
-async def gigabyte(load: Load) -> Told:
+async def gigabyte(load: Load, seconds: float) -> Told:
     """A body of a gigabyte, announced and in pieces, again and again: refused before it has been sent."""
     before, sent = load.server.memory, {}
-    living = asyncio.ensure_future(liveness(load, 5.0))
+    living = asyncio.ensure_future(liveness(load, seconds))
     while not living.done():
         for name, framing in (("announced", f"Content-Length: {2**30}"), ("in_pieces", "Transfer-Encoding: chunked")):
             sent[name] = await _pour(load.server, head_of(TRANSLATE, framing), is_chunked="chunked" in framing)
@@ -363,7 +363,7 @@ PARTS = {
     "memory": Part(memory, 20_000, PATIENT),
     "canaries": Part(canaries, 10_000, PATIENT),
     "disconnects": Part(disconnects, 1000, PATIENT),
-    "gigabyte": Part(gigabyte),
+    "gigabyte": Part(gigabyte, 10.0),
     "slow_clients": Part(slow_clients, 200, PATIENT),
     "many_headers": Part(many_headers),
 }

@@ -136,7 +136,7 @@ def test_who_hangs_up_frees_his_places(own: Own) -> None:
 
 
 def test_a_gigabyte_is_refused_before_it_is_sent(own: Own) -> None:
-    told = asyncio.run(serving.gigabyte(own.load))
+    told = asyncio.run(serving.gigabyte(own.load, 0.5))
     assert max(told["sent_bytes"].values()) < 2**26
     assert told["grown_megabytes"] < 50
     assert told["then_statuses"] == [200] * 5
