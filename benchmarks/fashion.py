@@ -2,7 +2,8 @@
 
     .venv/bin/python benchmarks/fashion.py                      # one JSON line for each model: some minutes
     .venv/bin/python benchmarks/fashion.py --epochs 10 --width 32
-    .venv/bin/python benchmarks/fashion.py --maps maps.svg      # and what places of ten pictures look at
+    .venv/bin/python benchmarks/fashion.py --maps maps.png      # and where ten pictures' middle places look (or .svg)
+    .venv/bin/python benchmarks/fashion.py --tasks fashion --seeds 1
 
 Digits are scikit-learn's 8 x 8 ones. Fashion-MNIST is the Debian package dataset-fashion-mnist, or --data FOLDER with
 its four files. Both networks of a pair have the same convolutions, seed, batches and number of steps.
@@ -17,15 +18,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from regard.attention.recording import record_attention
 from regard.batch import Pictures
 from regard.config import ConvolutionalConfig
 from regard.models.catalogue import build
+from regard.view.regions import Regions, draw_contact_sheet
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
+CLOTHES = ("t-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 SEEDS = (0, 1, 2)
 BATCH = 128
 
@@ -39,6 +44,7 @@ class Task:
     test: tuple[Tensor, Tensor]
     blocks: int
     epochs: int
+    names: tuple[str, ...]
 
 
 def digits(epochs: int) -> Task:
@@ -50,7 +56,7 @@ def digits(epochs: int) -> Task:
     labels = torch.tensor(classes)
     is_test = torch.arange(len(labels)) % 5 == 0
     own, other = (pictures[~is_test], labels[~is_test]), (pictures[is_test], labels[is_test])
-    return Task("digits", own, other, blocks=1, epochs=10 * epochs)
+    return Task("digits", own, other, blocks=1, epochs=10 * epochs, names=tuple("0123456789"))
 
 
 def fashion(folder: Path, epochs: int) -> Task:
@@ -59,7 +65,8 @@ def fashion(folder: Path, epochs: int) -> Task:
         (_idx(folder / f"{name}-images-idx3-ubyte.gz")[:, None] / 255, _idx(folder / f"{name}-labels-idx1-ubyte.gz"))
         for name in ("train", "t10k")
     )
-    return Task("fashion", (train[0], train[1].long()), (test[0], test[1].long()), blocks=2, epochs=epochs)
+    own, other = (train[0], train[1].long()), (test[0], test[1].long())
+    return Task("fashion", own, other, blocks=2, epochs=epochs, names=CLOTHES)
 
 
 def _idx(path: Path) -> Tensor:
@@ -105,25 +112,28 @@ def accuracy(model: nn.Module, task: Task) -> float:
 def main() -> None:
     options = _options()
     torch.set_num_threads(options.threads)
-    tasks = [digits(options.epochs)]
-    if options.data.is_dir():
+    tasks = [digits(options.epochs)] if "digits" in options.tasks else []
+    if "fashion" in options.tasks and options.data.is_dir():
         tasks.append(fashion(options.data, options.epochs))
-    else:
+    elif "fashion" in options.tasks:
         print(f"{options.data} is not there: apt-get install dataset-fashion-mnist, or --data FOLDER", file=sys.stderr)
     for task in tasks:
         for heads in (0, 4):
             config = ConvolutionalConfig(width=options.width, blocks=task.blocks, heads=heads)
             for seed in SEEDS[: options.seeds]:
-                started = time.monotonic()
+                started = time.process_time()
                 model = learn(task, config, seed)
                 row = {"task": task.name, "self_attention": bool(heads), "seed": seed, "epochs": task.epochs}
-                row |= {"accuracy": round(accuracy(model, task), 4), "seconds": round(time.monotonic() - started, 1)}
+                row |= {
+                    "accuracy": round(accuracy(model, task), 4),
+                    "cpu_seconds": round(time.process_time() - started, 1),
+                }
                 row |= {"parameters": sum(parameter.numel() for parameter in model.parameters())}
                 if heads:
                     row["gate"] = round(float(model.attention.gate.detach()), 3)  # type: ignore[union-attr,arg-type]
                 print(json.dumps(row), flush=True)
     if options.maps is not None:
-        options.maps.write_text(_sheet(model, tasks[-1].test[0][:10]), encoding="utf-8")
+        draw_maps(model, tasks[-1], options.maps)
 
 
 def _options() -> argparse.Namespace:
@@ -133,35 +143,42 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=16)
     parser.add_argument("--seeds", type=int, default=len(SEEDS))
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--tasks", nargs="+", choices=["digits", "fashion"], default=["digits", "fashion"])
     parser.add_argument("--maps", type=Path)
     return parser.parse_args()
 
 
-def _sheet(model: nn.Module, pictures: Tensor) -> str:
-    """One row for each picture: itself, then where its middle place looks, head by head."""
-    with record_attention(model) as recording, torch.inference_mode():
-        model(Pictures(pictures))
+@torch.inference_mode()
+def draw_maps(model: nn.Module, task: Task, out: Path) -> None:
+    """A picture of each class, and where its middle place looks, head by head; the middle place is outlined."""
+    pictures = torch.stack([task.test[0][task.test[1] == one][0] for one in range(len(task.names))])
+    with record_attention(model) as recording:
+        said = model(Pictures(pictures)).argmax(dim=1)
     (layer,) = recording.layers.values()
     weights = layer["weights"]  # (B, H, P, P)
     side = round(weights.shape[-1] ** 0.5)
-    looks = weights[:, :, (side // 2) * side + side // 2].unflatten(-1, (side, side))
-    cells = []
-    for row, picture in enumerate(pictures):
-        for column, grid in enumerate([picture[0], *looks[row]]):
-            cells += _cells(grid / grid.max(), x=100 * column, y=100 * row)
-    size = f"0 0 {100 * (1 + looks.shape[1])} {100 * len(pictures)}"
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}">{"".join(cells)}</svg>\n'
-
-
-def _cells(grid: Tensor, *, x: int, y: int) -> list[str]:
-    step = 92 / len(grid)
-    return [
-        f'<rect x="{x + step * column:.1f}" y="{y + step * row:.1f}" width="{step:.1f}" height="{step:.1f}" '
-        f'fill="rgb({shade},{shade},{shade})"/>'
-        for row, values in enumerate(grid.tolist())
-        for column, value in enumerate(values)
-        for shade in [round(255 * (1 - value))]
+    middle = side // 2
+    looks = weights[:, :, middle * side + middle].unflatten(-1, (side, side)).numpy()
+    heads = [f"head {number}" for number in range(1, looks.shape[1] + 1)]
+    edges = (middle / side, middle / side, (middle + 1) / side, (middle + 1) / side)
+    sheet = [
+        Regions.of(
+            _coloured(picture), heads, list(looks[row]), title=_title(task, row, said), boxes=[[edges]] * len(heads)
+        )
+        for row, picture in enumerate(pictures)
     ]
+    draw_contact_sheet(sheet, out)
+
+
+def _coloured(picture: Tensor) -> NDArray[np.uint8]:
+    """A grey picture (1, Y, X), dark on white, as red, green and blue."""
+    grey = (255 * (1 - picture)).round().to(torch.uint8)
+    return grey.expand(3, -1, -1).numpy()
+
+
+def _title(task: Task, row: int, said: Tensor) -> str:
+    name, other = task.names[row], task.names[int(said[row])]
+    return name if name == other else f"{name}, taken for: {other}"
 
 
 if __name__ == "__main__":
