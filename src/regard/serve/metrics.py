@@ -1,5 +1,6 @@
 """Figures for Prometheus; every label has few values, whatever clients send."""
 
+from functools import lru_cache
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -29,6 +30,7 @@ class Metrics:
         self.waiting = Gauge("regard_waiting_texts", "Texts in the queue.", **own)
         self.wait = Gauge("regard_expected_wait_seconds", "How long a new text would wait.", **own)
         self.ready = Gauge("regard_ready_models", "Models that can translate.", **own)
+        self._of_route = lru_cache(maxsize=1024)(self._labelled)  # to look labels up takes longer than to count
 
     def watch(self, batcher: Batcher) -> None:
         """Show the queue as it is when asked."""
@@ -37,8 +39,12 @@ class Metrics:
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a request; `route` is a route's pattern, never a client's path."""
-        self.requests.labels(route, str(status)).inc()
-        self.latency.labels(route).observe(seconds)
+        requests, latency = self._of_route(route, status)
+        requests.inc()
+        latency.observe(seconds)
+
+    def _labelled(self, route: str, status: int) -> tuple[Counter, Histogram]:
+        return self.requests.labels(route, str(status)), self.latency.labels(route)
 
     def decoded(self, finished: Finished) -> None:
         """Count a batch."""
