@@ -20,7 +20,7 @@ from starlette.routing import Route
 from regard.captioning.captioner import Captioner
 from regard.data.pictures import Captioned, read_captioned
 from regard.data.pictures.reading import captions_of
-from regard.data.worlds.scenes import Boxes, read_boxes
+from regard.data.worlds.scenes import read_boxes
 from regard.errors import RegardError
 from regard.serve.api_translation import as_json
 from regard.serve.describing import describe, describe_aloud, open_square
@@ -189,11 +189,7 @@ def _samples(captioner: Captioner) -> list[Sample]:
         boxes = read_boxes(beside) if beside.is_file() else {}
     except RegardError:
         return []
-    return [Sample(one, _gold(boxes.get("/".join(one.picture.parts[-2:])))) for one in captioned]
-
-
-def _gold(boxes: Boxes | None) -> GoldCaption | None:
-    return None if boxes is None else GoldCaption(words=boxes.words, boxes=boxes.boxes)
+    return [Sample(one, GoldCaption.of(boxes.get("/".join(one.picture.parts[-2:])))) for one in captioned]
 
 
 _NAME = asks("name", {"type": "string"}, place="path")

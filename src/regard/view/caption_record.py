@@ -2,12 +2,14 @@
 
 from base64 import b64encode
 from dataclasses import dataclass
+from typing import Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.captioning.captioner import Caption
+from regard.data.worlds.scenes import Box, Boxes
 from regard.translation.trace import Trace, TraceSummary
 from regard.view.regions_painting import png_of
 
@@ -18,7 +20,12 @@ class GoldCaption(msgspec.Struct, frozen=True, kw_only=True):
     """What is right to say of a picture, and for each word the boxes of what it speaks of."""
 
     words: list[str]
-    boxes: list[list[tuple[float, float, float, float]]]
+    boxes: list[list[Box]]
+
+    @classmethod
+    def of(cls, known: Boxes | None) -> Self | None:
+        """The same from a line of a world's boxes, where there is one."""
+        return None if known is None else cls(words=known.words, boxes=known.boxes)
 
 
 class CaptionRecord(TraceSummary, frozen=True, kw_only=True):

@@ -54,9 +54,7 @@ def _described(captioner: Captioner, picture: Path, wish: Wish) -> Described:
             "Give a model of kind captioner-attention or captioner-transformer."
         )
     check_choice(trace, wish.choice("picture"))
-    gold = boxes_beside(picture)
-    known = None if gold is None else GoldCaption(words=gold.words, boxes=gold.boxes)
-    return Described(square, captioner.eye.side, caption, trace, known)
+    return Described(square, captioner.eye.side, caption, trace, GoldCaption.of(boxes_beside(picture)))
 
 
 def _forced(captioner: Captioner, text: str) -> Caption:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from regard.errors import RegardError
 from regard.models.uses import Use
@@ -30,7 +30,7 @@ class Wish:
         return Choice(self.use or use, layer, head, self.when, "pieces" if self.pieces else "words")
 
     @property
-    def search(self) -> dict[str, int]:
+    def search(self) -> dict[str, Any]:
         """The options of the search."""
         return {} if self.beam is None else {"beam": self.beam}
 
