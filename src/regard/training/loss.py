@@ -37,9 +37,10 @@ class _PiecewiseLoss(torch.autograd.Function):
         loss = hidden.new_zeros(())
         hidden_gradient, weight_gradient = torch.empty_like(hidden), torch.zeros_like(weight)
         bias_gradient = None if bias is None else torch.zeros_like(bias)
+        room = hidden.new_empty(min(len(hidden), ROWS_AT_ONCE), len(weight))  # one for all pieces: no fresh pages
         for start in range(0, len(hidden), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            logits = functional.linear(hidden[rows], weight, bias)
+            logits = _project(hidden[rows], weight, bias, out=room[: len(targets[rows])])
             loss += _into_gradient(logits, targets[rows], smoothing)
             torch.mm(logits, weight, out=hidden_gradient[rows])
             weight_gradient.addmm_(logits.t(), hidden[rows])
@@ -54,13 +55,19 @@ class _PiecewiseLoss(torch.autograd.Function):
         return hidden * scale, weight * scale, None if bias is None else bias * scale, None, None
 
 
+def _project(hidden: Tensor, weight: Tensor, bias: Tensor | None, *, out: Tensor) -> Float[Tensor, "N V"]:
+    if bias is None:
+        return torch.mm(hidden, weight.t(), out=out)
+    return torch.addmm(bias, hidden, weight.t(), out=out)
+
+
 def _into_gradient(logits: Float[Tensor, "N V"], targets: Int[Tensor, " N"], smoothing: float) -> Float[Tensor, ""]:
     """The summed loss; the logits are turned into its gradient, softmax minus the smoothed target, where they lie."""
     share = smoothing / logits.shape[1]
-    mean_part = share * logits.sum()
-    own = logits.gather(1, targets[:, None]).sum()
-    normaliser = logits.logsumexp(dim=1, keepdim=True)
-    loss = normaliser.sum() - (1 - smoothing) * own - mean_part
-    logits.sub_(normaliser).exp_().sub_(share)
+    wanted = (1 - smoothing) * logits.gather(1, targets[:, None]).sum() + share * logits.sum()
+    highest = logits.amax(dim=1)
+    torch.softmax(logits, dim=1, out=logits)
+    normaliser = highest - logits.amax(dim=1).log()  # the highest logit less its log-probability
+    logits.sub_(share)
     logits.scatter_add_(1, targets[:, None], logits.new_full((len(targets), 1), smoothing - 1))
-    return loss
+    return normaliser.sum() - wanted
