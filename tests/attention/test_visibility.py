@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.attention.attend import softmax_over_visible
-from regard.attention.visibility import causal, real_keys, window
+from regard.attention.visibility import causal, real_keys, window, written
 from regard.layers.blocks import causal_newest
 
 places = st.lists(st.integers(0, 20), min_size=1, max_size=7)
@@ -46,7 +46,7 @@ def test_rules_combine_with_and(batch: int, length: int, data: st.DataObject) ->
 
 @given(st.integers(0, 5), st.integers(2, 5))
 def test_several_newest_positions_follow_the_causal_rule(past: int, new: int) -> None:
-    visible = causal_newest(torch.arange(past, past + new), past + new)
+    visible = written(causal_newest(torch.arange(past, past + new), past + new))
     assert visible is not None
     assert visible[0, 0].tolist() == [[key <= past + query for key in range(past + new)] for query in range(new)]
 

@@ -8,15 +8,14 @@ The RNN that attends is the case without W_k and W_v, where the inputs themselve
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention.attend import Attended, attend
 from regard.attention.key_values import KeyValues
 from regard.attention.recording import recording_of
 from regard.attention.scores import make_score
-
-Visible = Bool[Tensor, "..."] | None
+from regard.attention.visibility import Visible, written
 
 
 class Attention(nn.Module):
@@ -49,7 +48,7 @@ def look(
     dropout: float = 0.0,
 ) -> Attended:
     """Attention step by step, each step offered to whoever records the layer."""
-    key, value = key_values.key, key_values.value
+    key, value, visible = key_values.key, key_values.value, written(visible)
     if not key_values.is_finite:  # a key that is NaN or Inf shows in its value, which `attend` knows how to silence
         finite = key.isfinite().all(dim=-1, keepdim=True)
         key, value = key.masked_fill(~finite, 0.0), value.masked_fill(~finite, float("nan"))

@@ -9,10 +9,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention.general import Visible, look
+from regard.attention.general import look
 from regard.attention.key_values import KeyValues
 from regard.attention.recording import recording_of
 from regard.attention.scores import scaled_dot
+from regard.attention.visibility import CausalFromStart, Visible
 
 Positions = Int[Tensor, " T"] | None
 Rotate = Callable[[Tensor, Positions], Tensor]  # turns (B, H, T, D) by its positions (T): rotary positions
@@ -47,9 +48,7 @@ class MultiHeadAttention(nn.Module):
         if recording_of(self) or not (visible is None or key_values.is_finite):
             context = look(self, scaled_dot, query, key_values, visible, dropout).context
         else:
-            context = functional.scaled_dot_product_attention(
-                query, key_values.key, key_values.value, visible, dropout_p=dropout
-            )
+            context = _fused(query, key_values, visible, dropout)
         output: Tensor = self.output(context.transpose(1, 2).flatten(2))  # (B, H, Q, D) -> (B, Q, W)
         return output
 
@@ -58,3 +57,13 @@ class MultiHeadAttention(nn.Module):
 
     def _turned(self, x: Float[Tensor, "B H T D"], positions: Positions) -> Float[Tensor, "B H T D"]:
         return x if self.rotate is None else self.rotate(x, positions)
+
+
+def _fused(
+    query: Float[Tensor, "B H Q D"], key_values: KeyValues, visible: Visible, dropout: float
+) -> Float[Tensor, "B H Q D"]:
+    is_causal = isinstance(visible, CausalFromStart)
+    mask = None if isinstance(visible, CausalFromStart) else visible
+    return functional.scaled_dot_product_attention(
+        query, key_values.key, key_values.value, mask, dropout_p=dropout, is_causal=is_causal
+    )

@@ -12,10 +12,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.general import Visible
 from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention, Rotate
-from regard.attention.visibility import causal
+from regard.attention.visibility import CausalFromStart, Visible, causal
 from regard.config import Stack
 from regard.layers.dropout import Dropout
 from regard.layers.feed_forward import FeedForward
@@ -148,6 +147,8 @@ def causal_newest(positions: Int[Tensor, " T"], keys: int) -> Visible:
     """The causal rule for the newest positions of a sequence that is now `keys` long: a single newest one sees all."""
     if len(positions) == 1:
         return None
+    if len(positions) == keys:
+        return CausalFromStart(keys, positions.device)
     return causal(positions, torch.arange(keys, device=positions.device))
 
 
