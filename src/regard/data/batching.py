@@ -1,7 +1,7 @@
 """The order of training: which pairs make up which batch, as a pure function of (seed, epoch, cursor).
 
 A run that stops needs to remember a `Position` and nothing else, and any number of ranks can share one order: each
-takes its slice of every global batch. Pairs are shuffled, sorted by length inside pools of a few dozen batches, cut
+takes its slice of every global batch. Pairs are shuffled, sorted by length inside pools of about a hundred batches, cut
 into batches, and the batches shuffled: little padding, yet long and short alternate and each epoch groups anew.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from regard.errors import RegardError
 
-POOL_BATCHES = 32  # more pad less and mix less; 32 leave 6 to 7 % of Multi30k's tokens as padding
+POOL_BATCHES = 128  # more pad less and mix less; 32 leave 7 % of Multi30k's token places as padding, 128 leave 3 %
 Lengths = NDArray[np.integer]
 Indices = NDArray[np.int64]
 

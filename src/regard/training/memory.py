@@ -8,7 +8,8 @@ import ctypes.util
 import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
-_KEEP = 1 << 30  # bytes: blocks below a gigabyte come from the heap, and a gigabyte of it is kept free
+_HEAP_BELOW = 1 << 30  # bytes: larger blocks come from the system and go back to it
+_NEVER = -1  # give back what is free: each step needs it again, and at width 512 it is more than mallopt can name
 
 
 def keep_freed_memory() -> bool:
@@ -21,4 +22,4 @@ def keep_freed_memory() -> bool:
     trim, mallopt = getattr(library, "malloc_trim", None), getattr(library, "mallopt", None)
     if trim is not None:
         trim(0)  # preparing a large corpus leaves free blocks that training would only lie beside
-    return mallopt is not None and all(mallopt(option, _KEEP) for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD))
+    return mallopt is not None and bool(mallopt(_MMAP_THRESHOLD, _HEAP_BELOW) and mallopt(_TRIM_THRESHOLD, _NEVER))
