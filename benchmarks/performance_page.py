@@ -1,0 +1,250 @@
+"""The page docs/performance.md and its pictures, from the rows that benchmarks/performance.py has measured."""
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from regard.view.plots import Line, Plot, draw
+
+Row = dict[str, Any]
+SIZES = {
+    "width-128": "4 + 4 layers, width 128, inner 256, 4 heads",
+    "width-512": "3 + 3 layers, width 512, inner 2048, 8 heads",
+    "lstm": "LSTM 256 that attends (additive, previous state)",
+    "lstm-luong": "LSTM 256 that attends (general, current state, input feeding)",
+}
+PASSES = {"unwatched": "nobody watches", "training": "a training step", "recorded": "all maps recorded"}
+LARGEST, TOGETHER = "largest process (MB)", "all together (MB)"
+
+
+def page(rows: list[Row]) -> str:
+    """The whole page."""
+    sections = [
+        _opening(rows),
+        _training(_of(rows, "training")),
+        _processes(_of(rows, "processes")),
+        _decoding(_of(rows, "decoding")),
+        _lengths(_of(rows, "lengths")),
+        _corpus(_of(rows, "corpus")),
+    ]
+    return "\n".join(section for section in sections if section)
+
+
+def pictures(rows: list[Row]) -> dict[str, str]:
+    """SVG texts by the names of their files."""
+    passes = [row for row in _of(rows, "lengths") if "pass" in row]
+    corpora = _by_pairs(rows)
+    drawn = {}
+    if passes:
+        drawn["length-time.svg"] = draw(_length_plot(passes, "seconds", "Time of one pass"))
+        drawn["length-memory.svg"] = draw(_length_plot(passes, "megabytes", "Memory of one pass"))
+    if corpora:
+        drawn["corpus-memory.svg"] = draw(_corpus_plot(corpora))
+    return drawn
+
+
+# --- sections --------------------------------------------------------------------------------------------------------
+
+
+def _opening(rows: list[Row]) -> str:
+    machines = sorted({row["machine"] for row in rows if "machine" in row})
+    days = sorted({row["day"] for row in rows if "day" in row})
+    torches = sorted({row["torch"] for row in rows if "torch" in row})
+    limits = [row["limit"] / 1e9 for row in rows if "limit" in row]
+    noise = f"between {min(limits):.0f} and {max(limits):.0f} GFLOP/s" if limits else "not measured"
+    return f"""# Performance
+
+Made by `benchmarks/performance.py`; the rows behind it are in [performance.jsonl](performance.jsonl). Measured on
+{" and ".join(machines)}, float32, torch {", ".join(torches)}, {days[0]} to {days[-1]}.
+
+**How noisy.** The machine is a virtual one, which shares its processor with others: one and the same product of
+matrices (2048 x 2048, two threads) ran {noise} while these figures were taken. So believe
+ratios, not absolutes: whatever is compared was run by turns in one sitting, and every ratio has its lowest and highest.
+"""
+
+
+def _training(rows: list[Row]) -> str:
+    timings = [row for row in rows if "who" in row]
+    if not timings:
+        return ""
+    lines = [
+        "## Training",
+        "`benchmarks/training.py`: real target tokens a second, on the same batches of Multi30k (English to German,",
+        "10,000 pieces shared, batches of 4,096 padded tokens, two threads), three turns each. *Share of the limit* is",
+        "the FLOPs of the model's matrices (6 for each weight and token) over what the large product reached just",
+        "before. Memory is the peak of the whole process.",
+        "",
+        *_table(
+            ["model", "who", "tokens/s", "share of the limit", "peak memory"],
+            (_timing(size, who, own) for (size, who), own in _grouped(timings, "size", "who").items()),
+        ),
+        "",
+        *_bars(row for row in rows if "bar" in row),
+    ]
+    for row in rows:
+        if "real_share" in row and row["size"] == "width-128":
+            lines += ["", f"Of all token places {row['real_share']:.1%} hold a token and not padding."]
+    return "\n".join(lines) + "\n"
+
+
+def _timing(size: str, who: str, own: list[Row]) -> list[str]:
+    share = _spread([row["share_of_limit"] for row in own], "{:.0%}".format)
+    speed = _spread([row["speed"] for row in own], "{:,.0f}".format)
+    return [SIZES[size], who, speed, "" if share.startswith("0%") else share, f"{own[-1]['memory']:,.0f} MB"]
+
+
+def _processes(rows: list[Row]) -> str:
+    ways = [row for row in rows if "median" in row]
+    if not ways:
+        return ""
+    lines = [
+        "## Threads or processes",
+        "`benchmarks/processes.py`: the same step by one process with one or two threads, and by two processes of one",
+        "thread that add up their gradients (`regard train --processes 2`); real target tokens a second.",
+        "",
+        *_table(
+            ["model", "way", "tokens/s"],
+            ([SIZES[row["size"]], row["way"], _told(row, "{:,}".format)] for row in ways),
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _decoding(rows: list[Row]) -> str:
+    timings = [row for row in rows if "tokens_per_second" in row]
+    if not timings:
+        return ""
+    speeds = (
+        [task, who, _spread([row["tokens_per_second"] for row in own], "{:,.0f}".format)]
+        for (task, who), own in _grouped(timings, "task", "who").items()
+    )
+    lines = [
+        "## Decoding",
+        "`benchmarks/decoding.py`: one trained model, from lines to lines, three turns each; target tokens a second.",
+        "",
+        *_table(["task", "who", "tokens/s"], speeds),
+        "",
+        *_bars(row | {"bar": f"{row['task']}: {row['ratio']}"} for row in rows if "ratio" in row and "holds" in row),
+        "",
+        *_table(
+            ["from the command to the first line", "seconds"],
+            (
+                [
+                    f"`regard translate --engine {row['who']}`",
+                    _told(row, "{:.2f}".format),
+                ]
+                for row in rows
+                if row.get("task") == "start-up"
+            ),
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _lengths(rows: list[Row]) -> str:
+    passes = _grouped([row for row in rows if "pass" in row], "tokens", "pass")
+    if not passes:
+        return ""
+    cells = {key: f"{own[0]['seconds']:.2f} s, {own[0]['megabytes']:,.0f} MB" for key, own in passes.items()}
+    lengths = sorted({length for length, _ in cells})
+    lines = [
+        "## Long inputs",
+        "`benchmarks/lengths.py`: one pass of a Transformer (4 + 4 layers, width 128) over two rows of so many",
+        "source and target tokens, one of them half padding. Time grows with the square of the length at last, as",
+        "attention does; memory does not, unless somebody records: the fused kernel writes down no weights, padding is",
+        "one row of the mask, and the causal rule is told to the kernel instead of written as a table.",
+        "",
+        "![time](pictures/length-time.svg)",
+        "![memory](pictures/length-memory.svg)",
+        "",
+        *_table(
+            ["tokens", *PASSES.values()],
+            ([f"{length:,}", *(cells.get((length, kind), "") for kind in PASSES)] for length in lengths),
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _corpus(rows: list[Row]) -> str:
+    corpora = _by_pairs(rows)
+    if not corpora:
+        return ""
+    cells = ([f"{row['pairs']:,}", f"{row[LARGEST]:,.0f}", f"{row[TOGETHER]:,.0f}"] for row in corpora)
+    lines = [
+        "## Large corpora",
+        "`benchmarks/corpus.py`: peak memory of `regard train` from the text files on, in megabytes; tokens lie in a",
+        "file that is mapped, not read.",
+        "",
+        "![memory](pictures/corpus-memory.svg)",
+        "",
+        *_table(["pairs", "largest process", "all processes together"], cells),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# --- tables and plots ------------------------------------------------------------------------------------------------
+
+
+def _bars(rows: Iterable[Row]) -> list[str]:
+    """What was to be reached, and whether it was."""
+    return _table(
+        ["", "median (lowest to highest)", "due", ""],
+        (
+            [
+                " ".join(filter(None, (row.get("size"), row["bar"]))),
+                _told(row, "{:.2f}".format),
+                f"{row['at_least']:.2f}" if "at_least" in row else "",
+                {True: "reached", False: "**missed**", None: ""}[row.get("holds")],
+            ]
+            for row in rows
+        ),
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _spread(values: list[float], form: Callable[[float], str]) -> str:
+    return f"{form(statistics.median(values))} ({form(min(values))} to {form(max(values))})"
+
+
+def _told(row: Row, form: Callable[[float], str]) -> str:
+    return f"{form(row['median'])} ({form(row['low'])} to {form(row['high'])})"
+
+
+def _length_plot(passes: list[Row], what: str, title: str) -> Plot:
+    lengths = sorted({row["tokens"] for row in passes})
+    lines = [
+        Line(name, [(math.log2(row["tokens"]), row[what]) for row in passes if row["pass"] == kind])
+        for kind, name in PASSES.items()
+    ]
+    ticks = [(math.log2(length), f"{length:,}") for length in lengths]
+    return Plot(title, "tokens on each side", what, lines, x_ticks=ticks)
+
+
+def _corpus_plot(corpora: list[Row]) -> Plot:
+    lines = [
+        Line(name, [(math.log10(row["pairs"]), row[column]) for row in corpora])
+        for name, column in (("largest process", LARGEST), ("all together", TOGETHER))
+    ]
+    ticks = [(math.log10(row["pairs"]), f"{row['pairs']:,}") for row in corpora]
+    return Plot("Peak memory of training", "sentence pairs", "megabytes", lines, x_ticks=ticks)
+
+
+def _by_pairs(rows: list[Row]) -> list[Row]:
+    """The corpora by size, each once."""
+    found = {row["pairs"]: row for row in _of(rows, "corpus") if LARGEST in row and "pairs" in row}
+    return [found[pairs] for pairs in sorted(found)]
+
+
+def _of(rows: list[Row], part: str) -> list[Row]:
+    return [row for row in rows if row["part"] == part]
+
+
+def _grouped(rows: list[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in names), []).append(row)
+    return found

@@ -1,0 +1,212 @@
+"""Training speed, side by side in one run: ours, Hugging Face's MarianMTModel, torch.nn.Transformer, and the limit.
+
+    .venv/bin/python benchmarks/training.py                      # all sizes: about ten minutes on two idle cores
+    .venv/bin/python benchmarks/training.py --sizes width-128    # of width-128, width-512, lstm, lstm-luong
+
+The limit is what one large product of matrices reaches (GEMM), measured before every timing; a model's share of it is
+its real target tokens a second, times the FLOPs of its matrices for a token, over the limit. Every contender has a
+process of its own, which sleeps while the others run, and turns are interleaved, so that what the machine does
+meanwhile meets all alike. The data are Multi30k (data/multi30k), or without it our generated world. There is a JSON
+line for each timing, then one for each bar with the median, lowest and highest of the repetitions. The exit code is 1
+if a bar is missed.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import statistics
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from regard.config import (
+    AttendingConfig,
+    Config,
+    DataConfig,
+    ModelConfig,
+    Stack,
+    TokensConfig,
+    TrainingConfig,
+    TransformerConfig,
+)
+from regard.data import plan_epoch
+from regard.data.worlds.sentences import write_world
+from regard.training.corpus import Corpus, prepare
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.training_peers import Job, serve
+
+MULTI30K = Path("data/multi30k")
+PIECES = 10_000
+WARM_UP = 2  # steps that are not timed
+LSTM_BAR = 3_600 / 137e9  # target tokens a second that are due, for each FLOP a second of the limit
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Size:
+    """A model, how many steps are timed at once, and the least that is due."""
+
+    model: ModelConfig
+    steps: int
+    share_of_limit: float = 0.0
+    times_marian: float = 0.0
+
+    @property
+    def contenders(self) -> list[str]:
+        """The peers are Transformers."""
+        return ["ours", *(["hf marian", "torch.nn.Transformer"] if self.share_of_limit else [])]
+
+    def flops(self, vocabulary: int) -> float:
+        """Of a target token, and the source token that comes with it: 6 for each weight of a matrix it meets."""
+        if not isinstance(self.model, TransformerConfig):
+            return 0.0
+        encoder, decoder = self.model.encoder, self.model.decoder
+        read = encoder.layers * (4 * encoder.width**2 + 2 * encoder.width * encoder.inner)
+        said = decoder.layers * (8 * decoder.width**2 + 2 * decoder.width * decoder.inner)
+        return 6.0 * (read + said + vocabulary * decoder.width)
+
+
+def _transformer(layers: int, width: int, inner: int, heads: int) -> TransformerConfig:
+    stack = Stack(layers=layers, width=width, inner=inner, heads=heads)
+    return TransformerConfig(encoder=stack, decoder=stack, share_embeddings=True)
+
+
+SIZES = {
+    "width-128": Size(_transformer(4, 128, 256, 4), steps=12, share_of_limit=0.60, times_marian=2.0),
+    "width-512": Size(_transformer(3, 512, 2048, 8), steps=3, share_of_limit=0.85, times_marian=1.2),
+    "lstm": Size(AttendingConfig(), steps=12),
+    "lstm-luong": Size(AttendingConfig(score="general", wiring="current", input_feeding=True), steps=12),
+}
+
+
+def main() -> int:
+    given = _arguments()
+    with TemporaryDirectory(prefix="regard-training-") as directory:
+        data = training_data(Path(directory))
+        held = [measure(name, data, Path(directory) / name, given) for name in given.sizes]
+    return 0 if all(held) else 1
+
+
+def training_data(directory: Path) -> DataConfig:
+    """Multi30k where it is, else the generated world, written into the directory."""
+    if MULTI30K.is_dir():
+        train, valid = ([str(MULTI30K / f"{name}.lc.tok.{side}") for side in ("en", "de")] for name in ("train", "val"))
+        return DataConfig(train=train, valid=valid, languages=["en", "de"])
+    world = directory / "world"
+    write_world(world)
+    train, valid = ([str(world / f"{name}.{side}") for side in ("en", "ko")] for name in ("train", "valid"))
+    return DataConfig(train=train, valid=valid, languages=["en", "ko"])
+
+
+def measure(name: str, data: DataConfig, run: Path, given: argparse.Namespace) -> bool:
+    """Time everyone at one size in turn, tell it, and say whether the bars hold."""
+    size, options = SIZES[name], TrainingConfig(batch_tokens=given.batch_tokens, threads=given.threads)
+    config = Config(model=size.model, tokens=TokensConfig(kind="bpe", size=PIECES), data=data, training=options)
+    corpus = prepare(config, run, progress=lambda *_: None)
+    pieces = corpus.tokenizers.target.size
+    _tell(size=name, real_share=_real_share(corpus, options), pieces=pieces, flops_a_token=size.flops(pieces))
+    rows: list[Row] = []
+    for row in _timings(size, config, run, given.repetitions):
+        rows.append({"size": name} | row | {"share_of_limit": row["speed"] * size.flops(pieces) / row["limit"]})
+        _tell(**rows[-1])
+    held = [_tell_bar(name, *bar) for bar in _bars(size, rows)]  # all are told, also after one that is missed
+    return all(held)
+
+
+def _real_share(corpus: Corpus, options: TrainingConfig) -> float:
+    """The share of token places that hold a token and not padding."""
+    return plan_epoch(*corpus.lengths, batch_tokens=options.batch_tokens, seed=options.seed, epoch=0).real_share
+
+
+def _timings(size: Size, config: Config, run: Path, repetitions: int) -> Iterator[Row]:
+    """For each repetition and contender: speed in real target tokens a second, limit and peak memory in megabytes."""
+    with ExitStack() as stack:
+        limit = stack.enter_context(_process(Job("gemm", config, run)))
+        processes = {who: stack.enter_context(_process(Job(who, config, run))) for who in size.contenders}
+        for process in processes.values():
+            _ask(process, WARM_UP)
+        for repetition in range(repetitions):
+            for who, process in processes.items():
+                reached = _ask(limit, 1)
+                found = _ask(process, size.steps)
+                speed = found["tokens"] / found["seconds"]
+                yield {
+                    "who": who,
+                    "repetition": repetition,
+                    "speed": speed,
+                    "limit": reached,
+                    "memory": found["memory"],
+                }
+
+
+@contextmanager
+def _process(job: Job) -> Iterator[Connection]:
+    """A process that waits for orders; it ends with the block."""
+    own, others = multiprocessing.get_context("spawn").Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(job, others))
+    process.start()
+    others.close()  # so that a process that dies is noticed at once
+    try:
+        yield own
+        own.send(0)
+        process.join()
+    finally:
+        process.kill()
+
+
+def _ask(process: Connection, steps: int) -> Any:
+    process.send(steps)
+    return process.recv()
+
+
+def _bars(size: Size, rows: list[Row]) -> Iterator[tuple[str, list[float], float]]:
+    """What is told of all repetitions, and the least that is due (0: nothing)."""
+    own = [row for row in rows if row["who"] == "ours"]
+    if not size.share_of_limit:
+        yield (
+            "speed / (3,600 at a limit of 137 GFLOP/s)",
+            [row["speed"] / (LSTM_BAR * row["limit"]) for row in own],
+            1.0,
+        )
+    for who in size.contenders if size.share_of_limit else ():
+        due = size.share_of_limit if who == "ours" else 0.0
+        yield f"share of the limit, {who}", [row["share_of_limit"] for row in rows if row["who"] == who], due
+    for peer in size.contenders[1:]:
+        theirs, is_marian = [row for row in rows if row["who"] == peer], peer == "hf marian"
+        speeds = [mine["speed"] / other["speed"] for mine, other in zip(own, theirs, strict=True)]
+        yield f"speed, ours / {peer}", speeds, size.times_marian if is_marian else 0.0
+        memories = [other["memory"] / mine["memory"] for mine, other in zip(own, theirs, strict=True)]
+        yield f"peak memory, {peer} / ours", memories[-1:], 1.0 if is_marian else 0.0
+
+
+def _tell_bar(size: str, name: str, values: list[float], due: float) -> bool:
+    middle = statistics.median(values)
+    bar = {"at_least": due, "holds": middle >= due} if due else {}
+    _tell(size=size, bar=name, median=middle, low=min(values), high=max(values), **bar)
+    return middle >= due
+
+
+def _tell(**row: object) -> None:
+    rounded = {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in row.items()}
+    print(json.dumps(rounded), flush=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
