@@ -4,6 +4,7 @@ Written block by block and read through a memory map, so neither way holds more 
 """
 
 import hashlib
+import mmap
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -68,10 +69,11 @@ class RaggedRows:
     """The rows of a finished pair of files; there must be at least one value."""
 
     def __init__(self, directory: Path, name: str, dtype: np.dtype[Any]) -> None:
-        values, offsets = ragged_files(name)
-        # Plain views of the maps: slicing numpy's memmap class itself is several times slower.
-        self._values = np.memmap(directory / values, dtype=dtype, mode="r").view(np.ndarray)
-        self._offsets = np.memmap(directory / offsets, dtype=_OFFSET, mode="r").view(np.ndarray)
+        self._files = [_map(directory / file) for file in ragged_files(name)]
+        # Plain arrays: slicing numpy's memmap class is several times slower.
+        self._values, self._offsets = (
+            np.frombuffer(file, kind) for file, kind in zip(self._files, (dtype, _OFFSET), strict=True)
+        )
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -85,3 +87,14 @@ class RaggedRows:
     def lengths(self) -> NDArray[np.int32]:
         """How many values each row has."""
         return np.diff(self._offsets).astype(np.int32)
+
+    def release(self) -> None:
+        """Let go of the pages that were looked at: they stay in the system's cache, and count no more as ours."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for file in self._files:
+                file.madvise(mmap.MADV_DONTNEED)
+
+
+def _map(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

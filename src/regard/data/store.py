@@ -78,6 +78,11 @@ class TokenStore:
         """How many target ids each pair has."""
         return self._columns["target-ids"].lengths
 
+    def release(self) -> None:
+        """Let go of the memory that looking at pairs has taken; without it, that grows to the size of the store."""
+        for column in self._columns.values():
+            column.release()
+
 
 def fingerprint(paths: Sequence[Path | str], *extras: bytes | str) -> str:
     """A SHA-256 over the files' names and bytes, and over whatever else the store depends on."""

@@ -74,13 +74,15 @@ def _packed(blocks: Iterator[PairBlock], cutting: Cutting, parts: Path, processe
 
 def _by_team(numbered: Iterator[Part], cutting: Cutting, processes: int) -> Iterator[PackedPairs]:
     """The parts in their order, while later ones are under way; the threads do little but wait for processes."""
-    # Twice as many threads as processes: while one takes a part from the disk, another keeps its process busy.
-    with _team(cutting, processes) as finish, ThreadPoolExecutor(2 * processes) as threads:
+    # One more than asked for, which are the cores: each waits in turn while its next block is sent. Twice as many
+    # threads: while one takes a part from the disk, another keeps its process busy.
+    members = processes + 1
+    with _team(cutting, members) as finish, ThreadPoolExecutor(2 * members) as threads:
         waiting: deque[Future[PackedPairs]] = deque()
         try:
             for part in numbered:
                 waiting.append(threads.submit(_finished, part, finish))
-                if len(waiting) > 2 * processes:
+                if len(waiting) > 2 * members:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

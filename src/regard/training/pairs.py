@@ -55,6 +55,7 @@ class PairCorpus:
     def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Rows, Rows]:
         cut = Cutter(self, config, epoch)
         rows = [cut(index) for index in indices]
+        self.store.release()
         return [source for source, _ in rows], [target for _, target in rows]
 
     def validate(self, bundle: Bundle) -> Validation:
