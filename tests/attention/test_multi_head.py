@@ -11,7 +11,7 @@ from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.recording import record_attention
 from regard.attention.scores import scaled_dot
-from regard.attention.visibility import CausalFromStart, real_keys
+from regard.attention.visibility import causal, real_keys
 
 BATCH, QUERIES, KEYS, HEADS, HEAD_WIDTH, INPUTS = 2, 5, 7, 3, 11, 13
 WIDTH = HEADS * HEAD_WIDTH
@@ -104,10 +104,10 @@ def test_a_hidden_key_so_large_that_its_score_overflows_changes_nothing() -> Non
 def test_a_causal_rule_that_is_told_is_the_one_that_is_written_down(poison: float, is_recorded: bool) -> None:
     torch.manual_seed(1)
     layer, x = MultiHeadAttention(WIDTH, HEADS), torch.randn(BATCH, KEYS, WIDTH)
-    rule = CausalFromStart(KEYS, x.device)
+    positions = torch.arange(KEYS)
     key_values = layer.key_values(torch.cat([x[:, :-1], x[:, -1:] + poison], dim=1))
     with record_attention(layer) if is_recorded else nullcontext():
-        told = layer(x, key_values, rule)
-    written = layer(x, key_values, rule.written())
+        told = layer(x, key_values, "causal")
+    written = layer(x, key_values, causal(positions, positions))
     assert_close(told, written, atol=1e-6, rtol=1e-5, equal_nan=True)
     assert told[:, :-1].isfinite().all()

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.attention.attend import softmax_over_visible
-from regard.attention.visibility import causal, real_keys, window, written
+from regard.attention.visibility import causal, real_keys, window
 from regard.layers.blocks import causal_newest
 
 places = st.lists(st.integers(0, 20), min_size=1, max_size=7)
@@ -44,11 +44,16 @@ def test_rules_combine_with_and(batch: int, length: int, data: st.DataObject) ->
         assert both[index, 0].tolist() == expected
 
 
-@given(st.integers(0, 5), st.integers(2, 5))
+@given(st.integers(1, 5), st.integers(2, 5))
 def test_several_newest_positions_follow_the_causal_rule(past: int, new: int) -> None:
-    visible = written(causal_newest(torch.arange(past, past + new), past + new))
-    assert visible is not None
+    visible = causal_newest(torch.arange(past, past + new), past + new)
+    assert isinstance(visible, torch.Tensor)
     assert visible[0, 0].tolist() == [[key <= past + query for key in range(past + new)] for query in range(new)]
+
+
+@given(st.integers(2, 9))
+def test_the_causal_rule_of_a_whole_sequence_is_told_and_not_written_down(length: int) -> None:
+    assert causal_newest(torch.arange(length), length) == "causal"
 
 
 @given(st.integers(1, 9))

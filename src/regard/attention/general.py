@@ -8,14 +8,16 @@ The RNN that attends is the case without W_k and W_v, where the inputs themselve
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from regard.attention.attend import Attended, attend
 from regard.attention.key_values import KeyValues
 from regard.attention.recording import recording_of
 from regard.attention.scores import make_score
-from regard.attention.visibility import Visible, written
+from regard.attention.visibility import causal
+
+Visible = Bool[Tensor, "..."] | str | None  # "causal": the rule of a whole sequence, without its table of Q x K
 
 
 class Attention(nn.Module):
@@ -48,11 +50,12 @@ def look(
     dropout: float = 0.0,
 ) -> Attended:
     """Attention step by step, each step offered to whoever records the layer."""
-    key, value, visible = key_values.key, key_values.value, written(visible)
+    key, value = key_values.key, key_values.value
     if not key_values.is_finite:  # a key that is NaN or Inf shows in its value, which `attend` knows how to silence
         finite = key.isfinite().all(dim=-1, keepdim=True)
         key, value = key.masked_fill(~finite, 0.0), value.masked_fill(~finite, float("nan"))
     scores = score(query, key)
+    visible = causal(*map(torch.arange, scores.shape[-2:])).to(scores.device) if isinstance(visible, str) else visible
     context, weights = attend(scores, value, visible, dropout=dropout, is_finite=key_values.is_finite)
     if (recording := recording_of(layer)) is not None:
         seen = (torch.ones_like(scores, dtype=torch.bool) if visible is None else visible).expand_as(scores)

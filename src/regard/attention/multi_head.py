@@ -9,11 +9,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention.general import look
+from regard.attention.general import Visible, look
 from regard.attention.key_values import KeyValues
 from regard.attention.recording import recording_of
 from regard.attention.scores import scaled_dot
-from regard.attention.visibility import CausalFromStart, Visible
 
 Positions = Int[Tensor, " T"] | None
 Rotate = Callable[[Tensor, Positions], Tensor]  # turns (B, H, T, D) by its positions (T): rotary positions
@@ -48,22 +47,14 @@ class MultiHeadAttention(nn.Module):
         if recording_of(self) or not (visible is None or key_values.is_finite):
             context = look(self, scaled_dot, query, key_values, visible, dropout).context
         else:
-            context = _fused(query, key_values, visible, dropout)
-        output: Tensor = self.output(context.transpose(1, 2).flatten(2))  # (B, H, Q, D) -> (B, Q, W)
-        return output
+            mask = None if isinstance(visible, str) else visible  # a causal rule is told to the kernel, not written
+            context = functional.scaled_dot_product_attention(
+                query, key_values.key, key_values.value, mask, dropout_p=dropout, is_causal=isinstance(visible, str)
+            )
+        return self.output(context.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]  # (B, H, Q, D) -> (B, Q, W)
 
     def _split(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B H T D"]:
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
     def _turned(self, x: Float[Tensor, "B H T D"], positions: Positions) -> Float[Tensor, "B H T D"]:
         return x if self.rotate is None else self.rotate(x, positions)
-
-
-def _fused(
-    query: Float[Tensor, "B H Q D"], key_values: KeyValues, visible: Visible, dropout: float
-) -> Float[Tensor, "B H Q D"]:
-    is_causal = isinstance(visible, CausalFromStart)
-    mask = None if isinstance(visible, CausalFromStart) else visible
-    return functional.scaled_dot_product_attention(
-        query, key_values.key, key_values.value, mask, dropout_p=dropout, is_causal=is_causal
-    )

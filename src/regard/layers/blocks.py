@@ -12,9 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.attention.general import Visible
 from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention, Rotate
-from regard.attention.visibility import CausalFromStart, Visible, causal
+from regard.attention.visibility import causal
 from regard.config import Stack
 from regard.layers.dropout import Dropout
 from regard.layers.feed_forward import FeedForward
@@ -148,7 +149,7 @@ def causal_newest(positions: Int[Tensor, " T"], keys: int) -> Visible:
     if len(positions) == 1:
         return None
     if len(positions) == keys:
-        return CausalFromStart(keys, positions.device)
+        return "causal"
     return causal(positions, torch.arange(keys, device=positions.device))
 
 

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.attention.general import Visible
 from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention, Rotate
-from regard.attention.visibility import Visible
 
 Cache = KeyValues | Float[Tensor, "B W"]
 

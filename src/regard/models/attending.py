@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.general import Attention
+from regard.attention.general import Attention, Visible
 from regard.attention.key_values import KeyValues
-from regard.attention.visibility import Visible, real_keys
+from regard.attention.visibility import real_keys
 from regard.batch import Padded
 from regard.config import AttendingConfig
 from regard.layers.dropout import Dropout
