@@ -55,7 +55,8 @@ def detail_bytes(trace: Trace) -> int:
         array for layer in trace.numbers for array in (layer.x, layer.query, layer.key, layer.value, layer.output)
     ]
     steps = [array for layer in trace.numbers for array in layer.steps.values()]
-    return sum(array.nbytes for array in [*arrays, *steps]) + min(_matrix_bytes(trace), MOST_MATRIX_BYTES)
+    numbers = sum(int(array.nbytes) for array in [*arrays, *steps])
+    return numbers + min(_matrix_bytes(trace), MOST_MATRIX_BYTES)
 
 
 def model_record(trace: Trace, name: str, languages: tuple[str, str], takes: str = "text") -> dict[str, Any]:
