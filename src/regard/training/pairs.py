@@ -33,6 +33,7 @@ from regard.training.vocabularies import bytes_of, kept_vocabularies, sizes_of
 from regard.translation.engines import usable_cores
 
 PARTS = "store.parts"
+ROWS_AT_ONCE = 32  # that are read before the store is let go of: the system maps 64 KB around each
 VOCABULARY_PAIRS = 50_000  # that the vocabulary is learnt from: with more, learning it needs more memory than training
 
 
@@ -54,8 +55,10 @@ class PairCorpus:
 
     def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Rows, Rows]:
         cut = Cutter(self, config, epoch)
-        rows = [cut(index) for index in indices]
-        self.store.release()
+        rows = []
+        for start in range(0, len(indices), ROWS_AT_ONCE):
+            rows += [cut(index) for index in indices[start : start + ROWS_AT_ONCE]]
+            self.store.release()
         return [source for source, _ in rows], [target for _, target in rows]
 
     def validate(self, bundle: Bundle) -> Validation:
