@@ -30,9 +30,9 @@ UNTRAINED = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: while it is open, no other test of this process can run an event loop
 def browser() -> Iterator[object]:
-    """One browser for all tests; each opens a context of its own."""
+    """One browser for the tests of a file; each opens a context of its own."""
     executable = next((path for name in NAMES if (path := shutil.which(name))), None)
     if executable is None:
         pytest.skip(f"no Chromium on the PATH ({', '.join(NAMES)})")

@@ -14,7 +14,7 @@ def test_json_tells_config_size_and_files(regard: Regard, transformer: Path) -> 
     assert facts["vocabulary"]["shared"] is False
     assert facts["parameters"] > 10_000
     assert facts["files"] == {path.name: path.stat().st_size for path in (transformer / "model").glob("*.*")}
-    assert facts["config"]["training"]["steps"] == 160
+    assert facts["config"]["training"]["steps"] == 60
 
 
 def test_people_see_the_same(regard: Regard, attending: Path) -> None:

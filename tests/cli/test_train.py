@@ -18,10 +18,10 @@ def text_files(corpus: Path) -> list[object]:
 
 
 def test_a_run_holds_config_journal_checkpoints_and_model(transformer: Path) -> None:
-    assert load(transformer / "config.toml").training.steps == 160
+    assert load(transformer / "config.toml").training.steps == 60
     events = [json.loads(line) for line in (transformer / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [events[0]["event"], events[-1]["event"]] == ["began", "ended"]
-    assert [path.name for path in sorted((transformer / "checkpoints").iterdir())] == ["step-00000080", "step-00000160"]
+    assert [path.name for path in sorted((transformer / "checkpoints").iterdir())] == ["step-00000030", "step-00000060"]
     assert (transformer / "model" / "manifest.json").exists()
 
 
@@ -29,7 +29,7 @@ def test_a_run_is_not_begun_twice(regard: Regard, transformer: Path, corpus: Pat
     before = (transformer / "journal.jsonl").read_bytes()
     ended = regard("train", corpus / "transformer.toml", "--run", transformer)
     assert ended.code == 2
-    assert f"checkpoints up to step 160. Go on with `regard train --run {transformer} --resume`" in ended.err
+    assert f"checkpoints up to step 60. Go on with `regard train --run {transformer} --resume`" in ended.err
     assert (transformer / "journal.jsonl").read_bytes() == before
 
 

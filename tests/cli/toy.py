@@ -24,7 +24,7 @@ MODELS = {
     "attending": '[model]\nkind = "rnn-attention"\nembedding = 24\nencoder = {width = 32}\ndecoder = {width = 32}\n',
 }
 TRAINING = (
-    "steps = 160\nbatch_tokens = 250\nwarmup = 10\nlearning_rate = 5e-3\nvalidate_every = 80\ncheckpoint_every = 80\n"
+    "steps = 60\nbatch_tokens = 250\nwarmup = 10\nlearning_rate = 5e-3\nvalidate_every = 30\ncheckpoint_every = 30\n"
 )
 
 

@@ -81,7 +81,7 @@ def test_pipelined_requests_are_answered_in_their_order(own: Own) -> None:
 def test_a_header_that_does_not_end_is_refused_at_its_bound(own: Own, piece: int) -> None:
     with socket.create_connection(("127.0.0.1", own.server.port), timeout=30) as connection:
         connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
-        sent, answer = 0, b""
+        sent, answer, is_reset = 0, b"", False
         connection.setblocking(False)
         while not answer and sent < 100 * HEADER_BYTES:
             try:
@@ -89,6 +89,7 @@ def test_a_header_that_does_not_end_is_refused_at_its_bound(own: Own, piece: int
                 answer = connection.recv(1000)
             except BlockingIOError:
                 continue
-            except ConnectionError:
+            except ConnectionError:  # bytes that came after the close: the system may throw the answer away with them
+                is_reset = True
                 break
-    assert answer.startswith(b"HTTP/1.1 431 ")
+    assert is_reset or answer.startswith(b"HTTP/1.1 431 ")
