@@ -1,4 +1,4 @@
-"""Two small models, trained once by the command itself, and a way to run commands in this process."""
+"""Small models, trained once, and a way to run commands in this process."""
 
 from pathlib import Path
 
@@ -6,6 +6,8 @@ import pytest
 
 from regard.cli import run
 from tests.cli.toy import Finished, Regard, in_a_process, write_corpus
+from tests.training.small_pictures import ATTENDING, picture_config, write_scenes
+from tests.training.small_run import run_to_the_end
 
 
 @pytest.fixture
@@ -38,6 +40,20 @@ def transformer(corpus: Path) -> Path:
 def attending(corpus: Path) -> Path:
     """The run of a small attending RNN."""
     return _trained(corpus, "attending")
+
+
+@pytest.fixture(scope="session")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few drawn scenes with captions and boxes."""
+    return write_scenes(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="session")
+def describing(scenes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of a small captioner that attends."""
+    directory = tmp_path_factory.mktemp("describing")
+    run_to_the_end(picture_config(scenes, model=ATTENDING, steps=2), directory)
+    return directory
 
 
 def _trained(corpus: Path, name: str) -> Path:

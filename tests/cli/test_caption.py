@@ -4,20 +4,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.toy import Regard
-from tests.training.small_pictures import ATTENDING, picture_config, write_scenes
-from tests.training.small_run import run_to_the_end
-
-
-@pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_scenes(tmp_path_factory.mktemp("world"))
-
-
-@pytest.fixture(scope="module")
-def run(scenes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("run")
-    run_to_the_end(picture_config(scenes, model=ATTENDING, steps=2), directory)
-    return directory
 
 
 def written(capfdbinary: pytest.CaptureFixture[bytes]) -> list[str]:
@@ -25,45 +11,47 @@ def written(capfdbinary: pytest.CaptureFixture[bytes]) -> list[str]:
 
 
 def test_one_picture_gives_a_caption_and_several_give_one_line_each(
-    run: Path, scenes: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    describing: Path, scenes: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     from regard.cli import run as command
 
     pictures = [str(path) for path in sorted((scenes / "images" / "test").iterdir())]
-    assert command(["caption", str(run), *pictures]) == 0
+    assert command(["caption", str(describing), *pictures]) == 0
     several = written(capfdbinary)
     assert [line.split("\t")[0] for line in several] == pictures
-    assert command(["caption", str(run), pictures[0]]) == 0
+    assert command(["caption", str(describing), pictures[0]]) == 0
     assert written(capfdbinary) == [several[0].split("\t")[1]]
-    assert command(["caption", str(run), pictures[0], "--beam", "3", "--nbest", "2"]) == 0
+    assert command(["caption", str(describing), pictures[0], "--beam", "3", "--nbest", "2"]) == 0
     assert [line.split(" ||| ")[0] for line in written(capfdbinary)] == ["0", "0"]
 
 
-def test_json_can_hold_the_map_of_each_word(run: Path, scenes: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_json_can_hold_the_map_of_each_word(
+    describing: Path, scenes: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     from regard.cli import run as command
 
     picture = str(scenes / "images" / "test" / "00001.png")
-    assert command(["caption", str(run), picture, "--json", "--maps"]) == 0
+    assert command(["caption", str(describing), picture, "--json", "--maps"]) == 0
     record = json.loads(written(capfdbinary)[0])
     assert record["picture"] == picture
     assert [word["word"] for word in record["words"]] == record["text"].split()
     assert all(len(word["weights"]) == len(word["weights"][0]) == 4 for word in record["words"])
 
 
-def test_what_cannot_be_described_is_told(regard: Regard, run: Path, scenes: Path) -> None:
-    ended = regard("caption", run, scenes / "captions.txt")
+def test_what_cannot_be_described_is_told(regard: Regard, describing: Path, scenes: Path) -> None:
+    ended = regard("caption", describing, scenes / "captions.txt")
     assert ended.code == 2
     assert "is not a picture that can be read" in ended.err
-    assert "Add --json" in regard("caption", run, scenes / "captions.txt", "--maps").err
-    assert "describes pictures" in regard("translate", run, "--input", scenes / "captions.txt").err
+    assert "Add --json" in regard("caption", describing, scenes / "captions.txt", "--maps").err
+    assert "describes pictures" in regard("translate", describing, "--input", scenes / "captions.txt").err
 
 
 def test_a_captioner_is_measured_on_captioned_pictures(
-    run: Path, scenes: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    describing: Path, scenes: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     from regard.cli import run as command
 
-    wish = ["evaluate", str(run), "--captions", str(scenes), "--split", "test", "--resamples", "5"]
+    wish = ["evaluate", str(describing), "--captions", str(scenes), "--split", "test", "--resamples", "5"]
     assert command([*wish, "--json", "--output", str(tmp_path / "out.txt")]) == 0
     figures = json.loads(written(capfdbinary)[0])
     names = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
@@ -77,13 +65,13 @@ def test_a_captioner_is_measured_on_captioned_pictures(
     assert "peak in the box" in table
 
 
-def test_options_of_the_other_kind_of_model_are_refused(regard: Regard, run: Path, scenes: Path) -> None:
+def test_options_of_the_other_kind_of_model_are_refused(regard: Regard, describing: Path, scenes: Path) -> None:
     for words, reason in [
         (["--captions", scenes, "--source", scenes], "Give --source and --reference"),
         ([], "Give --source and --reference"),
         (["--captions", scenes, "--lowercase"], "--lowercase is for translators"),
         (["--source", scenes, "--reference", scenes, "--split", "test"], "--split goes with --captions"),
     ]:
-        ended = regard("evaluate", run, *words)
+        ended = regard("evaluate", describing, *words)
         assert ended.code == 2
         assert reason in ended.err

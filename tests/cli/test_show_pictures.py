@@ -13,25 +13,13 @@ from regard.data.worlds.scenes import boxes_beside
 from regard.view.regions_terminal import GAP
 from regard.view.terminal import CELL, PLAIN
 from tests.cli.toy import Regard
-from tests.training.small_pictures import ATTENDING, TRANSFORMER, picture_config, write_scenes
+from tests.training.small_pictures import ATTENDING, TRANSFORMER, picture_config
 from tests.training.small_run import run_to_the_end
 
 
 @pytest.fixture(scope="module")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_scenes(tmp_path_factory.mktemp("world"))
-
-
-@pytest.fixture(scope="module")
-def run(scenes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("run")
-    run_to_the_end(picture_config(scenes, model=ATTENDING, steps=2), directory)
-    return directory
-
-
-@pytest.fixture(scope="module")
-def captioner(run: Path) -> Captioner:
-    return load_captioner(run / "model")
+def captioner(describing: Path) -> Captioner:
+    return load_captioner(describing / "model")
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +28,9 @@ def pictures(scenes: Path) -> list[Path]:
 
 
 def test_without_a_file_every_word_is_printed_above_its_grid(
-    regard: Regard, run: Path, pictures: list[Path], captioner: Captioner
+    regard: Regard, describing: Path, pictures: list[Path], captioner: Captioner
 ) -> None:
-    shown = regard("show", run, pictures[0])
+    shown = regard("show", describing, pictures[0])
     assert shown.code == 0, shown.err
     said = captioner.caption([pictures[0]])[0]
     maps = word_maps(captioner.trace(pictures[0], said.tokens))
@@ -59,33 +47,33 @@ def test_without_a_file_every_word_is_printed_above_its_grid(
 
 
 def test_a_caption_can_be_given_and_gold_boxes_are_outlined_where_it_is_the_right_one(
-    regard: Regard, run: Path, scenes: Path, tmp_path: Path
+    regard: Regard, describing: Path, scenes: Path, tmp_path: Path
 ) -> None:
     picture = scenes / "images" / "train" / "00000.png"  # all of whose words the model knows
     gold = boxes_beside(picture)
     assert gold is not None
     for words, outlines in ((gold.words, sum(map(len, gold.boxes))), (gold.words[:2], 0)):
-        shown = regard("show", run, picture, "--target", " ".join(words), "--out", tmp_path / "words.svg")
+        shown = regard("show", describing, picture, "--target", " ".join(words), "--out", tmp_path / "words.svg")
         assert shown.err.endswith(f"shows: {' '.join(words)}\n")
         text = (tmp_path / "words.svg").read_text(encoding="utf-8")
         assert len(re.findall('fill="none"', text)) == 2 * outlines  # on the grid and on the smooth map
         assert len(re.findall(r"<text", text)) == 1 + 2 * len(words)
 
 
-def test_several_pictures_are_one_sheet(regard: Regard, run: Path, pictures: list[Path], tmp_path: Path) -> None:
-    assert regard("show", run, *pictures[:3], "--out", tmp_path / "sheet.svg").code == 0
+def test_several_pictures_are_one_sheet(regard: Regard, describing: Path, pictures: list[Path], tmp_path: Path) -> None:
+    assert regard("show", describing, *pictures[:3], "--out", tmp_path / "sheet.svg").code == 0
     assert len(re.findall('id="picture', (tmp_path / "sheet.svg").read_text(encoding="utf-8"))) == 3
-    assert regard("show", run, *pictures[:3], "--out", tmp_path / "sheet.png").code == 0
-    assert regard("show", run, pictures[0], "--out", tmp_path / "one.png").code == 0
+    assert regard("show", describing, *pictures[:3], "--out", tmp_path / "sheet.png").code == 0
+    assert regard("show", describing, pictures[0], "--out", tmp_path / "one.png").code == 0
     with Image.open(tmp_path / "sheet.png") as sheet, Image.open(tmp_path / "one.png") as one:
         assert sheet.format == one.format == "PNG"
         assert sheet.height > one.height / 2
 
 
 def test_a_page_holds_every_picture_with_its_numbers(
-    regard: Regard, run: Path, pictures: list[Path], tmp_path: Path, captioner: Captioner
+    regard: Regard, describing: Path, pictures: list[Path], tmp_path: Path, captioner: Captioner
 ) -> None:
-    assert regard("show", run, *pictures[:2], "--out", tmp_path / "page.html").code == 0
+    assert regard("show", describing, *pictures[:2], "--out", tmp_path / "page.html").code == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
     assert [one["takes"] for one in data["models"]] == ["pictures"]
@@ -118,17 +106,17 @@ def test_layers_and_heads_are_counted_from_one(
     ],
 )
 def test_a_wish_that_cannot_be_met_is_refused(
-    regard: Regard, run: Path, pictures: list[Path], wish: list[str], problem: str
+    regard: Regard, describing: Path, pictures: list[Path], wish: list[str], problem: str
 ) -> None:
-    shown = regard("show", run, pictures[0], *wish)
+    shown = regard("show", describing, pictures[0], *wish)
     assert shown.code == 2
     assert problem in shown.err
 
 
-def test_what_is_no_picture_is_told(regard: Regard, run: Path, scenes: Path, pictures: list[Path]) -> None:
-    assert "is not a picture that can be read" in regard("show", run, scenes / "captions.txt").err
-    assert "cannot be read" in regard("show", run, "A red star").err
-    assert "there are 2 pictures" in regard("show", run, *pictures[:2], "--target", "a").err
+def test_what_is_no_picture_is_told(regard: Regard, describing: Path, scenes: Path, pictures: list[Path]) -> None:
+    assert "is not a picture that can be read" in regard("show", describing, scenes / "captions.txt").err
+    assert "cannot be read" in regard("show", describing, "A red star").err
+    assert "there are 2 pictures" in regard("show", describing, *pictures[:2], "--target", "a").err
 
 
 def test_a_captioner_without_attention_is_refused(

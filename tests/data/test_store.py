@@ -279,3 +279,25 @@ print(peak() - before)
     )
     assert finished.stderr == ""
     assert int(finished.stdout) < 8_000  # kB; to hold the pairs, as text or as ids, would take over 50,000
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux which pages are in memory")
+def test_a_store_that_is_let_go_of_takes_no_memory_and_can_be_read_again(tmp_path: Path) -> None:
+    store = built(tmp_path / "store", count=2_000)
+    before = [store[index] for index in range(len(store))]
+    assert mapped_kilobytes(store.directory) > 0
+    store.release()
+    assert mapped_kilobytes(store.directory) == 0
+    assert [store[index] for index in range(len(store))] == before
+
+
+def mapped_kilobytes(directory: Path) -> int:
+    """How much of the files in a directory is in this process's memory."""
+    found, is_ours = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        first = line.split()[0]
+        if not first.endswith(":"):
+            is_ours = str(directory) in line
+        elif is_ours and first == "Rss:":
+            found += int(line.split()[1])
+    return found

@@ -125,3 +125,14 @@ def test_initial_matrices_lie_within_xaviers_bounds_and_biases_are_zero() -> Non
         assert 0.8 * bound < linear.weight.abs().max() <= bound
         assert not linear.bias.any()
     assert (block.around_feed_forward.norm.weight == 1).all()
+
+
+def test_inner_dropout_is_inside_the_feed_forward_network_alone() -> None:
+    block = Block(SIZES, BlockStyle(inner_dropout=0.5)).train()
+    x, positions = torch.randn(BATCH, TARGET, WIDTH), torch.arange(TARGET)
+    inner = block.feed_forward
+    assert inner.dropout.share == 0.5
+    assert block.around_feed_forward.dropout.share == 0.0
+    assert not torch.equal(block(x, None, positions)[0], block(x, None, positions)[0])
+    assert torch.equal(block.eval()(x, None, positions)[0], block(x, None, positions)[0])
+    assert Block(SIZES, BlockStyle(dropout=0.5)).feed_forward.dropout.share == 0.0

@@ -6,6 +6,7 @@ The RNN that attends is the case without W_k and W_v, where the inputs themselve
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -17,7 +18,7 @@ from regard.attention.recording import recording_of
 from regard.attention.scores import make_score
 from regard.attention.visibility import causal
 
-Visible = Bool[Tensor, "..."] | str | None  # "causal": the rule of a whole sequence, without its table of Q x K
+Visible = Bool[Tensor, "..."] | Literal["causal"] | None  # "causal": a whole sequence's rule, without its table
 
 
 class Attention(nn.Module):

@@ -47,10 +47,9 @@ class MultiHeadAttention(nn.Module):
         if recording_of(self) or not (visible is None or key_values.is_finite):
             context = look(self, scaled_dot, query, key_values, visible, dropout).context
         else:
-            mask = None if isinstance(visible, str) else visible  # a causal rule is told to the kernel, not written
-            context = functional.scaled_dot_product_attention(
-                query, key_values.key, key_values.value, mask, dropout_p=dropout, is_causal=isinstance(visible, str)
-            )
+            is_causal = isinstance(visible, str)  # told to the kernel, not written as a table
+            inputs = (query, key_values.key, key_values.value, None if isinstance(visible, str) else visible)
+            context = functional.scaled_dot_product_attention(*inputs, dropout_p=dropout, is_causal=is_causal)
         return self.output(context.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]  # (B, H, Q, D) -> (B, Q, W)
 
     def _split(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B H T D"]:

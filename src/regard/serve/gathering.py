@@ -1,9 +1,8 @@
 """An event loop that, while all workers decode, looks at its connections a few hundred times a second and no more.
 
-Python runs one thread at a time, and decoding gives way each time that the loop wakes up. Under many times the load
-that can be borne, a loop that wakes for every request to refuse takes a fifth of the decoding's time; one that gathers
-them for a moment takes little. Nothing is lost by it: what comes in then could not begin before a worker is free, and
-a worker that has finished is heard at once.
+Python runs one thread at a time, and decoding gives way each time that the loop wakes up: under many times the load
+that can be borne, for every request to refuse. So requests are gathered for a moment. Nothing is lost by it: what comes
+in then could not begin before a worker is free, and a worker that has finished is heard at once.
 """
 
 import selectors

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from regard.translation.trace import Trace
 
 CHUNK_LINES = 2048  # lines that are sorted by length together: enough to pad little, few enough to answer soon
-LONGEST = 1024  # tokens of a line; a longer one is cut there, since attention's memory grows with its square
+LONGEST = 1024  # tokens of a line; a longer one is cut there, since attention's time grows with its square
 
 
 @dataclass(frozen=True)
