@@ -9,13 +9,12 @@ from regard.data.packed import Column, PackedPairs, joined, pack, without_duplic
 from regard.data.readers import PairBlock
 
 
-def encode(text: str) -> list[int]:
-    return [ord(character) for character in text if not character.isspace()]
+def encode(text: str) -> bytes:
+    """Each character that is no space, as a number of 32 bits."""
+    return "".join(text.split()).encode("utf-32-le")
 
 
-def packed(
-    config: DataConfig, *texts: tuple[str, str], encode_source: Callable[[str], list[int]] = encode
-) -> PackedPairs:
+def packed(config: DataConfig, *texts: tuple[str, str], encode_source: Callable[[str], bytes] = encode) -> PackedPairs:
     sources, targets = [encode_source(source) for source, _ in texts], [encode(target) for _, target in texts]
     block = PairBlock(*("\n".join(side).encode() for side in zip(*texts, strict=True)))
     return pack(block, sources, targets, config)
@@ -68,7 +67,7 @@ def test_pairs_at_the_limits_are_kept() -> None:
 
 
 def test_text_that_gives_no_tokens_counts_as_blank() -> None:
-    block = packed(DataConfig(), ("x", "y"), encode_source=lambda _: [])
+    block = packed(DataConfig(), ("x", "y"), encode_source=lambda _: b"")
     assert texts_of(block) == []
     assert block.dropped["blank"] == 1
 
@@ -89,7 +88,7 @@ def test_only_the_same_pair_is_a_duplicate() -> None:
 
 
 def test_each_side_has_its_own_ids() -> None:
-    columns = pack(PairBlock(b"x", b"y"), [[1]], [[2, 3]], DataConfig()).columns
+    columns = pack(PairBlock(b"x", b"y"), [b"\1\0\0\0"], [b"\2\0\0\0\3\0\0\0"], DataConfig()).columns
     assert [rows_of(columns[name], itemsize=4) for name in ("source-ids", "target-ids")] == [
         [b"\1\0\0\0"],
         [b"\2\0\0\0\3\0\0\0"],

@@ -23,11 +23,16 @@ def encode(text: str) -> list[int]:
     return [ord(character) for character in text if not character.isspace()]
 
 
+def row(text: str) -> bytes:
+    """The same as bytes."""
+    return np.array(encode(text), "<i4").tobytes()
+
+
 def accepted(pairs: Iterable[Pair], config: DataConfig | None = None) -> Iterator[PackedPairs]:
     """The pairs in blocks of one."""
     for source, target, _ in pairs:
         block = PairBlock(source.encode(), target.encode())
-        yield pack(block, [encode(source)], [encode(target)], config or DataConfig())
+        yield pack(block, [row(source)], [row(target)], config or DataConfig())
 
 
 def built(directory: Path, *, mark: str = "mark", count: int = 3) -> TokenStore:
@@ -192,8 +197,7 @@ def pairs(count, die_at=-1):
         yield Pair(f"source {index}", f"target {index}", index + 1)
 
 def build(mark, *arguments):
-    encode = lambda text: [1 + ord(character) for character in text]
-    sides = lambda block: ([encode(text) for text in side] for side in block.texts())
+    sides = lambda block: ([text.encode("utf-32-le") for text in side] for side in block.texts())
     packed = (pack(block, *sides(block), DataConfig()) for block in in_blocks(pairs(*arguments)))
     return write_store(sys.argv[1], packed, fingerprint=mark)
 """

@@ -48,10 +48,10 @@ def build(directory: Path, cutting: Cutting, *, processes: int) -> TokenStore:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, cutting: Cutting) -> dict[str, bytes]:
-    encode = Tokenizer.from_bytes(cutting.source).encode
+    rows = Tokenizer.from_bytes(cutting.source).encode_rows
     sources, targets, _ = zip(*some_pairs(), strict=True)
     lines = PairBlock("\n".join(sources).encode(), "\n".join(targets).encode())
-    block = pack(lines, [encode(source) for source in sources], [encode(target) for target in targets], cutting.data)
+    block = pack(lines, rows(sources), rows(targets), cutting.data)
     blocks = without_duplicates(iter([block]))
     store = write_store(tmp_path_factory.mktemp("one") / "store", blocks, fingerprint="mark")
     assert all(store.report.dropped[reason] for reason in ("blank", "too_long", "duplicate"))

@@ -3,13 +3,15 @@ import time
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
 
 from regard.errors import RegardError
 from regard.symbols import MASK, RESERVED, UNKNOWN
-from regard.tokens import Tokenizer, normalise, words
+from regard.tokens import Tokenizer, normalise, remembered, words
 
 KINDS = ["unigram", "bpe", "char", "word"]
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -35,8 +37,28 @@ def test_known_text_comes_back_in_its_normal_form(tokenizers, kind, data):
 
 @each_kind
 @given(texts=st.lists(ANY_TEXT, max_size=4))
-def test_many_at_once_are_encoded_as_each_by_itself(tokenizers, kind, texts):
-    assert tokenizers[kind].encode_all(texts) == [tokenizers[kind].encode(text) for text in texts]
+def test_rows_of_bytes_hold_the_ids_of_each_text(tokenizers, kind, texts):
+    rows = tokenizers[kind].encode_rows(texts)
+    assert [np.frombuffer(row, "<i4").tolist() for row in rows] == [tokenizers[kind].encode(text) for text in texts]
+
+
+@each_kind
+@given(data=st.data())
+def test_a_sentence_is_cut_as_sentencepiece_cuts_the_whole_of_it(tokenizers, kind, data):
+    text = normalise(data.draw(known_text(kind)))
+    whole = SentencePieceProcessor(model_proto=tokenizers[kind].to_bytes())
+    assert tokenizers[kind].encode(text) == whole.encode(text)
+
+
+@each_kind
+def test_words_are_remembered_up_to_a_bound_and_cut_the_same_beyond_it(tokenizers, kind, monkeypatch):
+    text = "one two three two one " + "w" * 100
+    expected = tokenizers[kind].encode(text)
+    monkeypatch.setattr(remembered, "MOST_WORDS", 2)
+    fresh = Tokenizer.from_bytes(tokenizers[kind].to_bytes())
+    assert [fresh.encode(text) for _ in range(2)] == [expected, expected]
+    assert sorted(fresh._remembered) == ["one", "two"]
+    assert "w" * 100 not in tokenizers[kind]._remembered
 
 
 @each_kind

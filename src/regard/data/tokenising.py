@@ -126,7 +126,7 @@ def _cutter(cutting: Cutting) -> Cut:
 
     def cut(block: PairBlock) -> PackedPairs:
         sources, targets = block.texts()
-        return pack(block, source.encode_all(sources), target.encode_all(targets), cutting.data)
+        return pack(block, source.encode_rows(sources), target.encode_rows(targets), cutting.data)
 
     return cut
 

@@ -10,6 +10,7 @@ from sentencepiece import SentencePieceProcessor
 
 from regard.errors import RegardError
 from regard.symbols import RESERVED, UNKNOWN
+from regard.tokens.remembered import RememberedCuts, ids_of
 from regard.tokens.sampling import LONGEST_CUT, MergeCuts, UnigramCuts
 from regard.tokens.text import WORD_MARK, normalise
 from regard.tokens.vocabulary import Kind, learn
@@ -27,11 +28,13 @@ class Tokenizer:
     model: bytes = field(repr=False)
     _processor: SentencePieceProcessor = field(init=False, repr=False, compare=False)
     _pieces: list[str] = field(init=False, repr=False, compare=False)
+    _remembered: RememberedCuts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         processor = _loaded(self.model)
         object.__setattr__(self, "_processor", processor)
         object.__setattr__(self, "_pieces", _checked_pieces(processor))
+        object.__setattr__(self, "_remembered", RememberedCuts(processor))
 
     @classmethod
     def train(cls, lines: Iterable[str], *, kind: Kind = "unigram", size: int = 8000) -> Self:
@@ -69,18 +72,11 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of the text in its normal form; neither BEGIN nor END is added."""
-        text = normalise(text)
-        if self.kind != "word":
-            return list(self._processor.encode(text))
-        # Sentencepiece makes one <unk> of neighbouring unknown words; one for each keeps the words apart.
-        return [identity for word in text.split() for identity in self._processor.encode(word)]
+        return ids_of(self._remembered.row(text))
 
-    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, as `encode` gives them; many at once cost less."""
-        if self.kind == "word":
-            return [self.encode(text) for text in texts]
-        ids: list[list[int]] = self._processor.encode([normalise(text) for text in texts], num_threads=1)
-        return ids
+    def encode_rows(self, texts: Iterable[str]) -> list[bytes]:
+        """What `encode` gives for each text, as the bytes of little-endian 32-bit numbers: what a file holds."""
+        return list(map(self._remembered.row, texts))
 
     def encode_sampled(self, text: str, seed: int) -> list[int]:
         """The ids of a random cut that decodes to the same text: the same for the same text and seed.
