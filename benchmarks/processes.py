@@ -92,7 +92,7 @@ def _train(task: Task, place: dict[str, str | int], found: "SimpleQueue[float]")
     with joined_world() as world:
         corpus = prepare(config, task.run, progress=lambda *_: None)
         trainer, meter = begin(config, task.run, corpus, world), Meter(0.0)
-        drawn = batches(corpus, config, Position(), device="cpu", world=world)
+        drawn = batches(corpus, config, Position(), device="cpu", world=world, parts=trainer.crew.size)
         for _ in range(WARM_UP):
             take_step(trainer, [next(drawn)], Meter(0.0))
         world.wait()

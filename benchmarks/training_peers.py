@@ -48,7 +48,8 @@ def serve(job: Job, orders: Connection) -> None:
         return
     corpus = prepare(job.config, job.run, progress=lambda *_: None)
     update = MAKERS[job.who](job, corpus)
-    drawn = batches(corpus, job.config, Position(), device="cpu")
+    parts = job.config.training.threads if job.who == "ours" else 1  # as the crew of `regard train` shares batches
+    drawn = batches(corpus, job.config, Position(), device="cpu", parts=parts)
     while steps := orders.recv():
         begun, taken = time.perf_counter(), [next(drawn) for _ in range(steps)]
         for one in taken:
@@ -165,9 +166,10 @@ def _plain_loop(model: nn.Module, logits: Callable[[Batch], Tensor], config: Con
 
     def update(drawn: Drawn) -> None:
         optimiser.zero_grad()
-        said = drawn.batch.outputs.tokens.flatten()
+        [batch] = drawn.parts
+        said = batch.outputs.tokens.flatten()
         loss = functional.cross_entropy(
-            logits(drawn.batch).flatten(0, 1), said, ignore_index=PADDING, label_smoothing=options.label_smoothing
+            logits(batch).flatten(0, 1), said, ignore_index=PADDING, label_smoothing=options.label_smoothing
         )
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), options.clip)

@@ -85,7 +85,7 @@ def test_every_caption_is_seen_once_in_an_epoch(scenes: Path, tmp_path: Path) ->
     for drawn in batches(corpus, config, Position(), device="cpu"):
         if drawn.epoch > 0:
             break
-        seen += [tuple(row[1:]) for row in drawn.batch.inputs.tokens.tolist()]
+        seen += [tuple(row[1:]) for row in drawn.parts[0].inputs.tokens.tolist()]
     cut = [corpus.rows([index], config, 0)[1][0] for index in range(24)]
     assert sorted(tuple(token for token in row if token) for row in seen) == sorted(map(tuple, cut))
 

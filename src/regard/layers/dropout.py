@@ -4,12 +4,27 @@ torch draws a float for each entry, on one thread; at small widths that is a sev
 exact enough: the share that is kept is rounded to 256ths, and what is kept is scaled by exactly that share.
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
 LEVELS = 256  # of a byte
+_own = threading.local()  # .generator: what this thread draws from, in place of torch's one for all
+
+
+@contextmanager
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Within, dropout draws from this generator in this thread; on CPUs only."""
+    _own.generator = generator
+    try:
+        yield
+    finally:
+        del _own.generator
 
 
 class Dropout(nn.Module):
@@ -25,7 +40,8 @@ class Dropout(nn.Module):
         if x.device.type != "cpu":
             return functional.dropout(x, self.share)
         kept_levels = min(max(1, round((1 - self.share) * LEVELS)), LEVELS - 1)
-        draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)  # all 64 bits
+        room = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
+        draws = room.random_(-(2**63), None, generator=getattr(_own, "generator", None))  # all 64 bits
         is_kept = draws.view(torch.uint8)[: x.numel()].view(x.shape) < kept_levels
         return x * is_kept.to(x.dtype).mul_(LEVELS / kept_levels)
 

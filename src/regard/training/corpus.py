@@ -51,9 +51,9 @@ class Corpus(Protocol):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A rank's part of one global batch, and the position after it."""
+    """A rank's part of one global batch, in a part for each of its threads, and the position after it."""
 
-    batch: Batch
+    parts: list[Batch]
     epoch: int
     resume: Position
     share: float = 1.0  # 0: the batch has fewer pairs than there are ranks, and this is a stand-in that must not count
@@ -61,7 +61,7 @@ class Drawn:
     @property
     def tokens(self) -> int:
         """Real target tokens that count."""
-        return sum(self.batch.outputs.lengths) if self.share else 0
+        return sum(sum(part.outputs.lengths) for part in self.parts) if self.share else 0
 
 
 def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> Corpus:
@@ -75,12 +75,15 @@ def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) 
     return (prepare_captions if is_captioner else prepare_pairs)(config, run, progress=progress)
 
 
-def batches(corpus: Corpus, config: Config, start: Position, *, device: str, world: World = ALONE) -> Iterator[Drawn]:
+def batches(
+    corpus: Corpus, config: Config, start: Position, *, device: str, world: World = ALONE, parts: int = 1
+) -> Iterator[Drawn]:
     """A rank's parts of the endless sequence of batches, from a position on."""
     options = config.training
     order = global_batches(*corpus.lengths, batch_tokens=options.batch_tokens, seed=options.seed, start=start)
     for indices, epoch, resume in order:
         own = slice_for_rank(indices, world.rank, world.size)
-        taken = [int(index) for index in (own if len(own) else indices[:1])]
-        batch = Batch.of(*corpus.rows(taken, config, epoch), device=device)
-        yield Drawn(batch, epoch, resume, share=1.0 if len(own) else 0.0)
+        taken = own if len(own) else indices[:1]
+        slices = [taken[part::parts].tolist() for part in range(min(parts, len(taken)))]
+        made = [Batch.of(*corpus.rows(one, config, epoch), device=device) for one in slices]
+        yield Drawn(made, epoch, resume, share=1.0 if len(own) else 0.0)

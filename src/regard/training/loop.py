@@ -74,7 +74,8 @@ def train(
 def _events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -> Iterator[AnyEvent]:
     config, world = trainer.config, trainer.world
     yield _began(trainer, notes)
-    drawn = batches(trainer.corpus, config, trainer.position, device=trainer.device, world=world)
+    place, parts = trainer.device, trainer.crew.size
+    drawn = batches(trainer.corpus, config, trainer.position, device=place, world=world, parts=parts)
     meter = Meter(trainer.seconds)
     if trainer.step == 0:
         yield _probe(trainer, _bundle_now(trainer))

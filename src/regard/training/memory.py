@@ -7,7 +7,7 @@ import ctypes
 import ctypes.util
 import sys
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENAS = -1, -3, -8  # of mallopt(3)
 _HEAP_BELOW = 1 << 30  # bytes: larger blocks come from the system and go back to it
 _NEVER = -1  # give back what is free: each step needs it again, and at width 512 it is more than mallopt can name
 
@@ -22,4 +22,6 @@ def keep_freed_memory() -> bool:
     trim, mallopt = getattr(library, "malloc_trim", None), getattr(library, "mallopt", None)
     if trim is not None:
         trim(0)  # preparing a large corpus leaves free blocks that training would only lie beside
-    return mallopt is not None and bool(mallopt(_MMAP_THRESHOLD, _HEAP_BELOW) and mallopt(_TRIM_THRESHOLD, _NEVER))
+    # One arena for all threads: only the first one keeps what is freed.
+    wishes = ((_MMAP_THRESHOLD, _HEAP_BELOW), (_TRIM_THRESHOLD, _NEVER), (_ARENAS, 1))
+    return mallopt is not None and all(mallopt(*wish) for wish in wishes)

@@ -6,6 +6,7 @@ on exactly where it was.
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -19,6 +20,7 @@ from regard.data import Position
 from regard.errors import RegardError
 from regard.training.checkpoint import checkpoints
 from regard.training.corpus import Corpus, Drawn
+from regard.training.crew import Crew, crew_size
 from regard.training.device import choose_device, precision_of, set_threads
 from regard.training.distributed import ALONE, World
 from regard.training.journal import Skipped
@@ -57,6 +59,7 @@ class Trainer:
     objective: Objective
     optimiser: torch.optim.Optimizer
     average: MovingAverage | None
+    crew: Crew
     world: World = ALONE
     step: int = 0
     position: Position = field(default_factory=Position)
@@ -81,14 +84,15 @@ def begin(config: Config, run: Path, corpus: Corpus, world: World = ALONE) -> Tr
     """A run before its first step."""
     options = config.training
     keep_freed_memory()
-    set_threads(options, sharing=world.local_size)
+    threads = set_threads(options, sharing=world.local_size)
     torch.manual_seed(options.seed)
     device = choose_device(options.device, world.local_rank)
     bundle = new_bundle(config, corpus.tokenizers)
     give_pretrained(bundle.model, config.model)
     model = bundle.model.to(device).train()
     objective = Objective(model, options.label_smoothing)
-    if options.parallel == "shard" and world.size > 1:
+    is_sharded = options.parallel == "shard" and world.size > 1
+    if is_sharded:
         spread(objective, world, device)
     if options.compile:
         objective.compile(dynamic=True)  # batches differ in their lengths
@@ -96,7 +100,8 @@ def begin(config: Config, run: Path, corpus: Corpus, world: World = ALONE) -> Tr
         model.parameters(), lr=0.0, betas=options.betas, eps=1e-9, weight_decay=options.weight_decay, fused=True
     )
     average = MovingAverage(model, options.moving_average) if options.moving_average else None
-    return Trainer(config, run, corpus, bundle, device, objective, optimiser, average, world)
+    size = crew_size(model, threads=threads, device=device, compiled=options.compile, sharded=is_sharded)
+    return Trainer(config, run, corpus, bundle, device, objective, optimiser, average, Crew(size), world)
 
 
 def take_step(trainer: Trainer, drawn: list[Drawn], meter: Meter) -> Skipped | None:
@@ -123,16 +128,20 @@ def _backward(trainer: Trainer, drawn: list[Drawn], tokens: int) -> float:
     """The loss per token of all ranks' batches together, and its gradients, the same on every rank."""
     options, world = trainer.config.training, trainer.world
     # Everything random in this step follows from the seed, the step's number and the rank alone.
-    torch.manual_seed(Random(f"{options.seed}:{trainer.step}:{world.rank}").getrandbits(63))  # noqa: S311
+    trainer.crew.seed(Random(f"{options.seed}:{trainer.step}:{world.rank}").getrandbits(63))  # noqa: S311
     trainer.optimiser.zero_grad(set_to_none=False)
+    learning = [parameter for parameter in trainer.model.parameters() if parameter.requires_grad]
     total = 0.0
     for one in drawn:
-        with precision_of(options, trainer.device):
-            loss = trainer.objective(one.batch) * (one.share / tokens)
-        loss.backward()
-        total += float(loss.detach())
+        total += trainer.crew.add_gradients(one.parts, partial(_loss, trainer, one.share / tokens), learning)
     add_up_gradients(trainer.model.parameters(), world)
     return world.total(total)
+
+
+def _loss(trainer: Trainer, scale: float, batch: Batch) -> Tensor:
+    with precision_of(trainer.config.training, trainer.device):
+        loss: Tensor = trainer.objective(batch) * scale
+    return loss
 
 
 def _skip(trainer: Trainer, loss: float) -> Skipped:
