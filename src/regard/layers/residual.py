@@ -1,24 +1,37 @@
 """A small residual network: from a picture to a grid of features, coarser and wider with every block."""
 
+import itertools
+
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.config import ResidualEye
-from regard.layers.convolution import ConvolutionBlock
+from regard.layers.convolution import ConvolutionBlock, convolution
 
 COLOURS = 3
 
 
 class ResidualNetwork(nn.Module):
-    """Each block halves the grid and doubles the width (He et al., 2016)."""
+    """Each block halves the grid and doubles the width (He et al., 2016); a plain convolution is the first.
+
+    The last block's second convolution sees one place only, so that what is found at a place was seen close by: of
+    64 pixels, 23 and not 39 on each side. Otherwise attention could look beside a thing and still know it.
+    """
 
     def __init__(self, config: ResidualEye) -> None:
         super().__init__()
         widths = [config.width * 2**block for block in range(config.blocks)]
-        pairs = zip([COLOURS, *widths], widths, strict=False)
-        self.blocks = nn.Sequential(*(ConvolutionBlock(inputs, outputs, stride=2) for inputs, outputs in pairs))
+        self.stem = convolution(COLOURS, widths[0], size=3, stride=2)
+        blocks = [
+            ConvolutionBlock(inputs, outputs, stride=2, second_size=1 if outputs == widths[-1] else 3)
+            for inputs, outputs in itertools.pairwise(widths)
+        ]
+        self.blocks = nn.Sequential(*blocks)
         self.width = widths[-1]
 
     def forward(self, pixels: Float[Tensor, "B 3 Y X"]) -> Float[Tensor, "B W V U"]:
-        grid: Tensor = self.blocks(pixels)
+        """Channels lie last in memory: half as fast again on CPUs."""
+        first = torch.relu(self.stem(pixels.contiguous(memory_format=torch.channels_last)))
+        grid: Tensor = self.blocks(first)
         return grid
