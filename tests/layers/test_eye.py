@@ -64,3 +64,23 @@ def test_what_each_patch_looks_at_can_be_recorded() -> None:
     with record_attention(eye) as recording:
         eye(Pictures(torch.rand(1, 3, 12, 12)))
     assert [kept["weights"].shape for kept in recording.layers.values()] == [(1, 2, 16, 16)] * 2
+
+
+def test_a_place_of_the_residual_network_sees_23_pixels_around_it() -> None:
+    torch.manual_seed(0)
+    eye = Eye(ResidualEye(size=64, width=8)).eval()
+    pixels = (torch.rand(1, 3, 64, 64) * 255).requires_grad_(True)
+    eye(Pictures(pixels))[0, :, 4, 4].sum().backward()
+    seen = pixels.grad[0].abs().amax(dim=0) > 0  # type: ignore[index]
+    rows, columns = (seen.any(dim=axis).nonzero().flatten().tolist() for axis in (1, 0))
+    assert rows == columns
+    assert 20 <= len(rows) <= 23
+    assert min(rows) <= 32 <= max(rows)
+
+
+@pytest.mark.parametrize("width", [4, 8, 16])
+def test_gradients_of_narrow_residual_networks_do_not_crash_torch(width: int) -> None:
+    """A 1 x 1 convolution with a stride did, for channels that lie last in memory and are few."""
+    eye = Eye(ResidualEye(size=64, width=width)).train()
+    eye(Pictures(torch.rand(32, 3, 64, 64) * 255)).square().mean().backward()
+    assert all(one.grad is not None and one.grad.isfinite().all() for one in eye.parameters())
