@@ -10,7 +10,7 @@ from torch import nn
 
 from regard.data import Position
 from regard.training.corpus import batches
-from regard.training.crew import Crew, crew_size
+from regard.training.crew import Crew, crew_size, sharing_parameters
 from regard.training.meter import Meter
 from regard.training.trainer import Trainer, _backward, begin, take_step
 from tests.training.small_pictures import ATTENDING as CAPTIONER
@@ -29,7 +29,7 @@ def data(tmp_path: Path) -> Path:
 def begun(data: Path, model: dict[str, Any], *, size: int, **training: Any) -> Trainer:
     config = small_config(data, model=model, **training)
     trainer = begin(config, data / "run", corpus_of(config, data / "run"))
-    trainer.crew = Crew(size)
+    trainer.crew = Crew(size, trainer.objective)
     return trainer
 
 
@@ -75,13 +75,12 @@ def test_each_thread_drops_other_places(data: Path) -> None:
     """Two equal parts: were they dropped alike, the gradient would be twice that of one."""
     trainer = begun(data, TRANSFORMER | {"dropout": 0.5}, size=2)
     [batch] = next(batches(trainer.corpus, trainer.config, Position(), device="cpu")).parts
-    learning = list(trainer.model.parameters())
 
     def gradient(parts: int) -> torch.Tensor:
         trainer.crew.seed(1)
         trainer.optimiser.zero_grad()
-        trainer.crew.add_gradients([batch] * parts, trainer.objective, learning)
-        return torch.cat([one.grad.flatten() for one in learning if one.grad is not None])
+        trainer.crew.add_gradients([batch] * parts, lambda objective, part: objective(part))
+        return torch.cat([one.grad.flatten() for one in trainer.model.parameters() if one.grad is not None])
 
     assert torch.equal(gradient(1), gradient(1))
     assert not torch.allclose(gradient(2), 2 * gradient(1), rtol=1e-2)
@@ -91,7 +90,7 @@ def test_torch_has_its_threads_back_afterwards_even_when_a_part_fails(data: Path
     trainer = begun(data, TRANSFORMER, size=2)
     [batch] = next(batches(trainer.corpus, trainer.config, Position(), device="cpu")).parts
 
-    def failing(_: object) -> torch.Tensor:
+    def failing(_objective: object, _part: object) -> torch.Tensor:
         raise MemoryError("as if")
 
     torch.set_num_threads(2)
@@ -99,7 +98,7 @@ def test_torch_has_its_threads_back_afterwards_even_when_a_part_fails(data: Path
         some_steps(trainer, 1)
         assert torch.get_num_threads() == 2
         with pytest.raises(MemoryError, match="as if"):
-            trainer.crew.add_gradients([batch, batch], failing, list(trainer.model.parameters()))
+            trainer.crew.add_gradients([batch, batch], failing)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(1)
@@ -113,7 +112,7 @@ def test_a_run_with_two_threads_has_a_crew_of_two(data: Path) -> None:
         torch.set_num_threads(1)
 
 
-def test_what_threads_cannot_share_is_left_to_one(data: Path, tmp_path: Path) -> None:
+def test_what_threads_cannot_share_is_left_to_one(data: Path) -> None:
     def size(model: nn.Module, *, device: str = "cpu", compiled: bool = False, sharded: bool = False) -> int:
         return crew_size(model, threads=2, device=device, compiled=compiled, sharded=sharded)
 
@@ -122,7 +121,24 @@ def test_what_threads_cannot_share_is_left_to_one(data: Path, tmp_path: Path) ->
     assert size(plain, device="cuda:0") == size(plain, compiled=True) == size(plain, sharded=True) == 1
     for dropping in (TRANSFORMER | {"attention_dropout": 0.1}, ATTENDING | {"encoder": {"width": 8, "layers": 2}}):
         assert size(begun(data, dropping, size=1).model) == 1  # these draw from torch's one generator
-    pictures = picture_config(write_scenes(tmp_path / "world"), model=CAPTIONER)
-    captioner = begin(pictures, tmp_path / "pictures", corpus_of(pictures, tmp_path / "pictures")).model
-    assert size(captioner.train()) == 1  # its eye keeps running means of the batches
-    assert size(captioner.eval()) == 2
+
+
+def test_running_means_are_those_of_the_first_part_alone_and_runs_with_them_repeat(tmp_path: Path) -> None:
+    config = picture_config(write_scenes(tmp_path / "world"), model=CAPTIONER)
+    ended = []
+    for _ in range(2):
+        trainer = begin(config, tmp_path / "run", corpus_of(config, tmp_path / "run"))
+        trainer.crew = Crew(2, trainer.objective)
+        some_steps(trainer, 3)
+        ended.append({name: value.clone() for name, value in trainer.model.state_dict().items()})
+    assert all(torch.equal(ended[0][name], ended[1][name]) for name in ended[0])
+    seen = [value for name, value in ended[0].items() if name.endswith("num_batches_tracked")]
+    assert seen
+    assert all(value == 3 for value in seen)
+
+
+def test_a_copy_shares_its_parameters_and_nothing_else() -> None:
+    module = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    copied = sharing_parameters(module)
+    assert all(one is other for one, other in zip(module.parameters(), copied.parameters(), strict=True))
+    assert not any(one is other for one, other in zip(module.buffers(), copied.buffers(), strict=True))

@@ -101,7 +101,7 @@ def begin(config: Config, run: Path, corpus: Corpus, world: World = ALONE) -> Tr
     )
     average = MovingAverage(model, options.moving_average) if options.moving_average else None
     size = crew_size(model, threads=threads, device=device, compiled=options.compile, sharded=is_sharded)
-    return Trainer(config, run, corpus, bundle, device, objective, optimiser, average, Crew(size), world)
+    return Trainer(config, run, corpus, bundle, device, objective, optimiser, average, Crew(size, objective), world)
 
 
 def take_step(trainer: Trainer, drawn: list[Drawn], meter: Meter) -> Skipped | None:
@@ -130,17 +130,16 @@ def _backward(trainer: Trainer, drawn: list[Drawn], tokens: int) -> float:
     # Everything random in this step follows from the seed, the step's number and the rank alone.
     trainer.crew.seed(Random(f"{options.seed}:{trainer.step}:{world.rank}").getrandbits(63))  # noqa: S311
     trainer.optimiser.zero_grad(set_to_none=False)
-    learning = [parameter for parameter in trainer.model.parameters() if parameter.requires_grad]
     total = 0.0
     for one in drawn:
-        total += trainer.crew.add_gradients(one.parts, partial(_loss, trainer, one.share / tokens), learning)
+        total += trainer.crew.add_gradients(one.parts, partial(_loss, trainer, one.share / tokens))
     add_up_gradients(trainer.model.parameters(), world)
     return world.total(total)
 
 
-def _loss(trainer: Trainer, scale: float, batch: Batch) -> Tensor:
+def _loss(trainer: Trainer, scale: float, objective: nn.Module, batch: Batch) -> Tensor:
     with precision_of(trainer.config.training, trainer.device):
-        loss: Tensor = trainer.objective(batch) * scale
+        loss: Tensor = objective(batch) * scale
     return loss
 
 
