@@ -68,7 +68,7 @@ def recipes(tmp_path: Path) -> Path:
     for name, model in MODELS.items():
         steps = 40 if name == "transformer" else 5
         (folder / f"world-{name}.toml").write_text(RECIPE.format(model=model, steps=steps))
-    (folder / "scenes-transformer.toml").write_text(SCENES)
+    (folder / "scenes-attention.toml").write_text(SCENES)
     return folder
 
 

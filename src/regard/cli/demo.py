@@ -11,7 +11,7 @@ from regard.cli.options import PATH
 @click.option("--directory", type=PATH, default=Path("runs/demo"), show_default=True, help="Where everything is kept.")
 @click.option("--recipes", type=PATH, default=Path("recipes"), show_default=True, help="Where the recipes are.")
 @click.option("--pairs", type=click.IntRange(1), default=60_000, show_default=True, help="Sentence pairs to train on.")
-@click.option("--pictures", type=click.IntRange(1), default=20_000, show_default=True, help="Pictures to train on.")
+@click.option("--pictures", type=click.IntRange(1), default=40_000, show_default=True, help="Pictures to train on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0: any free one.")
 @click.option("--browser/--no-browser", default=True, help="Open the page where there is a browser to open it with.")
 @click.option("--leave", is_flag=True, help="Stop when everything is trained, instead of serving on.")

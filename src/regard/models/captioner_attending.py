@@ -66,21 +66,22 @@ class AttendingCaptioner(nn.Module):
     def decode(self, tokens: Int[Tensor, "B T"], memory: Scene, state: RecurrentState) -> Decoded:
         steps, looks = [], []
         for embedded in self.dropout(self.embedding(tokens)).split(1, dim=1):
-            joined, weights, state = self._step(embedded, memory, state)
-            steps.append(joined)
+            found, weights, state = self._step(embedded, memory, state)
+            steps.append(found)
             looks.append(weights)
-        hidden = self.dropout(torch.cat(steps, dim=1))
-        return Decoded(hidden, output_layer(self.output), state, self._penalty(tokens, looks))
+        joined = torch.tanh(self.join(torch.cat(steps, dim=1)))
+        return Decoded(self.dropout(joined), output_layer(self.output), state, self._penalty(tokens, looks))
 
     def _step(
         self, embedded: Float[Tensor, "B 1 E"], memory: Scene, state: RecurrentState
-    ) -> tuple[Float[Tensor, "B 1 W"], Float[Tensor, "B 1 P"], RecurrentState]:
+    ) -> tuple[Float[Tensor, "B 1 HC"], Float[Tensor, "B 1 P"], RecurrentState]:
+        """The new state beside what was looked at for it, how it was looked at, and the state in full."""
         asking = state.top.unsqueeze(1)
         context, weights = self.picture_attention(asking, memory.key_values)
         if self.gate is not None:
             context = torch.sigmoid(self.gate(asking)) * context
         hidden, state = self.decoder(torch.cat([embedded, context], dim=-1), state)
-        return torch.tanh(self.join(torch.cat([hidden, context], dim=-1))), weights, state
+        return torch.cat([hidden, context], dim=-1), weights, state
 
     def _penalty(self, tokens: Int[Tensor, "B T"], looks: list[Float[Tensor, "B 1 P"]]) -> Float[Tensor, " B"] | None:
         """How far each place's weights over the real words are from one; nothing where nobody trains."""

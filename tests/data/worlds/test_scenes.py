@@ -29,8 +29,8 @@ from regard.data.worlds.scenes import (
     spoken,
     write_world,
 )
-from regard.data.worlds.scenes.drawing import PALETTE, coverage
-from regard.data.worlds.scenes.things import COLOURS, FORMS, SHAPES, outline
+from regard.data.worlds.scenes.drawing import PALETTE, RIM, coverage
+from regard.data.worlds.scenes.things import COLOURS, FORMS, OUTLINES, SHAPES, outline
 from regard.errors import RegardError
 
 
@@ -293,6 +293,17 @@ def test_a_scene_is_drawn_in_any_size_on_its_ground(sample: list[Scene], size: i
     picture = draw(sample[0], size)
     assert (picture.shape, picture.dtype) == ((3, size, size), np.uint8)
     assert abs(int(np.median(picture)) - sample[0].ground) <= 1
+
+
+def test_a_rim_of_the_ground_parts_what_lies_on_another_thing() -> None:
+    small = Thing(Kind("square", "red", "small"), 0.5, 0.5, 0.1, 0.0, (0, 0, 0))
+    large = Thing(Kind("square", "blue", "large"), 0.5, 0.5, 0.35, 0.0, (0, 0, 0))
+    row = draw(Scene("inside", ((small,), (large,)), ground=150.0), 100)[:, 50].T  # from the left edge to the middle
+    seen = [tuple(pixel) for pixel in row[:51].tolist()]
+    middle_of_rim = round(100 * (0.5 - 0.1 * abs(OUTLINES["square"][0, 0]) - RIM / 2))
+    assert seen[0] == seen[middle_of_rim] == (150, 150, 150)
+    assert seen[middle_of_rim - 10] == PALETTE["blue"]
+    assert seen[50] == PALETTE["red"]
 
 
 # --- the corpus ------------------------------------------------------------------------------------------------------

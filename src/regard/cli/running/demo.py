@@ -23,7 +23,7 @@ from regard.training.journal import Ended, Journal
 
 GENERATIONS = ("transformer", "rnn-attention", "rnn")
 CAPTIONER = "captioner"
-RECIPES = {name: f"world-{name}.toml" for name in GENERATIONS} | {CAPTIONER: "scenes-transformer.toml"}
+RECIPES = {name: f"world-{name}.toml" for name in GENERATIONS} | {CAPTIONER: "scenes-attention.toml"}
 # Threads that wait for each other sleep, as the page and its browser run beside them (docs/decisions/0009).
 SLEEPING = {"OMP_WAIT_POLICY": "PASSIVE"}
 PATIENCE = 10.0  # seconds that a process gets to save and leave

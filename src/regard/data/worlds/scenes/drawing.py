@@ -3,6 +3,7 @@
 A drawing library would do it too, but its edges change from one version to the next, and with them the data.
 """
 
+import dataclasses
 import math
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from regard.data.worlds.scenes.things import Colour, Scene, outline
 
 LINES = 4  # scan lines in a row of pixels
+RIM = 0.025  # of the ground's grey around each thing, as a share of the side: what lies on another stands out from it
 PALETTE: dict[Colour, tuple[int, int, int]] = {
     "red": (220, 40, 40),
     "orange": (245, 135, 20),
@@ -29,6 +31,8 @@ def draw(scene: Scene, size: int = 64) -> NDArray[np.uint8]:
     for group in reversed(scene.groups):
         for thing in group:
             colour = np.array(PALETTE[thing.kind.colour]) + thing.tint
+            rimmed = dataclasses.replace(thing, radius=thing.radius + RIM)
+            _paint(picture, outline(rimmed) * size, np.full(3, scene.ground))
             _paint(picture, outline(thing) * size, colour)
     pixels: NDArray[np.uint8] = np.clip(np.rint(picture), 0, 255).astype(np.uint8)
     return pixels
