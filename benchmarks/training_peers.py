@@ -20,6 +20,7 @@ from regard.data import Position
 from regard.layers.positions import sinusoidal
 from regard.symbols import BEGIN, END, PADDING
 from regard.training.corpus import Corpus, Drawn, batches, prepare
+from regard.training.crew import MOST
 from regard.training.meter import Meter
 from regard.training.trainer import begin, take_step
 
@@ -48,7 +49,7 @@ def serve(job: Job, orders: Connection) -> None:
         return
     corpus = prepare(job.config, job.run, progress=lambda *_: None)
     update = MAKERS[job.who](job, corpus)
-    parts = job.config.training.threads if job.who == "ours" else 1  # as the crew of `regard train` shares batches
+    parts = min(job.config.training.threads, MOST) if job.who == "ours" else 1  # as `regard train` shares batches
     drawn = batches(corpus, job.config, Position(), device="cpu", parts=parts)
     while steps := orders.recv():
         begun, taken = time.perf_counter(), [next(drawn) for _ in range(steps)]

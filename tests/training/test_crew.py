@@ -112,6 +112,17 @@ def test_a_run_with_two_threads_has_a_crew_of_two(data: Path) -> None:
         torch.set_num_threads(1)
 
 
+def test_of_many_cores_some_split_products(data: Path) -> None:
+    model = begun(data, TRANSFORMER, size=1).model
+    assert crew_size(model, threads=16, device="cpu", compiled=False, sharded=False) == 4
+    torch.set_num_threads(5)
+    try:
+        assert Crew(2, model).threads_each == 2
+    finally:
+        torch.set_num_threads(1)
+    assert Crew(2, model).threads_each == 1
+
+
 def test_what_threads_cannot_share_is_left_to_one(data: Path) -> None:
     def size(model: nn.Module, *, device: str = "cpu", compiled: bool = False, sharded: bool = False) -> int:
         return crew_size(model, threads=2, device=device, compiled=compiled, sharded=sharded)

@@ -16,6 +16,7 @@ from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import Batch
 from regard.layers.dropout import drawing_from
 
+MOST = 4  # parts: Python runs one thread at a time, so that many would wait for each other between their products
 Loss = Callable[[nn.Module, Batch], Tensor]  # what is minimised, by a module that computes it
 
 
@@ -28,10 +29,13 @@ class Crew:
 
     def __init__(self, size: int, objective: nn.Module) -> None:
         self.size = size
+        self.threads_each = max(1, torch.get_num_threads() // size)  # where there are more cores than parts
         self.objective = objective
         self.parameters = [parameter for parameter in objective.parameters() if parameter.requires_grad]
         self._others = [(sharing_parameters(objective), torch.Generator()) for _ in range(size - 1)]
-        self._threads = ThreadPoolExecutor(max(1, size - 1), initializer=torch.set_num_threads, initargs=(1,))
+        self._threads = ThreadPoolExecutor(
+            max(1, size - 1), initializer=torch.set_num_threads, initargs=(self.threads_each,)
+        )
 
     def seed(self, seed: int) -> None:
         """Begin all that is drawn at random anew; each thread draws from a sequence of its own."""
@@ -43,7 +47,7 @@ class Crew:
         """The parts' loss together; its gradients are added to those that the parameters have."""
         if len(parts) == 1:
             return self._backward(parts[0], loss)
-        with _one_thread():
+        with _threads(self.threads_each):
             jobs = [
                 self._threads.submit(self._gradients, part, loss, *other)
                 for part, other in zip(parts[1:], self._others, strict=False)
@@ -82,7 +86,7 @@ def sharing_parameters(module: nn.Module) -> nn.Module:
 def crew_size(model: nn.Module, *, threads: int, device: str, compiled: bool, sharded: bool) -> int:
     """How many threads may take parts of a batch: one, where parts would get into each other's way."""
     is_free = device == "cpu" and not compiled and not sharded and not any(map(_draws_by_torch, model.modules()))
-    return threads if is_free else 1
+    return min(threads, MOST) if is_free else 1
 
 
 def _draws_by_torch(module: nn.Module) -> bool:
@@ -91,11 +95,11 @@ def _draws_by_torch(module: nn.Module) -> bool:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Within, a product is not split: all threads have work of their own."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def _threads(count: int) -> Iterator[None]:
+    """Within, a product of the caller is split among so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
