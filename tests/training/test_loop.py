@@ -1,6 +1,7 @@
 """A run from the first step to the bundle: what it writes, how it goes on, and what it does with bad numbers."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,10 +62,16 @@ def test_the_model_learns(data: Path) -> None:
     assert loss[-1] < 2.9  # ln(25 pieces) = 3.2 is a model that knows nothing
 
 
-@pytest.mark.parametrize("stop_after", [1, 5, 8])
-def test_a_stopped_run_goes_on_to_the_same_bits(data: Path, stop_after: int) -> None:
-    config = small_config(data, accumulate=2, moving_average=0.9, average=2)
-    sampled = with_training(config)
+@pytest.fixture
+def one_thread_afterwards() -> Iterator[None]:
+    yield
+    torch.set_num_threads(1)
+
+
+@pytest.mark.usefixtures("one_thread_afterwards")
+@pytest.mark.parametrize(("stop_after", "threads"), [(1, 1), (5, 1), (8, 1), (5, 2)])
+def test_a_stopped_run_goes_on_to_the_same_bits(data: Path, stop_after: int, threads: int) -> None:
+    sampled = small_config(data, accumulate=2, moving_average=0.9, average=2, threads=threads)
     run_to_the_end(sampled, data / "whole")
     corpus = corpus_of(sampled, data / "parts")
     steps_seen = []
