@@ -1,5 +1,6 @@
 """A captioner's run, from a folder of pictures to the bundle: what it writes, and that it goes on exactly."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,16 @@ def test_every_caption_is_seen_once_in_an_epoch(scenes: Path, tmp_path: Path) ->
         seen += [tuple(row[1:]) for row in drawn.parts[0].inputs.tokens.tolist()]
     cut = [corpus.rows([index], config, 0)[1][0] for index in range(24)]
     assert sorted(tuple(token for token in row if token) for row in seen) == sorted(map(tuple, cut))
+
+
+def test_captions_of_all_lengths_come_together_where_the_eye_learns(scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes)
+    corpus = corpus_of(config, tmp_path)
+    true = [len(corpus.rows([index], config, 0)[1][0]) for index in range(24)]
+    drawn = list(islice(batches(corpus, config, Position(), device="cpu"), 4))
+    spreads = [max(one.parts[0].outputs.lengths) - min(one.parts[0].outputs.lengths) for one in drawn]
+    assert len(set(true)) > 3
+    assert min(spreads) >= 2  # sorted by length, a batch of 24 captions' few would hold nearly equal ones
 
 
 def test_a_set_without_short_captions_is_told(scenes: Path, tmp_path: Path) -> None:

@@ -39,6 +39,6 @@ def _refuse_lone_surrogates(text: str) -> None:
     except UnicodeEncodeError as error:
         code = ord(text[error.start])
         raise RegardError(
-            f"character {error.start + 1} of the text is U+{code:04X}, one half of a surrogate pair, which stands "
+            f"character {error.start + 1} of {text[:40]!r} is U+{code:04X}, one half of a surrogate pair, which stands "
             "for nothing by itself. Decode the text again as UTF-8 (or UTF-16), or remove the character."
         ) from None

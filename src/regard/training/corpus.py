@@ -31,7 +31,10 @@ class Corpus(Protocol):
 
     @property
     def lengths(self) -> tuple[Lengths, Lengths]:
-        """How many tokens the source and the target of each example have; a picture has none."""
+        """What the source and the target of each example count for in a batch: their tokens; a picture has none.
+
+        Where captions are not to be sorted by length, all count alike.
+        """
 
     def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Rows | Pictures | Grid, Rows]:
         """The sources and the targets of some examples, as they are seen in an epoch."""

@@ -74,8 +74,8 @@ class Crew:
 
     def _add(self, gradients: Sequence[Tensor | None]) -> None:
         for parameter, gradient in zip(self.parameters, gradients, strict=True):
-            if gradient is not None and parameter.grad is not None:
-                parameter.grad += gradient
+            if gradient is not None:
+                parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
 
 
 def sharing_parameters(module: nn.Module) -> nn.Module:
