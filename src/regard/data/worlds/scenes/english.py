@@ -29,33 +29,15 @@ def _phrase(scene: Scene, group: int) -> list[Word]:
 
 
 def _pair(scene: Scene) -> list[Word]:
-    left, right = scene.kind(0), scene.kind(1)
-    return [
-        Word("two", (0, 1)),
-        Word(_plural(left.shape), (0, 1)),
-        *plain("of which the left"),
-        Word("one", (0,)),
-        Word("is"),
-        Word(left.colour, (0,)),
-        *plain("and the right"),
-        Word("one", (1,)),
-        Word("is"),
-        Word(right.colour, (1,)),
-    ]
+    """Two of one shape: `a red circle and a blue one`."""
+    other = scene.kind(1).colour
+    return [*_phrase(scene, 0), Word("and"), _article(other), Word(other, (1,)), Word("one", (1,))]
 
 
 def _both(scene: Scene) -> list[Word]:
-    left, right = scene.kind(0), scene.kind(1)
-    return [
-        _article(left.shape),
-        Word(left.shape, (0,)),
-        Word("and"),
-        _article(right.shape),
-        Word(right.shape, (1,)),
-        *plain("that are"),
-        Word("both", (0, 1)),
-        Word(left.colour, (0, 1)),
-    ]
+    """Two of one colour: `a red circle and a star of the same colour`."""
+    other = scene.kind(1).shape
+    return [*_phrase(scene, 0), Word("and"), _article(other), Word(other, (1,)), *plain("of the same colour")]
 
 
 def _article(following: str) -> Word:

@@ -1,29 +1,19 @@
 """A scene in Korean."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from regard.data.worlds.scenes.things import Colour, Form, Scene, Shape, Size, Word, plain
-from regard.data.worlds.sentences.hangul import AND, NO_PARTICLE, OBJECT, OF, SUBJECT, TOPIC, Particle, attach
+from regard.data.worlds.sentences.hangul import AND, NO_PARTICLE, OBJECT, OF, SUBJECT, Particle, attach
 
-
-class Tint(NamedTuple):
-    """A colour before a noun, before another clause, and at the end of a sentence."""
-
-    before: str
-    joining: str
-    ending: str
-
-
-TINTS: dict[Colour, Tint] = {
-    "red": Tint("빨간", "빨갛고", "빨갛다"),
-    "orange": Tint("주황색", "주황색이고", "주황색이다"),
-    "yellow": Tint("노란", "노랗고", "노랗다"),
-    "green": Tint("초록색", "초록색이고", "초록색이다"),
-    "blue": Tint("파란", "파랗고", "파랗다"),
-    "purple": Tint("보라색", "보라색이고", "보라색이다"),
-    "white": Tint("하얀", "하얗고", "하얗다"),
-    "black": Tint("까만", "까맣고", "까맣다"),
+TINTS: dict[Colour, str] = {
+    "red": "빨간",
+    "orange": "주황색",
+    "yellow": "노란",
+    "green": "초록색",
+    "blue": "파란",
+    "purple": "보라색",
+    "white": "하얀",
+    "black": "까만",
 }
 SHAPES: dict[Shape, str] = {
     "circle": "원",
@@ -76,40 +66,25 @@ def _listed(scene: Scene) -> list[Word]:
     return [*_phrase(scene, 0, AND), *_phrase(scene, 1, SUBJECT)]
 
 
+def _present(scene: Scene) -> list[Word]:
+    return [*_listed(scene), *plain("있다")]
+
+
 def _phrase(scene: Scene, group: int, particle: Particle = NO_PARTICLE) -> list[Word]:
     """`큰 빨간 원이`, `빨간 원 세 개가`."""
     kind, count = scene.kind(group), len(scene.groups[group])
     words = [SIZES[kind.size]] if kind.size else []
-    words += [TINTS[kind.colour].before, SHAPES[kind.shape]]
+    words += [TINTS[kind.colour], SHAPES[kind.shape]]
     if count == 1:
         words[-1] = attach(words[-1], particle)
         return [Word(word, (group,)) for word in words]
     return [*(Word(word, (group,)) for word in (*words, NUMBERS[count])), Word(attach(COUNTER, particle))]
 
 
-def _pair(scene: Scene) -> list[Word]:
-    left, right = scene.kind(0), scene.kind(1)
-    return [
-        Word(SHAPES[left.shape], (0, 1)),
-        Word(NUMBERS[2], (0, 1)),
-        *plain(f"{COUNTER} 중 왼쪽"),
-        Word(attach("것", TOPIC), (0,)),
-        Word(TINTS[left.colour].joining, (0,)),
-        *plain("오른쪽"),
-        Word(attach("것", TOPIC), (1,)),
-        Word(TINTS[right.colour].ending, (1,)),
-    ]
-
-
 def _both(scene: Scene) -> list[Word]:
-    left, right = scene.kind(0), scene.kind(1)
-    return [
-        Word(attach(SHAPES[left.shape], AND), (0,)),
-        Word(attach(SHAPES[right.shape], TOPIC), (1,)),
-        Word("둘", (0, 1)),
-        *plain("다"),
-        Word(TINTS[left.colour].ending, (0, 1)),
-    ]
+    """`빨간 원과 같은 색 별이 있다`."""
+    other = Word(attach(SHAPES[scene.kind(1).shape], SUBJECT), (1,))
+    return [*_phrase(scene, 0, AND), *plain("같은 색"), other, Word("있다")]
 
 
 SENTENCES: dict[Form, Callable[[Scene], list[Word]]] = {
@@ -122,10 +97,10 @@ SENTENCES: dict[Form, Callable[[Scene], list[Word]]] = {
     "scattered": lambda scene: _said_of_the_first(scene, after="흩어져 있다"),
     "row": lambda scene: _said_of_the_first(scene, after="가로로 늘어서 있다"),
     "column": lambda scene: _said_of_the_first(scene, after="세로로 늘어서 있다"),
-    "groups": lambda scene: [*_listed(scene), *plain("있다")],
+    "groups": _present,
     "between": _between,
     "around": _around,
     "counted": _related,
-    "pair": _pair,
+    "pair": _present,
     "both": _both,
 }

@@ -7,7 +7,8 @@ which words. A caption can then be exactly right or wrong. The rules, by what ca
 - a large and a small thing, level or upright: the large one is told first, to the left of, above, ... the small one; if
   the small one lies on the large one, it is inside it.
 - two things of one size: level, the left one is next to the right one; upright, the upper is directly above the lower;
-  aslant they share their shape (a pair) or their colour (both), and the left one is told first.
+  aslant they share their shape (a pair) or their colour (both), and the left one is told first. Which of the two it is
+  need not be known before the second is looked at: both captions begin alike.
 - three different things in a row: the middle one is between the left and the right one.
 - several things of one kind: in a row, in a column, or scattered.
 - several of one kind and one other: around it, above or below it.
@@ -23,7 +24,8 @@ from regard.data.worlds.sentences.chance import Chance
 Place = tuple[float, float]
 Groups = tuple[tuple[Thing, ...], ...]
 
-SMALL, ORDINARY, LARGE, ENCLOSING = 0.085, 0.115, 0.19, 0.3  # radii
+SMALL, ORDINARY, LARGE = 0.085, 0.115, 0.19  # radii
+ENCLOSED, ENCLOSING = 0.105, 0.36  # the one, with its rim, is as wide as an arm of the other, should that be a cross
 EITHER: tuple[Size, Size] = ("small", "large")
 TURN = math.radians(8)
 SHAKE = 0.02  # how far a thing may stand from where it belongs
@@ -114,9 +116,9 @@ def _upright(chance: Chance) -> tuple[Groups, str]:
 
 def _inside(chance: Chance) -> tuple[Groups, str]:
     small, large = _kinds(chance, "small", "large")
-    x, y = chance.between(0.42, 0.58), chance.between(0.42, 0.58)
+    x, y = chance.between(0.46, 0.54), chance.between(0.46, 0.54)
     return (
-        (_thing(chance, small, (x, y), SMALL, shake=0.01),),
+        (_thing(chance, small, (x, y), ENCLOSED, shake=0.01),),
         (_thing(chance, large, (x, y), ENCLOSING, shake=0.01),),
     ), ""
 
@@ -132,7 +134,7 @@ def _apart(chance: Chance, count: int) -> list[Place]:
         places = [(chance.between(0.14, 0.86), chance.between(0.14, 0.86)) for _ in range(count)]
         nearest = min(math.dist(one, other) for at, one in enumerate(places) for other in places[:at])
         spreads = [max(along) - min(along) for along in zip(*places, strict=True)]
-        if nearest > 0.27 and min(spreads) > 0.3:
+        if nearest > 0.27 and min(spreads) > 0.4:
             return places
 
 
