@@ -84,3 +84,16 @@ def test_gradients_of_narrow_residual_networks_do_not_crash_torch(width: int) ->
     eye = Eye(ResidualEye(size=64, width=width)).train()
     eye(Pictures(torch.rand(32, 3, 64, 64) * 255)).square().mean().backward()
     assert all(one.grad is not None and one.grad.isfinite().all() for one in eye.parameters())
+
+
+@pytest.mark.parametrize("blocks", [2, 3])
+def test_a_place_of_the_residual_eye_sees_around_the_middle_of_its_cell(blocks: int) -> None:
+    torch.manual_seed(0)
+    eye = Eye(ResidualEye(size=64, width=8, blocks=blocks)).eval()
+    pixels = (torch.rand(1, 3, 64, 64) * 255).requires_grad_()
+    seen, cell = eye(Pictures(pixels)), 2**blocks
+    row, column = seen.shape[2] // 2, seen.shape[3] // 2 - 1
+    (gradient,) = torch.autograd.grad(seen[0, :, row, column].sum(), pixels)
+    for place, axis in ((row, 1), (column, 2)):
+        matters = gradient[0].abs().sum(dim=(0, 3 - axis)).nonzero().flatten()  # the pixels that this place depends on
+        assert float(matters.min() + matters.max()) / 2 == pytest.approx((place + 0.5) * cell - 0.5, abs=0.5)

@@ -5,6 +5,7 @@ import itertools
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.config import ResidualEye
 from regard.layers.convolution import ConvolutionBlock, convolution
@@ -29,9 +30,19 @@ class ResidualNetwork(nn.Module):
         ]
         self.blocks = nn.Sequential(*blocks)
         self.width = widths[-1]
+        self.cell = 2**config.blocks  # pixels that a place stands for, on each side
 
     def forward(self, pixels: Float[Tensor, "B 3 Y X"]) -> Float[Tensor, "B W V U"]:
         """Channels lie last in memory: half as fast again on CPUs."""
-        first = torch.relu(self.stem(pixels.contiguous(memory_format=torch.channels_last)))
+        first = torch.relu(self.stem(self._centred(pixels).contiguous(memory_format=torch.channels_last)))
         grid: Tensor = self.blocks(first)
         return grid
+
+    def _centred(self, pixels: Float[Tensor, "B 3 Y X"]) -> Float[Tensor, "B 3 Y X"]:
+        """The picture moved by half a cell, so that a place sees what lies around the middle of its own cell.
+
+        A convolution of 3 x 3 with a stride of two has the even pixels in its middle, the one at the upper left of each
+        four. One after the other, they would see half a cell too far up and to the left of where a map draws them.
+        """
+        half = self.cell // 2
+        return functional.pad(pixels, (-half, half, -half, half))

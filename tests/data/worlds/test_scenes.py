@@ -107,7 +107,7 @@ def test_large_and_small_differ_where_they_are_said(sample: list[Scene]) -> None
     radii: dict[str, list[float]] = {"small": [], "large": []}
     for thing in (thing for scene in sample for thing in things_of(scene) if thing.kind.size):
         radii[thing.kind.size].append(thing.radius)
-    assert 1.7 * max(radii["small"]) < min(radii["large"])
+    assert 1.6 * max(radii["small"]) < min(radii["large"])
 
 
 def test_all_things_are_whole_and_none_hides_another(sample: list[Scene]) -> None:
@@ -192,13 +192,13 @@ LARGE, SMALL = Kind("heart", "green", "large"), Kind("star", "white", "small")
         ),
         (
             scene_of("pair", (1, RED), (1, Kind("circle", "purple"))),
-            "Two circles of which the left one is red and the right one is purple",
-            "원 두 개 중 왼쪽 것은 빨갛고 오른쪽 것은 보라색이다",
+            "A red circle and a purple one",
+            "빨간 원과 보라색 원이 있다",
         ),
         (
             scene_of("both", (1, RED), (1, Kind("diamond", "red"))),
-            "A circle and a diamond that are both red",
-            "원과 마름모는 둘 다 빨갛다",
+            "A red circle and a diamond of the same colour",
+            "빨간 원과 같은 색 마름모가 있다",
         ),
     ],
 )
@@ -252,7 +252,7 @@ def test_the_pixels_in_a_words_box_have_the_words_colour(sample: list[Scene], la
 
 
 def test_words_for_things_have_boxes_and_others_have_none(sample: list[Scene]) -> None:
-    small_words = {"a", "an", "in", "the", "of", "and", "to", "left", "right", "is", "that", "are", "which"}
+    small_words = {"a", "an", "in", "the", "of", "and", "to", "left", "right", "same", "colour"}
     for scene in sample[:500]:
         words = caption(scene)
         boxes = gold_boxes(scene, words)
