@@ -78,3 +78,26 @@ def test_a_bridge_between_unequal_sizes_gives_the_decoder_its_shape(decoder: Rec
 def test_the_top_is_the_last_layers_hidden_state() -> None:
     state = state_of(RecurrentStack(layers=3, width=5))
     assert torch.equal(state.top, state.hidden[:, 2])
+
+
+@every_cell
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_single_step_is_torchs_own(cell: str, layers: int) -> None:
+    """Values and gradients; one layer takes its step by the cell alone, two take it as torch does."""
+    layer = Recurrent(cell, INPUTS, RecurrentStack(layers=layers, width=6))
+    theirs = {"rnn": torch.nn.RNN, "gru": torch.nn.GRU, "lstm": torch.nn.LSTM}[cell](
+        INPUTS, 6, layers, batch_first=True
+    )
+    theirs.load_state_dict(layer.rnn.state_dict())
+    x, first = torch.randn(BATCH, 1, INPUTS), [torch.randn(BATCH, layers, 6) for _ in range(1 + (cell == "lstm"))]
+    outputs, state = layer(x, RecurrentState(first[0], first[1] if cell == "lstm" else None))
+    layer_first = [part.transpose(0, 1).contiguous() for part in first]
+    expected, last = theirs(x, tuple(layer_first) if cell == "lstm" else layer_first[0])
+    last = last if cell == "lstm" else (last,)
+    assert_close(outputs, expected)
+    for own, their in zip((state.hidden, state.cell), last, strict=False):
+        assert_close(own, their.transpose(0, 1))
+    (outputs.sum() + state.hidden.square().sum()).backward()
+    (expected.sum() + last[0].square().sum()).backward()
+    for name, parameter in theirs.named_parameters():
+        assert_close(layer.rnn.get_parameter(name).grad, parameter.grad)
