@@ -24,13 +24,15 @@ def corpus(count: int = 20_000) -> tuple[np.ndarray, np.ndarray]:
     return sources, np.maximum(1, sources + random.integers(-4, 5, count))
 
 
-def plan(sides: np.ndarray, budget: int, seed: int = 0, epoch: int = 0) -> EpochPlan:
-    return plan_epoch(sides[0], sides[1], batch_tokens=budget, seed=seed, epoch=epoch)
+def plan(sides: np.ndarray, budget: int, seed: int = 0, epoch: int = 0, *, is_mixed: bool = False) -> EpochPlan:
+    return plan_epoch(sides[0], sides[1], batch_tokens=budget, seed=seed, epoch=epoch, is_mixed=is_mixed)
 
 
-@given(lengths, budgets, seeds, st.integers(0, 1000))
-def test_each_pair_is_met_exactly_once_an_epoch(sides: np.ndarray, budget: int, seed: int, epoch: int) -> None:
-    met = np.concatenate(list(batches(plan(sides, budget, seed, epoch))))
+@given(lengths, budgets, seeds, st.integers(0, 1000), st.booleans())
+def test_each_pair_is_met_exactly_once_an_epoch(
+    sides: np.ndarray, budget: int, seed: int, epoch: int, is_mixed: bool
+) -> None:
+    met = np.concatenate(list(batches(plan(sides, budget, seed, epoch, is_mixed=is_mixed))))
     assert sorted(met.tolist()) == list(range(sides.shape[1]))
 
 
@@ -40,9 +42,20 @@ def test_a_batch_keeps_to_the_budget_or_is_one_pair(sides: np.ndarray, budget: i
         assert len(indices) == 1 or len(indices) * (sides[:, indices].max() + 1) <= budget
 
 
-@given(lengths, budgets)
-def test_the_real_share_counts_both_sides_of_every_batch(sides: np.ndarray, budget: int) -> None:
-    made = plan(sides, budget)
+def test_mixed_batches_are_alike_in_size_and_know_nothing_of_lengths() -> None:
+    sides = np.stack(corpus())
+    made = plan(sides, 2000, is_mixed=True)
+    rows = np.diff(made.bounds)
+    assert rows.max() == 2000 // round(float((sides + 1).max(axis=0).mean()))
+    assert (rows == rows.max()).mean() > 0.98  # a pool's last batch may be smaller
+    spreads = [np.ptp(sides[0, indices]) for indices in batches(made)]
+    assert np.median(spreads) > 50  # of 58 that there are
+    assert made.real_share < 0.6 < plan(sides, 2000).real_share
+
+
+@given(lengths, budgets, st.booleans())
+def test_the_real_share_counts_both_sides_of_every_batch(sides: np.ndarray, budget: int, is_mixed: bool) -> None:
+    made = plan(sides, budget, is_mixed=is_mixed)
     real = padded = 0
     for indices in batches(made):
         rows = sides[:, indices] + 1

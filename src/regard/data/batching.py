@@ -7,6 +7,7 @@ into batches, and the batches shuffled: little padding, yet long and short alter
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -62,21 +63,31 @@ class EpochPlan:
 
 
 def plan_epoch(
-    source_lengths: Lengths, target_lengths: Lengths, *, batch_tokens: int, seed: int, epoch: int
+    source_lengths: Lengths,
+    target_lengths: Lengths,
+    *,
+    batch_tokens: int,
+    seed: int,
+    epoch: int,
+    is_mixed: bool = False,
 ) -> EpochPlan:
     """Batches whose rows times longest side (BEGIN or END counted) stay within `batch_tokens`.
 
-    A pair that is longer than that by itself is a batch by itself.
+    A pair that is longer than that by itself is a batch by itself. If they are to be mixed, pairs come together as
+    chance will have it: all count alike, for the mean length.
     """
     sources, targets = (np.asarray(lengths, np.int32) + 1 for lengths in (source_lengths, target_lengths))
     widths = np.maximum(sources, targets)
+    if is_mixed and len(widths):
+        widths = np.full_like(widths, round(widths.mean()))
     stream = np.random.PCG64([seed, epoch])
     order = _shuffled(len(widths), stream)
     sizes: list[int] = []
     pool_rows = max(1, POOL_BATCHES * batch_tokens * len(widths) // max(1, int(widths.sum())))
     for start in range(0, len(order), pool_rows):
         pool = order[start : start + pool_rows]
-        pool[:] = pool[_by_length(sources[pool], targets[pool])]
+        if not is_mixed:
+            pool[:] = pool[_by_length(sources[pool], targets[pool])]
         sizes += _batch_sizes(widths[pool].tolist(), batch_tokens)
     order, bounds = _shuffle_batches(order, np.array(sizes, np.int64), stream)
     real = int(sources.sum()) + int(targets.sum())
@@ -90,14 +101,21 @@ def batches(plan: EpochPlan, *, start: int = 0) -> Iterator[Indices]:
 
 
 def global_batches(
-    source_lengths: Lengths, target_lengths: Lengths, *, batch_tokens: int, seed: int, start: Position = BEGINNING
+    source_lengths: Lengths,
+    target_lengths: Lengths,
+    *,
+    batch_tokens: int,
+    seed: int,
+    start: Position = BEGINNING,
+    is_mixed: bool = False,
 ) -> Iterator[GlobalBatch]:
     """Batches without end, epoch after epoch, from a position on."""
     if not len(source_lengths):
         raise RegardError("There are no pairs to make batches of. Give data with at least one pair.")
     epoch, cursor = start.epoch, start.cursor
+    told = partial(plan_epoch, source_lengths, target_lengths, batch_tokens=batch_tokens, seed=seed, is_mixed=is_mixed)
     while True:
-        plan = plan_epoch(source_lengths, target_lengths, batch_tokens=batch_tokens, seed=seed, epoch=epoch)
+        plan = told(epoch=epoch)
         if cursor > len(plan):
             raise RegardError(
                 f"epoch {epoch} has {len(plan):,} batches, and the run to continue stood after {cursor:,}. "

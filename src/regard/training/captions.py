@@ -50,15 +50,15 @@ class CaptionCorpus:
 
     @cached_property
     def lengths(self) -> tuple[Lengths, Lengths]:
-        """Where the eye learns, all captions count alike, and come in batches as chance will have it.
-
-        Captions of one length speak of pictures that are alike. An eye that sees such batches only, and normalises over
-        them, learns to expect it, and then fails with a single picture.
-        """
         targets = np.array([len(example.ids) for example in self.examples], np.int32)
-        if not self.train.is_seen:
-            targets = np.full_like(targets, round(targets.mean()))
         return np.zeros_like(targets), targets
+
+    @property
+    def is_mixed(self) -> bool:
+        """Where the eye learns. Captions of one length speak of pictures that are alike: an eye that sees such batches
+        only, and normalises over them, learns to expect it, and then fails with a single picture.
+        """
+        return not self.train.is_seen
 
     def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Pictures | Grid, Rows]:
         examples = [self.examples[index] for index in indices]

@@ -31,10 +31,11 @@ class Corpus(Protocol):
 
     @property
     def lengths(self) -> tuple[Lengths, Lengths]:
-        """What the source and the target of each example count for in a batch: their tokens; a picture has none.
+        """The tokens of each example's source and target; a picture has none."""
 
-        Where captions are not to be sorted by length, all count alike.
-        """
+    @property
+    def is_mixed(self) -> bool:
+        """Whether examples come together as chance will have it, and not sorted by their lengths."""
 
     def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Rows | Pictures | Grid, Rows]:
         """The sources and the targets of some examples, as they are seen in an epoch."""
@@ -83,7 +84,9 @@ def batches(
 ) -> Iterator[Drawn]:
     """A rank's parts of the endless sequence of batches, from a position on."""
     options = config.training
-    order = global_batches(*corpus.lengths, batch_tokens=options.batch_tokens, seed=options.seed, start=start)
+    order = global_batches(
+        *corpus.lengths, batch_tokens=options.batch_tokens, seed=options.seed, start=start, is_mixed=corpus.is_mixed
+    )
     for indices, epoch, resume in order:
         own = slice_for_rank(indices, world.rank, world.size)
         taken = own if len(own) else indices[:1]

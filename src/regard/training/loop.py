@@ -161,11 +161,17 @@ def _end(trainer: Trainer, meter: Meter) -> Ended:
 
 
 def _began(trainer: Trainer, notes: list[str]) -> Began:
-    lengths, options = trainer.corpus.lengths, trainer.config.training
-    plan = plan_epoch(*lengths, batch_tokens=options.batch_tokens, seed=options.seed, epoch=trainer.position.epoch)
+    corpus, options = trainer.corpus, trainer.config.training
+    plan = plan_epoch(
+        *corpus.lengths,
+        batch_tokens=options.batch_tokens,
+        seed=options.seed,
+        epoch=trainer.position.epoch,
+        is_mixed=corpus.is_mixed,
+    )
     return Began(
         step=trainer.step,
-        pairs=len(lengths[0]),
+        pairs=len(corpus.lengths[0]),
         parameters=sum(parameter.numel() for parameter in trainer.model.parameters()),
         device=trainer.device,
         threads=torch.get_num_threads(),

@@ -53,6 +53,10 @@ class PairCorpus:
     def lengths(self) -> tuple[Lengths, Lengths]:
         return self.store.source_lengths, self.store.target_lengths
 
+    @property
+    def is_mixed(self) -> bool:
+        return False
+
     def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Rows, Rows]:
         cut = Cutter(self, config, epoch)
         rows = []
