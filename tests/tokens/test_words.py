@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.tokens import words
+from regard.tokens import Tokenizer, spelled, words
 
 PIECES = st.lists(st.sampled_from(["▁", "▁a", "b", "<unk>", "<s>", "</s>", "<pad>", "<mask>", "<0xEA>"]))
 
@@ -31,3 +31,15 @@ def test_reserved_pieces_are_words_by_themselves():
 
 def test_an_unknown_piece_is_part_of_its_word():
     assert words(["▁a", "<unk>", "b", "▁c"]) == [[0, 1, 2], [3]]
+
+
+def test_bytes_are_read_as_the_letters_that_they_spell():
+    tokenizer = Tokenizer.train(["a book of words"] * 20, kind="bpe", size=1000)
+    text = "a book 책을 of €5"
+    pieces = tokenizer.pieces(tokenizer.encode(text))
+    assert any(piece.startswith("<0x") for piece in pieces)
+    assert [spelled([pieces[index] for index in word]) for word in words(pieces)] == text.split()
+
+
+def test_bytes_that_spell_no_letter_are_marked():
+    assert spelled(["▁a", "<0xEA>", "b"]) == "a\ufffdb"

@@ -1,10 +1,12 @@
 """Which pieces make up which word, so that what is said of pieces can be said of words."""
 
+import re
 from collections.abc import Sequence
 
 from regard.symbols import RESERVED, UNKNOWN
 from regard.tokens.text import WORD_MARK
 
+_BYTE = re.compile("<0x([0-9A-F]{2})>")  # how sentencepiece writes a byte of a character that it has no piece for
 _ALONE = {piece for piece, identity in RESERVED.items() if identity != UNKNOWN}
 
 
@@ -21,6 +23,15 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
         else:
             found.append([index])
     return found
+
+
+def spelled(pieces: Sequence[str]) -> str:
+    """The pieces of a word as one reads them: without word marks, and bytes such as `<0xEA>` as the letters they spell.
+
+    Bytes that spell no letter, which a model can say, become the replacement character.
+    """
+    parts = [bytes([int(byte[1], 16)]) if (byte := _BYTE.fullmatch(piece)) else piece.encode() for piece in pieces]
+    return b"".join(parts).decode(errors="replace").replace(WORD_MARK, "")
 
 
 def _continues(pieces: Sequence[str], word: list[int], piece: str) -> bool:

@@ -15,7 +15,7 @@ from regard.bundle import Bundle
 from regard.errors import RegardError
 from regard.metrics import Alignment as GoldAlignment
 from regard.metrics import AlignmentScore, Links, alignment_error, links_from_weights, merge_words
-from regard.tokens import words
+from regard.tokens import spelled, words
 from regard.translation.attention_maps import Maps, TokenPair, attention_maps, cross_attention
 from regard.translation.lines import LONGEST
 
@@ -107,7 +107,7 @@ def _align(bundle: Bundle, pair: TokenPair, maps: Maps, reading: Reading) -> Ali
     first = 1 if reading.when_read else 0
     weights = merge_words(rows[first : first + len(target)], source_words, target_words)
     spell = [
-        ["".join(pieces[index] for index in word).replace("▁", "") for word in groups]
+        [spelled([pieces[index] for index in word]) for word in groups]
         for pieces, groups in ((source, source_words), (target, target_words))
     ]
     return Alignment(spell[0], spell[1], weights, links_from_weights(weights))

@@ -14,7 +14,7 @@ from regard.errors import RegardError
 from regard.metrics import merge_words
 from regard.models.interface import Generator, Source
 from regard.models.uses import Use
-from regard.tokens import words
+from regard.tokens import spelled, words
 from regard.translation.inside import Array, AttentionLayer, Inside, LayerNumbers, Place, inside_of
 from regard.translation.watched import watched_pass
 
@@ -32,8 +32,8 @@ class Side(Struct, frozen=True, kw_only=True):
     def of(cls, pieces: list[str]) -> Self:
         """The side that these pieces make."""
         groups = words(pieces)
-        spelled = ["".join(pieces[index] for index in word).replace("▁", "") for word in groups]
-        return cls(pieces=pieces, words=groups, spelled=spelled)
+        read = [spelled([pieces[index] for index in word]) for word in groups]
+        return cls(pieces=pieces, words=groups, spelled=read)
 
 
 class TraceSummary(Struct, frozen=True, kw_only=True):
