@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from regard.export.opening import open_translator
+from regard.translation.lines import LineTranslator
 from regard.translation.translator import Translator, load
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -87,9 +88,12 @@ def make_contenders(translator: Translator, model: Path, directory: Path, worker
     return found
 
 
-def _ours(translator: object) -> Translate:
+def _ours(translator: LineTranslator) -> Translate:
+    """As `regard translate` has it done: lines in, lines out, no scores."""
+
     def translate(lines: Sequence[str], beam: int) -> list[str]:
-        return [one.text for one in translator.translate(lines, beam=beam, nbest=1)]  # type: ignore[attr-defined]
+        config = translator.settings(beam=beam, nbest=1)
+        return [own[0].text for own in translator.lines(lines, config, scores=False)]
 
     return translate
 

@@ -99,6 +99,15 @@ def test_what_ctranslate2_does_otherwise_is_refused(export: Path, options: dict[
         load_export(export).translate(LINES, **options)
 
 
+@pytest.mark.parametrize("beam", [1, 3])
+def test_the_text_is_the_same_where_nobody_wants_scores(bundle: Bundle, export: Path, beam: int) -> None:
+    for translator in (Translator(bundle), load_export(export)):
+        config = translator.settings(beam=beam)
+        told, silent = (list(translator.lines(LINES, config, scores=scores)) for scores in (True, False))
+        assert [own[0].text for own in silent] == [own[0].text for own in told]
+        assert all(own[0].score < 0 for own in told if own[0].text)
+
+
 def test_one_text_instead_of_a_list_is_refused_by_either(bundle: Bundle, export: Path) -> None:
     for translator in (Translator(bundle), load_export(export)):
         with pytest.raises(RegardError, match="a list of texts"):
@@ -123,7 +132,7 @@ def test_an_engine_of_ones_own_is_enough(bundle: Bundle) -> None:
     class Parrot:
         name, is_ahead = "parrot", False
 
-        def decode(self, rows, config):  # type: ignore[no-untyped-def]  # noqa: ARG002
+        def decode(self, rows, config, *, scores):  # type: ignore[no-untyped-def]  # noqa: ARG002
             from regard.decoding.hypothesis import Hypothesis
             from regard.translation.engines import Finished
 

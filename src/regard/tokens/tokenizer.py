@@ -109,12 +109,12 @@ class Tokenizer:
 
     def _checked(self, ids: Sequence[int]) -> list[int]:
         plain = [int(identity) for identity in ids]
-        for identity in plain:
-            if not 0 <= identity < self.size:
-                raise RegardError(
-                    f"id {identity} is not in the vocabulary, whose ids are 0 to {self.size - 1}. "
-                    "Use the vocabulary that the ids were made with."
-                )
+        if plain and not 0 <= min(plain) <= max(plain) < self.size:  # a loop that names the one is five times slower
+            strange = next(identity for identity in plain if not 0 <= identity < self.size)
+            raise RegardError(
+                f"id {strange} is not in the vocabulary, whose ids are 0 to {self.size - 1}. "
+                "Use the vocabulary that the ids were made with."
+            )
         return plain
 
 

@@ -72,7 +72,7 @@ def _write_part(part: Path, lines: list[str], translator: LineTranslator, beam: 
     sources = [" ".join(line.split()) for line in lines]
     config = translator.settings(nbest=1, **({} if beam is None else {"beam": beam}))
     with staged_file(part) as file:
-        for source, outputs in zip(sources, translator.lines(sources, config), strict=True):
+        for source, outputs in zip(sources, translator.lines(sources, config, scores=False), strict=True):
             if source and outputs[0].text and not outputs[0].is_cut:
                 file.write(f"{source}\t{outputs[0].text}\n".encode())
 

@@ -5,7 +5,9 @@ the score divided by length to a power, END counted. What it does not have is a 
 batch: a batch gets the largest, and a sentence whose search reached its own bound is decoded again with that one.
 """
 
+import math
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from regard.config import DecodingConfig
@@ -15,7 +17,7 @@ from regard.symbols import END
 from regard.tokens import Tokenizers
 from regard.translation.engines import Finished, Rows, batches_by_length, usable_cores
 
-BATCH_TOKENS = 2048  # source tokens decoded at once by one worker, divided by the beam's width
+BATCH_TOKENS = 1024  # source tokens that a worker decodes at once, over the beam's width; more leave one idle at last
 NO_PENALTY = 1e-9  # a length penalty of exactly 0 makes CTranslate2 stop before it has `nbest` good hypotheses
 
 
@@ -32,15 +34,15 @@ class CTranslate2Engine:
         self._longest = longest
         self._has_shortlist = has_shortlist
 
-    def decode(self, rows: Rows, config: DecodingConfig) -> Iterator[Finished]:
+    def decode(self, rows: Rows, config: DecodingConfig, *, scores: bool = True) -> Iterator[Finished]:
         """The `nbest` best hypotheses of each row; all batches are begun at once, and told as they end."""
         refuse_unknown_options(config)
         self._check_lengths(rows)
         batches = list(batches_by_length(rows, BATCH_TOKENS // config.beam or 1))
-        begun = [(places, self._begin([rows[place] for place in places], config)) for places in batches]
+        begun = [(places, self._begin([rows[place] for place in places], config, scores)) for places in batches]
         return (Finished(places, self._finish([rows[place] for place in places], run, config)) for places, run in begun)
 
-    def _begin(self, rows: Rows, config: DecodingConfig) -> list[Any]:
+    def _begin(self, rows: Rows, config: DecodingConfig, scores: bool) -> list[Any]:
         """Ask for the best hypotheses of all rows, each of them as long as the longest may be."""
         return self._translator.translate_batch(  # type: ignore[no-any-return]
             [[self._source_pieces[identity] for identity in row] for row in rows],
@@ -52,7 +54,7 @@ class CTranslate2Engine:
             max_decoding_length=self._bound(rows, config),
             min_decoding_length=0,
             return_end_token=True,
-            return_scores=True,
+            return_scores=scores,
             use_vmap=self._has_shortlist,
         )
 
@@ -61,19 +63,17 @@ class CTranslate2Engine:
         for row, pending in zip(rows, run, strict=True):
             own, bound = self._hypotheses(pending.result(), config), self._bound([row], config)
             if bound < common and any(len(one.tokens) + one.is_ended >= bound for one in own):
-                [again] = self._begin([row], config)
+                [again] = self._begin([row], config, not math.isnan(own[0].score))
                 own = self._hypotheses(again.result(), config)
             outputs.append(own[: config.nbest])
         return outputs
 
     def _hypotheses(self, result: Any, config: DecodingConfig) -> list[Hypothesis]:
-        return [
-            self._hypothesis(pieces, score, config)
-            for pieces, score in zip(result.hypotheses, result.scores, strict=True)
-        ]
+        scores = result.scores or repeat(math.nan)
+        return [self._hypothesis(pieces, score, config) for pieces, score in zip(result.hypotheses, scores)]  # noqa: B905
 
     def _hypothesis(self, pieces: Sequence[str], score: float, config: DecodingConfig) -> Hypothesis:
-        tokens = [self._target_ids[piece] for piece in pieces]
+        tokens = list(map(self._target_ids.__getitem__, pieces))
         log_probability = score * len(tokens) ** config.length_penalty
         is_ended = tokens[-1:] == [END]
         return Hypothesis(tokens[:-1] if is_ended else tokens, score, log_probability, is_ended)

@@ -23,9 +23,10 @@ class Engine(Protocol):
     name: str
     is_ahead: bool  # whether it works by itself once it has been asked, so that asking early pays
 
-    def decode(self, rows: Rows, config: DecodingConfig) -> Iterator[Finished]:
+    def decode(self, rows: Rows, config: DecodingConfig, *, scores: bool = True) -> Iterator[Finished]:
         """The `nbest` best hypotheses of each row, a batch at a time in any order; no row is empty.
 
+        Where nobody wants scores, they may be NaN: a greedy search need not know how likely its words are.
         In between, an engine may tell of no rows at all: whoever asked can then leave off.
         """
 

@@ -86,13 +86,17 @@ class LineTranslator:
         config: DecodingConfig,
         *,
         align: bool = False,
+        scores: bool = True,
         progress: Callable[[int], object] = int,
     ) -> Iterator[list[Translation]]:
-        """Outputs in the order of the texts, a chunk of lines at a time, so that a file of any size can pass."""
+        """Outputs in the order of the texts, a chunk of lines at a time, so that a file of any size can pass.
+
+        Without scores, which then may be NaN, a greedy search by CTranslate2 is faster.
+        """
         remaining = iter(texts)
         begun: deque[Chunk] = deque()
         while chunk := list(islice(remaining, CHUNK_LINES)):
-            begun.append(self._begin(chunk, config))
+            begun.append(self._begin(chunk, config, scores))
             if not self.engine.is_ahead or len(begun) > 1:
                 yield from self._finish(begun.popleft(), align, progress)
         for last in begun:
@@ -105,11 +109,11 @@ class LineTranslator:
             "Give the model that it was exported from."
         )
 
-    def _begin(self, texts: list[str], config: DecodingConfig) -> Chunk:
+    def _begin(self, texts: list[str], config: DecodingConfig, scores: bool) -> Chunk:
         encoded = [self.tokenizers.source.encode(text) for text in texts]
         rows = [row[:LONGEST] for row in encoded]
         places = [place for place, row in enumerate(rows) if row]
-        finished = self.engine.decode([rows[place] for place in places], config)
+        finished = self.engine.decode([rows[place] for place in places], config, scores=scores)
         return Chunk(rows, [len(row) > LONGEST for row in encoded], places, finished)
 
     def _finish(self, chunk: Chunk, align: bool, progress: Callable[[int], object]) -> Iterator[list[Translation]]:

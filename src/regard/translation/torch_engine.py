@@ -27,7 +27,7 @@ class TorchEngine:
     def __init__(self, model: nn.Module) -> None:
         self.model = model
 
-    def decode(self, rows: Rows, config: DecodingConfig) -> Iterator[Finished]:
+    def decode(self, rows: Rows, config: DecodingConfig, *, scores: bool = True) -> Iterator[Finished]:  # noqa: ARG002
         """The `nbest` best hypotheses of each row, a batch at a time.
 
         A batch that is alone tells after each step that nothing is finished yet, so that whoever asked can leave off.

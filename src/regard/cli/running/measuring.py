@@ -87,7 +87,7 @@ def _timed(
     list(translator.lines(texts[:1], config))  # the first call pays for what later ones find ready
     with bar(f"translating with {name}", len(texts)) as progress:
         begun = time.perf_counter()
-        outputs = [own[0] for own in translator.lines(texts, config, progress=progress)]
+        outputs = [own[0] for own in translator.lines(texts, config, scores=False, progress=progress)]
         seconds = time.perf_counter() - begun
     for number, output in enumerate(outputs, start=1):
         if output.is_cut:

@@ -27,6 +27,11 @@ class Form:
     scores: bool
     as_json: bool
 
+    @property
+    def shows_scores(self) -> bool:
+        """Whether a score is written anywhere."""
+        return self.scores or self.as_json or self.nbest > 1
+
     def render(self, number: int, outputs: list[Translation]) -> str:
         """The text for the line of this number, counted from 1; it ends with a newline."""
         best = outputs[0]
@@ -58,7 +63,8 @@ def run_translation(
         progress = stack.enter_context(bar("translating", total, is_shown=is_shown))
         chunks: Iterable[Iterable[str]] = arriving_lines(source) if total is None else [read_lines(source)]
         for chunk in chunks:
-            for outputs in translator.lines(chunk, config, align=form.alignments is not None, progress=progress):
+            wanted = {"align": form.alignments is not None, "scores": form.shows_scores}
+            for outputs in translator.lines(chunk, config, progress=progress, **wanted):
                 page.write(outputs)
             page.flush()
 
