@@ -11,6 +11,7 @@ from typing import Literal
 
 from regard.errors import RegardError
 from regard.manifest import kind_of, read_manifest
+from regard.starting import without_collecting
 from regard.translation.ctranslate2_engine import is_installed, unknown_options
 from regard.translation.exported import KIND, ORIGIN, load_export, read_origin
 from regard.translation.lines import LineTranslator
@@ -69,7 +70,8 @@ def _export(directory: Path, engine: EngineName | None) -> Opened:
 
 
 def _with_torch(directory: Path, why: str) -> Opened:
-    from regard.translation.translator import load
+    with without_collecting():
+        from regard.translation.translator import load
 
     return Opened(load(directory), f"torch{why}")
 
@@ -100,8 +102,9 @@ def _kept(kept: Path, directory: Path) -> LineTranslator | None:
 
 def _converted(directory: Path, kept: Path, quantization: str) -> LineTranslator:
     """The model exported now, and kept for the next time where the directory can be written."""
-    from regard.bundle import load_bundle
-    from regard.export.ctranslate2 import export_ctranslate2, reasons_against
+    with without_collecting():
+        from regard.bundle import load_bundle
+        from regard.export.ctranslate2 import export_ctranslate2, reasons_against
 
     bundle = load_bundle(directory)
     if reasons := reasons_against(bundle.config):

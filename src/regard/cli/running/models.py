@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from regard.cli.running.telling import tell
 from regard.export.opening import EngineName, open_translator
 from regard.manifest import NAME as MANIFEST
+from regard.starting import without_collecting
 from regard.translation.lines import LineTranslator
 
 if TYPE_CHECKING:  # it brings torch, which an export does without
@@ -30,7 +31,8 @@ def model_directory(path: Path) -> Path:
 
 def load_model(path: Path) -> "Translator":
     """The model in a bundle's or a run's directory."""
-    from regard.translation.translator import load
+    with without_collecting():
+        from regard.translation.translator import load
 
     return load(model_directory(path))
 
