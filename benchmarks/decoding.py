@@ -61,6 +61,7 @@ def main() -> int:
     with TemporaryDirectory() as directory:
         translator = load(given.model)
         contenders = make_contenders(translator, given.model, Path(directory), given.workers)
+        torch.set_num_threads(given.threads)  # once more: CTranslate2 has told OpenMP to use one
         held = [measure(task, contenders, translator, given.repetitions) for task in tasks(lines)]
         held.append(start_up(Path(directory) / "model", lines[0], given.repetitions))
     return 0 if all(held) else 1

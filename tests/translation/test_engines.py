@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,6 +98,16 @@ def test_a_line_that_is_too_long_is_cut_by_either_engine(
 def test_what_ctranslate2_does_otherwise_is_refused(export: Path, options: dict[str, object]) -> None:
     with pytest.raises(RegardError, match=f"(?s){next(iter(options))}.*Use the torch engine"):
         load_export(export).translate(LINES, **options)
+
+
+def test_loading_an_export_leaves_torch_its_threads(export: Path) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        load_export(export)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("beam", [1, 3])

@@ -7,6 +7,7 @@ batch: a batch gets the largest, and a sentence whose search reached its own bou
 
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from typing import Any
 
@@ -119,12 +120,13 @@ def require_installed() -> None:
 
 
 def _loaded(files: dict[str, bytes]) -> Any:
+    """In a thread that ends: CTranslate2 tells OpenMP how many threads it wants, and torch in our own would obey."""
     require_installed()
     import ctranslate2
 
+    wanted = {"device": "cpu", "inter_threads": usable_cores(), "intra_threads": 1, "files": files}
     try:
-        return ctranslate2.Translator(
-            "export", device="cpu", inter_threads=usable_cores(), intra_threads=1, files=files
-        )
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(ctranslate2.Translator, "export", **wanted).result()
     except (RuntimeError, ValueError) as error:
         raise RegardError(f"CTranslate2 cannot load this export: {error}. Export the model again.") from None
