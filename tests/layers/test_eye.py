@@ -86,6 +86,15 @@ def test_gradients_of_narrow_residual_networks_do_not_crash_torch(width: int) ->
     assert all(one.grad is not None and one.grad.isfinite().all() for one in eye.parameters())
 
 
+@pytest.mark.parametrize(("size", "blocks"), [(64, 3), (65, 3), (63, 2), (16, 5), (9, 4), (7, 1)])
+def test_the_residual_eye_sees_every_pixel(size: int, blocks: int) -> None:
+    torch.manual_seed(0)
+    eye = Eye(ResidualEye(size=size, width=16, blocks=blocks)).eval()
+    pixels = (torch.rand(1, 3, size, size) * 255).requires_grad_()
+    (gradient,) = torch.autograd.grad(eye(Pictures(pixels)).sum(), pixels)
+    assert (gradient.abs().sum(dim=1) > 0).all()
+
+
 @pytest.mark.parametrize("blocks", [2, 3])
 def test_a_place_of_the_residual_eye_sees_around_the_middle_of_its_cell(blocks: int) -> None:
     torch.manual_seed(0)

@@ -1,8 +1,9 @@
 """The order of training: which pairs make up which batch, as a pure function of (seed, epoch, cursor).
 
 A run that stops needs to remember a `Position` and nothing else, and any number of ranks can share one order: each
-takes its slice of every global batch. Pairs are shuffled, sorted by length inside pools of about a hundred batches, cut
-into batches, and the batches shuffled: little padding, yet long and short alternate and each epoch groups anew.
+takes its slice of every global batch. Pairs are shuffled, sorted by length inside pools of about a hundred batches
+(unless they are to be mixed), cut into batches, and the batches shuffled: little padding, yet long and short alternate
+and each epoch groups anew.
 """
 
 from collections.abc import Iterator
@@ -74,7 +75,7 @@ def plan_epoch(
     """Batches whose rows times longest side (BEGIN or END counted) stay within `batch_tokens`.
 
     A pair that is longer than that by itself is a batch by itself. If they are to be mixed, pairs come together as
-    chance will have it: all count alike, for the mean length.
+    chance will have it: all count alike, for the mean length, and a batch that has long ones may exceed the budget.
     """
     sources, targets = (np.asarray(lengths, np.int32) + 1 for lengths in (source_lengths, target_lengths))
     widths = np.maximum(sources, targets)
@@ -84,6 +85,7 @@ def plan_epoch(
     order = _shuffled(len(widths), stream)
     sizes: list[int] = []
     pool_rows = max(1, POOL_BATCHES * batch_tokens * len(widths) // max(1, int(widths.sum())))
+    pool_rows = max(1, len(order)) if is_mixed else pool_rows  # nothing is sorted, so that pools would only leave rests
     for start in range(0, len(order), pool_rows):
         pool = order[start : start + pool_rows]
         if not is_mixed:
@@ -113,9 +115,9 @@ def global_batches(
     if not len(source_lengths):
         raise RegardError("There are no pairs to make batches of. Give data with at least one pair.")
     epoch, cursor = start.epoch, start.cursor
-    told = partial(plan_epoch, source_lengths, target_lengths, batch_tokens=batch_tokens, seed=seed, is_mixed=is_mixed)
+    wanted = partial(plan_epoch, batch_tokens=batch_tokens, seed=seed, is_mixed=is_mixed)
     while True:
-        plan = told(epoch=epoch)
+        plan = wanted(source_lengths, target_lengths, epoch=epoch)
         if cursor > len(plan):
             raise RegardError(
                 f"epoch {epoch} has {len(plan):,} batches, and the run to continue stood after {cursor:,}. "
@@ -129,7 +131,7 @@ def global_batches(
 def slice_for_rank(indices: Indices, rank: int, world: int) -> Indices:
     """Every `world`-th pair of a global batch, from the `rank`-th on; empty where the batch has fewer pairs than ranks.
 
-    A batch is sorted by length, so strided slices give all ranks about the same work.
+    Where a batch is sorted by length, strided slices give all ranks about the same work.
     """
     if not 0 <= rank < world:
         raise ValueError(f"rank is {rank}; it must be at least 0 and below the world size {world}")

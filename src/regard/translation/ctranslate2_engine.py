@@ -8,7 +8,6 @@ batch: a batch gets the largest, and a sentence whose search reached its own bou
 import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
 from typing import Any
 
 from regard.config import DecodingConfig
@@ -18,7 +17,9 @@ from regard.symbols import END
 from regard.tokens import Tokenizers
 from regard.translation.engines import Finished, Rows, batches_by_length, usable_cores
 
-BATCH_TOKENS = 1024  # source tokens that a worker decodes at once, over the beam's width; more leave one idle at last
+BATCH_TOKENS = (
+    1024  # source tokens decoded at once, over the beam's width; larger batches leave a worker idle at the end
+)
 NO_PENALTY = 1e-9  # a length penalty of exactly 0 makes CTranslate2 stop before it has `nbest` good hypotheses
 
 
@@ -41,7 +42,10 @@ class CTranslate2Engine:
         self._check_lengths(rows)
         batches = list(batches_by_length(rows, BATCH_TOKENS // config.beam or 1))
         begun = [(places, self._begin([rows[place] for place in places], config, scores)) for places in batches]
-        return (Finished(places, self._finish([rows[place] for place in places], run, config)) for places, run in begun)
+        return (
+            Finished(places, self._finish([rows[place] for place in places], run, config, scores))
+            for places, run in begun
+        )
 
     def _begin(self, rows: Rows, config: DecodingConfig, scores: bool) -> list[Any]:
         """Ask for the best hypotheses of all rows, each of them as long as the longest may be."""
@@ -59,19 +63,21 @@ class CTranslate2Engine:
             use_vmap=self._has_shortlist,
         )
 
-    def _finish(self, rows: Rows, run: list[Any], config: DecodingConfig) -> list[list[Hypothesis]]:
+    def _finish(self, rows: Rows, run: list[Any], config: DecodingConfig, scores: bool) -> list[list[Hypothesis]]:
         outputs, common = [], self._bound(rows, config)
         for row, pending in zip(rows, run, strict=True):
             own, bound = self._hypotheses(pending.result(), config), self._bound([row], config)
             if bound < common and any(len(one.tokens) + one.is_ended >= bound for one in own):
-                [again] = self._begin([row], config, not math.isnan(own[0].score))
+                [again] = self._begin([row], config, scores)
                 own = self._hypotheses(again.result(), config)
             outputs.append(own[: config.nbest])
         return outputs
 
     def _hypotheses(self, result: Any, config: DecodingConfig) -> list[Hypothesis]:
-        scores = result.scores or repeat(math.nan)
-        return [self._hypothesis(pieces, score, config) for pieces, score in zip(result.hypotheses, scores)]  # noqa: B905
+        scores = result.scores or [math.nan] * len(result.hypotheses)
+        return [
+            self._hypothesis(pieces, score, config) for pieces, score in zip(result.hypotheses, scores, strict=True)
+        ]
 
     def _hypothesis(self, pieces: Sequence[str], score: float, config: DecodingConfig) -> Hypothesis:
         tokens = list(map(self._target_ids.__getitem__, pieces))

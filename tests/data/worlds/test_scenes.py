@@ -193,12 +193,12 @@ LARGE, SMALL = Kind("heart", "green", "large"), Kind("star", "white", "small")
         (
             scene_of("pair", (1, RED), (1, Kind("circle", "purple"))),
             "A red circle and a purple one",
-            "빨간 원과 보라색 원이 있다",
+            "빨간 원이 있고 보라색 원도 있다",
         ),
         (
             scene_of("both", (1, RED), (1, Kind("diamond", "red"))),
             "A red circle and a diamond of the same colour",
-            "빨간 원과 같은 색 마름모가 있다",
+            "빨간 원이 있고 같은 색 마름모도 있다",
         ),
     ],
 )

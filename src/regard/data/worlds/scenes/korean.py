@@ -66,10 +66,6 @@ def _listed(scene: Scene) -> list[Word]:
     return [*_phrase(scene, 0, AND), *_phrase(scene, 1, SUBJECT)]
 
 
-def _present(scene: Scene) -> list[Word]:
-    return [*_listed(scene), *plain("있다")]
-
-
 def _phrase(scene: Scene, group: int, particle: Particle = NO_PARTICLE) -> list[Word]:
     """`큰 빨간 원이`, `빨간 원 세 개가`."""
     kind, count = scene.kind(group), len(scene.groups[group])
@@ -82,9 +78,15 @@ def _phrase(scene: Scene, group: int, particle: Particle = NO_PARTICLE) -> list[
 
 
 def _both(scene: Scene) -> list[Word]:
-    """`빨간 원과 같은 색 별이 있다`."""
-    other = Word(attach(SHAPES[scene.kind(1).shape], SUBJECT), (1,))
-    return [*_phrase(scene, 0, AND), *plain("같은 색"), other, Word("있다")]
+    """`빨간 원이 있고 같은 색 별도 있다`."""
+    other = Word(f"{SHAPES[scene.kind(1).shape]}도", (1,))
+    return [*_phrase(scene, 0, SUBJECT), *plain("있고 같은 색"), other, Word("있다")]
+
+
+def _pair(scene: Scene) -> list[Word]:
+    """`빨간 원이 있고 파란 원도 있다`."""
+    *colour, shape = _phrase(scene, 1)
+    return [*_phrase(scene, 0, SUBJECT), Word("있고"), *colour, shape._replace(text=f"{shape.text}도"), Word("있다")]
 
 
 SENTENCES: dict[Form, Callable[[Scene], list[Word]]] = {
@@ -97,10 +99,10 @@ SENTENCES: dict[Form, Callable[[Scene], list[Word]]] = {
     "scattered": lambda scene: _said_of_the_first(scene, after="흩어져 있다"),
     "row": lambda scene: _said_of_the_first(scene, after="가로로 늘어서 있다"),
     "column": lambda scene: _said_of_the_first(scene, after="세로로 늘어서 있다"),
-    "groups": _present,
+    "groups": lambda scene: [*_listed(scene), *plain("있다")],
     "between": _between,
     "around": _around,
     "counted": _related,
-    "pair": _present,
+    "pair": _pair,
     "both": _both,
 }

@@ -116,7 +116,7 @@ def _upright(chance: Chance) -> tuple[Groups, str]:
 
 def _inside(chance: Chance) -> tuple[Groups, str]:
     small, large = _kinds(chance, "small", "large")
-    x, y = chance.between(0.46, 0.54), chance.between(0.46, 0.54)
+    x, y = chance.between(0.47, 0.53), chance.between(0.47, 0.53)
     return (
         (_thing(chance, small, (x, y), ENCLOSED, shake=0.01),),
         (_thing(chance, large, (x, y), ENCLOSING, shake=0.01),),
