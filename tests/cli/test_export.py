@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,25 @@ def test_ctranslate2_is_quiet_says_the_same_and_aligns_the_same(
         assert (ended.code, ended.err) == (0, "")
         found[engine] = (ended.out, links.read_text())
     assert found["torch"] == found["ctranslate2"]
+
+
+def test_scores_that_are_asked_for_are_numbers_near_torchs_own(
+    regard: Regard, transformer: Path, exported: Path, corpus: Path
+) -> None:
+    """A greedy search by CTranslate2 does not know them unless it is told to.
+
+    An export cannot say padding, for instance, to which a model that has hardly learnt gives a little probability.
+    """
+    ways = (["--scores"], ["--json"], ["--beam", "2", "--nbest", "2"])
+    for way in ways:
+        ours, theirs = (
+            regard("translate", model, "--input", corpus / "test.en", "--beam", "1", *way).out
+            for model in (transformer, exported)
+        )
+        told, expected = ([float(number) for number in re.findall(r"-\d+\.\d+", text)] for text in (theirs, ours))
+        assert len(told) >= 24
+        assert told == pytest.approx(expected, rel=0.5)
+        assert "nan" not in theirs.lower()
 
 
 def test_a_model_that_cannot_be_exported_is_refused_with_the_reason(
