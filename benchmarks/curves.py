@@ -2,6 +2,8 @@
 
     .venv/bin/python benchmarks/curves.py runs/a runs/b --out curves.svg
     .venv/bin/python benchmarks/curves.py runs/a=first runs/b=second --score chrf --out curves.svg
+
+The scores are those that the journal has: of greedy search, by the weights of that step.
 """
 
 import argparse
