@@ -1,5 +1,7 @@
 """Side by side or one after the other: the same text, and torch's threads as they were."""
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -12,6 +14,16 @@ STACK = Stack(layers=1, width=24, heads=2, inner=20)
 ROWS = [SOURCE.encode(text) for text in texts(30)]
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """A product that is split among threads is rounded otherwise."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("config", [DecodingConfig(beam=1), DecodingConfig(beam=3, nbest=2)], ids=["greedy", "beam"])
 def test_batches_side_by_side_give_what_they_give_in_turn(
     config: DecodingConfig, monkeypatch: pytest.MonkeyPatch
