@@ -21,7 +21,7 @@ class Began(Event, frozen=True, kw_only=True, tag="began"):
     parameters: int
     device: str
     threads: int
-    real_share: float  # of the token places in a batch, as the corpus counts them
+    real_share: float  # of the token places in a batch
     notes: list[str] = []
 
 

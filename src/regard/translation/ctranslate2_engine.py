@@ -17,9 +17,7 @@ from regard.symbols import END
 from regard.tokens import Tokenizers
 from regard.translation.engines import Finished, Rows, batches_by_length, usable_cores
 
-BATCH_TOKENS = (
-    1024  # source tokens decoded at once, over the beam's width; larger batches leave a worker idle at the end
-)
+BATCH_TOKENS = 1024  # source tokens at once, over the beam's width; larger batches leave a worker idle at the end
 NO_PENALTY = 1e-9  # a length penalty of exactly 0 makes CTranslate2 stop before it has `nbest` good hypotheses
 
 
