@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from regard.export.opening import open_translator
+from regard.memory import keep_freed_memory
 from regard.translation.lines import LineTranslator
 from regard.translation.translator import Translator, load
 
@@ -58,6 +59,7 @@ class Task:
 def main() -> int:
     given = _arguments()
     lines = given.source.read_text(encoding="utf-8").splitlines()[: given.lines]
+    keep_freed_memory()  # as `regard translate` does; all contenders have it
     with TemporaryDirectory() as directory:
         translator = load(given.model)
         contenders = make_contenders(translator, given.model, Path(directory), given.workers)

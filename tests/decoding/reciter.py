@@ -46,10 +46,11 @@ class Reciter:
         return Said(torch.zeros_like(memory.words) - 1)  # BEGIN is not a word
 
     def decode(self, tokens: Tensor, memory: Lines, state: Said) -> Decoded:
-        assert len(tokens) == len(memory.words) == len(state.words)
+        assert len(tokens) == len(state.words)
+        words = memory.words.repeat_interleave(len(tokens) // len(memory.words))
         self.rows.append(len(tokens))
         said = state.words[:, None] + torch.arange(1, tokens.shape[1] + 1)
-        likeliest = torch.where(said < memory.words[:, None], WORD, END)
+        likeliest = torch.where(said < words[:, None], WORD, END)
         logits = torch.zeros(*tokens.shape, VOCABULARY)
         logits[..., RIVAL] = 1.0
         logits = logits.scatter(-1, likeliest[..., None], 2.0)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from regard.config import DecodingConfig
-from regard.decoding.choosers import choose_at_random, choose_best, keep_likeliest, make_chooser
+from regard.decoding.choosers import choose_at_random, choose_best, keep_likeliest, largest, make_chooser
 
 BATCH, BEAM, VOCABULARY = 2, 3, 7
 
@@ -31,6 +31,17 @@ def test_the_best_candidates_are_the_best_of_all(seed: int) -> None:
             choice.scores[row].tolist(), choice.parents[row].tolist(), choice.tokens[row].tolist(), strict=True
         )
         assert list(chosen) == sorted(every, reverse=True)[: 2 * BEAM]
+
+
+@given(seeds, st.integers(1, 12), st.integers(0, 3), st.integers(1, 700))
+def test_the_largest_are_those_of_topk(seed: int, count: int, ties: int, vocabulary: int) -> None:
+    values = log_probabilities(seed, BATCH, BEAM, vocabulary)
+    values[..., : ties * 50] = values[..., :1]
+    count = min(count, vocabulary)
+    best, places = largest(values, count)
+    assert torch.equal(best, values.topk(count, dim=-1).values)
+    assert torch.equal(values.gather(-1, places), best)
+    assert all(len(set(row)) == count for row in places.flatten(0, 1).tolist())
 
 
 def test_a_vocabulary_smaller_than_the_beam_gives_all_there_is() -> None:

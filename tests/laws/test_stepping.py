@@ -110,6 +110,26 @@ def test_repeated_rows_stand_side_by_side(small: Small, case: Case, times: int) 
         assert_same_tree(repeated, select_rows(tree, rows))
 
 
+@for_every(GENERATORS)
+@given(cases(shortest=2), st.sampled_from([1, 3]))
+@single
+@torch.no_grad()
+def test_hypotheses_side_by_side_share_a_row_of_the_memory(small: Small, case: Case, times: int) -> None:
+    model = small.build(case.seed)
+    memory = model.encode(small.source(case))
+    tokens = case.target.tokens.flip(1).repeat_interleave(times, dim=0)
+    tokens[::times] = case.target.tokens  # hypotheses that differ
+    state = repeat_rows(model.start(memory), times, batch=2, device=tokens.device)
+    shared = model.decode(tokens, memory, state)
+    own = model.decode(tokens, repeat_rows(memory, times, batch=2, device=tokens.device), state)
+    small.assert_same(shared.logits, own.logits)
+    last = tokens[:, -1:]
+    small.assert_same(
+        model.decode(last, memory, shared.state).logits,
+        model.decode(last, repeat_rows(memory, times, batch=2, device=tokens.device), own.state).logits,
+    )
+
+
 # --- recording -------------------------------------------------------------------------------------------------------
 
 

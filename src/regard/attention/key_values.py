@@ -33,6 +33,10 @@ class KeyValues:
         return cls(Room(key, value, key.shape[2]), key.shape[2])
 
     @property
+    def rows(self) -> int:
+        return self.room.key.shape[0]
+
+    @property
     def key(self) -> Float[Tensor, "B H K D"]:
         return self.room.key[:, :, : self.length]
 
@@ -60,5 +64,6 @@ class KeyValues:
         return KeyValues(room, end)
 
     def select_rows(self, rows: Int[Tensor, " R"]) -> "KeyValues":
-        """The given rows of the batch, in the given order, in a room of their own."""
-        return KeyValues.of(self.key.index_select(0, rows), self.value.index_select(0, rows))
+        """The given rows of the batch, in the given order, in a room of their own, which has space for as many more."""
+        room = Room(self.room.key.index_select(0, rows), self.room.value.index_select(0, rows), self.length)
+        return KeyValues(room, self.length)

@@ -1,8 +1,8 @@
 """The hypotheses of a batch while they grow: who goes on, who has ended, and which rows may leave.
 
 All sentences have the same number of hypotheses and the same length so far. A sentence leaves when it has as many ended
-hypotheses as the beam is wide; rows are moved only then, and when a beam changes its order, so that greedy search does
-not copy its caches at every step.
+hypotheses as the beam is wide. Rows are moved when a beam changes its order, or when many sentences are done, so that
+greedy search does not copy its caches at every step; the memory has a row for each sentence, and moves with none.
 """
 
 from typing import Any
@@ -13,10 +13,10 @@ from torch import Tensor
 
 from regard.decoding.choosers import Choice, RunningScores
 from regard.decoding.hypothesis import Hypothesis
-from regard.models.interface import Memory, State, repeat_rows, select_rows
+from regard.models.interface import Memory, State, select_rows
 from regard.symbols import END
 
-SHED_SHARE = 0.25  # finished sentences are carried along until they are this share: moving rows costs more than they do
+SHED_SHARE = 0.25  # while no row moves, finished sentences are carried along up to this share: moving costs more
 
 
 class Search:
@@ -26,7 +26,7 @@ class Search:
         batch = len(limits)
         self.width = width
         self.length_penalty = length_penalty
-        self.memory = repeat_rows(memory, width, batch=batch, device=device)
+        self.memory = memory  # a row for each sentence, which all its hypotheses look at
         self.sentences = torch.arange(batch, device=device)  # which sentence each row of the search is
         self.limits = torch.tensor(limits, device=device)
         self.is_done = torch.zeros(batch, dtype=torch.bool, device=device)
@@ -87,19 +87,17 @@ class Search:
         self.is_done = self.is_done | at_limit | has_enough | ~going_on.scores.isfinite().any(dim=1)
 
     def _move(self, going_on: Choice, state: State) -> None:
-        """Put every row where its hypothesis is now, and let finished sentences go when they are many."""
+        """Put every row where its hypothesis is now, and let finished sentences go."""
+        own_places = torch.arange(self.width, device=self.sentences.device)
+        is_moving = not torch.equal(going_on.parents, own_places.expand_as(going_on.parents))
         kept = torch.arange(len(self.sentences), device=self.sentences.device)
-        if self.is_done.float().mean() >= SHED_SHARE:
-            kept = kept[~self.is_done]
-            own_rows = (kept[:, None] * self.width + torch.arange(self.width, device=kept.device)).flatten()
-            self.memory = select_rows(self.memory, own_rows)
+        if self.is_done.any() and (is_moving or self.is_done.float().mean() >= SHED_SHARE):
+            kept, is_moving = kept[~self.is_done], True
+            self.memory = select_rows(self.memory, kept)
             self.sentences, self.limits = self.sentences[kept], self.limits[kept]
             self.is_done = self.is_done[kept]
         rows = (kept[:, None] * self.width + going_on.parents[kept]).flatten()
-        is_in_place = len(rows) == self.scores.numel() and torch.equal(
-            rows, torch.arange(len(rows), device=rows.device)
-        )
-        self.state = state if is_in_place else select_rows(state, rows)
+        self.state = select_rows(state, rows) if is_moving else state
         earlier = self.tokens.flatten(0, 1)[rows].unflatten(0, (len(kept), self.width))  # type: ignore[no-untyped-call]
         self.tokens = torch.cat([earlier, going_on.tokens[kept].unsqueeze(-1)], dim=-1)
         self.scores = going_on.scores[kept]

@@ -15,7 +15,7 @@ from regard.config import RecurrentCaptionerConfig
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import TokenEmbedding, output_layer
 from regard.layers.eye import Eye
-from regard.layers.recurrent import FirstState, Recurrent, RecurrentState
+from regard.layers.recurrent import FirstState, Recurrent, RecurrentState, beside
 from regard.models.interface import Decoded
 
 
@@ -52,6 +52,5 @@ class RecurrentCaptioner(nn.Module):
 
     def decode(self, tokens: Int[Tensor, "B T"], memory: Glance, state: RecurrentState) -> Decoded:
         embedded = self.dropout(self.embedding(tokens))
-        context = memory.context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
-        hidden, state = self.decoder(torch.cat([embedded, context], dim=-1), state)
+        hidden, state = self.decoder(torch.cat([embedded, beside(embedded, memory.context)], dim=-1), state)
         return Decoded(self.dropout(hidden), output_layer(self.output), state)

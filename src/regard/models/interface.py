@@ -49,7 +49,10 @@ class Generator(Protocol):
         """The state before the first token."""
 
     def decode(self, tokens: Int[Tensor, "B T"], memory: Memory, state: State) -> Decoded:
-        """What follows each of the new tokens: a whole target in training, one token at a time in a search."""
+        """What follows each of the new tokens: a whole target in training, one token at a time in a search.
+
+        Tokens and state may have several rows for each row of the memory, side by side: hypotheses about one source.
+        """
 
 
 def select_rows(tree: Tree, rows: Int[Tensor, " R"]) -> Tree:

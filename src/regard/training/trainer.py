@@ -18,13 +18,13 @@ from regard.bundle import Bundle, new_bundle, restore
 from regard.config import Config
 from regard.data import Position
 from regard.errors import RegardError
+from regard.memory import keep_freed_memory
 from regard.training.checkpoint import checkpoints
 from regard.training.corpus import Corpus, Drawn
 from regard.training.crew import Crew, crew_size
 from regard.training.device import choose_device, precision_of, set_threads
 from regard.training.distributed import ALONE, World
 from regard.training.journal import Skipped
-from regard.training.memory import keep_freed_memory
 from regard.training.meter import Meter
 from regard.training.pretrained import give_pretrained
 from regard.training.schedule import rate_at

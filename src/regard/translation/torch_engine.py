@@ -15,7 +15,7 @@ from regard.config import DecodingConfig
 from regard.decoding.loop import generate, outputs_of, steps
 from regard.translation.engines import Finished, Rows, batches_by_length
 
-BATCH_TOKENS = 4096  # source tokens decoded at once, divided by the beam's width
+BATCH_TOKENS = 8192  # source tokens decoded at once, divided by the beam's width
 
 
 class TorchEngine:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from regard.cli.running.telling import tell
 from regard.export.opening import EngineName, open_translator
 from regard.manifest import NAME as MANIFEST
+from regard.memory import keep_freed_memory
 from regard.starting import without_collecting
 from regard.translation.lines import LineTranslator
 
@@ -45,6 +46,8 @@ def open_model(choice: Choice, *, is_looked_into: bool = False) -> LineTranslato
         quantization=choice.quantization,
         is_looked_into=is_looked_into,
     )
+    if opened.translator.engine.name == "torch":
+        keep_freed_memory()  # a command ends when its work does: nobody waits for the memory
     if choice.engine == "auto":
         tell(f"engine: {opened.engine}", to_error=True)
     return opened.translator
