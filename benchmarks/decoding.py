@@ -88,6 +88,8 @@ def make_contenders(translator: Translator, model: Path, directory: Path, worker
         )
     if peer := huggingface(translator.bundle, directory / "marian"):
         found["hf generate"] = peer
+        as_it_comes = huggingface(translator.bundle, directory / "marian-as-it-comes", is_sorted=False)
+        found["hf generate, lines as they come"] = as_it_comes or peer
     return found
 
 

@@ -44,8 +44,11 @@ def raw_ctranslate2(bundle: Bundle, directory: Path, *, quantization: str, worke
     return translate
 
 
-def huggingface(bundle: Bundle, directory: Path) -> Translate | None:
-    """MarianMTModel and its generate, from an export; None for a model that Marian's classes cannot hold."""
+def huggingface(bundle: Bundle, directory: Path, *, is_sorted: bool = True) -> Translate | None:
+    """MarianMTModel and its generate, from an export; None for a model that Marian's classes cannot hold.
+
+    Sorted by length is best for it; its own pipeline takes lines as they come.
+    """
     if reasons_against(bundle.config, bundle.tokenizers):
         return None
     warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")
@@ -66,7 +69,7 @@ def huggingface(bundle: Bundle, directory: Path) -> Translate | None:
         return list(tokenizer.batch_decode(outputs, skip_special_tokens=True))
 
     def translate(lines: Sequence[str], beam: int) -> list[str]:
-        order = sorted(range(len(lines)), key=lambda place: -len(lines[place]))
+        order = sorted(range(len(lines)), key=lambda place: -len(lines[place]) if is_sorted else place)
         size, found = BATCH.get(beam, 32), dict[int, str]()
         for start in range(0, len(order), size):
             places = order[start : start + size]

@@ -1,7 +1,9 @@
 import ast
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 from hypothesis import given, settings
@@ -185,8 +187,19 @@ def test_a_model_of_nothing_but_nan_is_refused() -> None:
         model = Small(NAMES[2], torch.float32).build(0)
         with torch.no_grad():
             model.output.weight.fill_(float("nan"))
-        with pytest.raises(RegardError, match="probabilities are not numbers"):
-            generate(model, source_of([[5]]), config)
+        for scores in (True, False):
+            with pytest.raises(RegardError, match="probabilities are not numbers"):
+                generate(model, source_of([[5]]), config, scores=scores)
+
+
+@with_each
+@given(cases(), ways)
+@some
+def test_without_scores_the_words_are_the_same(small: Small, case: Case, config: DecodingConfig) -> None:
+    config = msgspec.structs.replace(config, sample=False)
+    scored, silent = (generate(small.build(case.seed), case.source, config, scores=scores) for scores in (True, False))
+    assert [one.tokens for own in silent for one in own] == [one.tokens for own in scored for one in own]
+    assert all(math.isnan(own[0].score) == (config.beam == 1) for own in silent)
 
 
 # --- streaming -------------------------------------------------------------------------------------------------------

@@ -66,4 +66,7 @@ class KeyValues:
     def select_rows(self, rows: Int[Tensor, " R"]) -> "KeyValues":
         """The given rows of the batch, in the given order, in a room of their own, which has space for as many more."""
         room = Room(self.room.key.index_select(0, rows), self.room.value.index_select(0, rows), self.length)
-        return KeyValues(room, self.length)
+        chosen = KeyValues(room, self.length)
+        if self.__dict__.get("is_finite"):  # if it was asked and is so, it is so for some of the rows too
+            chosen.__dict__["is_finite"] = True
+        return chosen

@@ -24,10 +24,18 @@ Prefixes = Sequence[Sequence[int]]
 
 
 def generate(
-    model: Generator, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
+    model: Generator,
+    source: Source,
+    config: DecodingConfig,
+    *,
+    prefixes: Prefixes | None = None,
+    scores: bool = True,
 ) -> list[list[Hypothesis]]:
-    """For each sentence its `nbest` best outputs, the best first; with prefixes, outputs that begin with them."""
-    *_, search = steps(model, source, config, prefixes=prefixes)
+    """For each sentence its `nbest` best outputs, the best first; with prefixes, outputs that begin with them.
+
+    Where nobody wants scores, those of a greedy search are NaN.
+    """
+    *_, search = steps(model, source, config, prefixes=prefixes, scores=scores)
     return outputs_of(search, model, source, config)
 
 
@@ -48,22 +56,32 @@ def stream(
 
 
 def steps(
-    model: Generator, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
+    model: Generator,
+    source: Source,
+    config: DecodingConfig,
+    *,
+    prefixes: Prefixes | None = None,
+    scores: bool = True,
 ) -> Iterator[Search]:
     """The search after each token."""
     choose = make_chooser(config)
-    search, log_probabilities = _set_out(model, source, config, prefixes)
+    is_scored = (
+        scores or config.beam > 1 or config.sample
+    )  # the likeliest word has the largest logit: no more is needed
+    search, likely = _set_out(model, source, config, prefixes, is_scored)
     while True:
-        search.advance(choose(_allow(log_probabilities, search, prefixes), search.scores), search.state)
+        choice = choose(_allow(likely, search, prefixes), search.scores)
+        _refuse_nan(choice.scores)
+        search.advance(choice, search.state)
         yield search
         if not search.is_going:
             return
-        log_probabilities = _predict(model, search)
+        likely = _predict(model, search)
 
 
 @torch.inference_mode()
 def _set_out(
-    model: Generator, source: Source, config: DecodingConfig, prefixes: Prefixes | None
+    model: Generator, source: Source, config: DecodingConfig, prefixes: Prefixes | None, is_scored: bool
 ) -> tuple[Search, Float[Tensor, "N V"]]:
     """Encode the source, read BEGIN and what all prefixes have a token for, and say what may follow."""
     if any(END in row for row in prefixes or []):
@@ -77,7 +95,8 @@ def _set_out(
     decoded = model.decode(tokens, memory, model.start(memory))
     log_probabilities = _log_probabilities(decoded.logits)
     said = log_probabilities[:, :-1].gather(-1, tokens[:, 1:, None]).squeeze(-1).sum(dim=1)
-    search = Search(memory, limits, width=width, length_penalty=config.length_penalty, device=tokens.device)
+    penalty = config.length_penalty if is_scored else None
+    search = Search(memory, limits, width=width, length_penalty=penalty, device=tokens.device)
     scores = said[:, None].repeat(1, width)
     if not config.sample:
         scores[:, 1:] = float("-inf")  # all hypotheses are the same yet: only the first may be extended
@@ -91,14 +110,19 @@ def _predict(model: Generator, search: Search) -> Float[Tensor, "N V"]:
     """What may follow the newest token of each hypothesis."""
     decoded = model.decode(search.newest, search.memory, search.state)
     search.state = decoded.state
-    return _log_probabilities(decoded.output(decoded.hidden[:, -1]))
+    logits = decoded.output(decoded.hidden[:, -1])
+    return _log_probabilities(logits) if search.is_scored else logits
 
 
 def _log_probabilities(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
     log_probabilities = logits.log_softmax(dim=-1)
-    if log_probabilities[..., 0].isnan().any():  # one NaN or Inf among its logits makes the whole of a row NaN
-        raise RegardError("the model's probabilities are not numbers: its weights hold NaN or Inf. Load others.")
+    _refuse_nan(log_probabilities[..., 0])  # one NaN or Inf among its logits makes the whole of a row NaN
     return log_probabilities
+
+
+def _refuse_nan(values: Tensor) -> None:
+    if values.isnan().any():
+        raise RegardError("the model's probabilities are not numbers: its weights hold NaN or Inf. Load others.")
 
 
 @torch.inference_mode()

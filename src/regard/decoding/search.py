@@ -5,6 +5,7 @@ hypotheses as the beam is wide. Rows are moved when a beam changes its order, or
 greedy search does not copy its caches at every step; the memory has a row for each sentence, and moves with none.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -22,10 +23,12 @@ SHED_SHARE = 0.25  # while no row moves, finished sentences are carried along up
 class Search:
     """The live hypotheses of the sentences still in the batch, and the ended ones of all."""
 
-    def __init__(self, memory: Memory, limits: list[int], *, width: int, length_penalty: float, device: Any) -> None:
+    def __init__(
+        self, memory: Memory, limits: list[int], *, width: int, length_penalty: float | None, device: Any
+    ) -> None:
         batch = len(limits)
         self.width = width
-        self.length_penalty = length_penalty
+        self.length_penalty = length_penalty  # None: scores are nobody's business
         self.memory = memory  # a row for each sentence, which all its hypotheses look at
         self.sentences = torch.arange(batch, device=device)  # which sentence each row of the search is
         self.limits = torch.tensor(limits, device=device)
@@ -38,6 +41,10 @@ class Search:
         self.tokens = tokens.unsqueeze(1).expand(-1, self.width, -1)
         self.scores = scores
         self.state = state
+
+    @property
+    def is_scored(self) -> bool:
+        return self.length_penalty is not None
 
     @property
     def is_going(self) -> bool:
@@ -76,10 +83,14 @@ class Search:
         last, totals = choice.tokens[rows, ranks], choice.scores[rows, ranks].tolist()
         outputs = torch.cat([self.tokens[rows, choice.parents[rows, ranks]], last[:, None]], dim=1).tolist()
         for sentence, tokens, log_probability in zip(self.sentences[rows].tolist(), outputs, totals, strict=True):
-            score = log_probability / len(tokens) ** self.length_penalty
-            is_ended = tokens[-1] == END
-            hypothesis = Hypothesis(tokens[:-1] if is_ended else tokens, score, log_probability, is_ended)
-            self.ended[sentence].append(hypothesis)
+            self.ended[sentence].append(self._hypothesis(tokens, log_probability))
+
+    def _hypothesis(self, tokens: list[int], log_probability: float) -> Hypothesis:
+        is_ended = tokens[-1] == END
+        said = tokens[:-1] if is_ended else tokens
+        if self.length_penalty is None:
+            return Hypothesis(said, math.nan, math.nan, is_ended)
+        return Hypothesis(said, log_probability / len(tokens) ** self.length_penalty, log_probability, is_ended)
 
     def _mark_done(self, going_on: Choice, at_limit: Bool[Tensor, " B"]) -> None:
         ended = torch.tensor([len(self.ended[sentence]) for sentence in self.sentences.tolist()])

@@ -16,6 +16,7 @@ from regard.decoding.loop import generate, outputs_of, steps
 from regard.translation.engines import Finished, Rows, batches_by_length
 
 BATCH_TOKENS = 8192  # source tokens decoded at once, divided by the beam's width
+LEAST_TURNS = 2  # batches for each worker: the last one's end is waited for by all
 
 
 class TorchEngine:
@@ -27,31 +28,31 @@ class TorchEngine:
     def __init__(self, model: nn.Module) -> None:
         self.model = model
 
-    def decode(self, rows: Rows, config: DecodingConfig, *, scores: bool = True) -> Iterator[Finished]:  # noqa: ARG002
+    def decode(self, rows: Rows, config: DecodingConfig, *, scores: bool = True) -> Iterator[Finished]:
         """The `nbest` best hypotheses of each row, a batch at a time.
 
         A batch that is alone tells after each step that nothing is finished yet, so that whoever asked can leave off.
         """
-        batches = list(batches_by_length(rows, BATCH_TOKENS // config.beam or 1))
+        batches = list(batches_by_length(rows, self._budget(rows, config)))
         workers = min(self._workers(config), len(batches))
         if workers < 2:
             for places in batches:
-                yield from self._stepwise(rows, places, config)
+                yield from self._stepwise(rows, places, config, scores)
             return
         threads = torch.get_num_threads()
         pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
         try:
-            yield from pool.map(lambda places: self._decode(rows, places, config), batches)
+            yield from pool.map(lambda places: self._decode(rows, places, config, scores), batches)
         finally:
             pool.shutdown(cancel_futures=True)
             torch.set_num_threads(threads)  # a worker's setting is also that of threads to come
 
-    def _decode(self, rows: Rows, places: list[int], config: DecodingConfig) -> Finished:
-        return Finished(places, generate(self.model, self._source(rows, places), config))  # type: ignore[arg-type]
+    def _decode(self, rows: Rows, places: list[int], config: DecodingConfig, scores: bool) -> Finished:
+        return Finished(places, generate(self.model, self._source(rows, places), config, scores=scores))  # type: ignore[arg-type]
 
-    def _stepwise(self, rows: Rows, places: list[int], config: DecodingConfig) -> Iterator[Finished]:
+    def _stepwise(self, rows: Rows, places: list[int], config: DecodingConfig, scores: bool) -> Iterator[Finished]:
         model, source = self.model, self._source(rows, places)
-        for search in steps(model, source, config):  # type: ignore[arg-type]
+        for search in steps(model, source, config, scores=scores):  # type: ignore[arg-type]
             if search.is_going:
                 yield Finished([], [])
         yield Finished(places, outputs_of(search, model, source, config))  # type: ignore[arg-type]
@@ -59,6 +60,11 @@ class TorchEngine:
     def _source(self, rows: Rows, places: list[int]) -> Padded:
         device = next(self.model.parameters()).device
         return source_of([rows[place] for place in places], device=device)
+
+    def _budget(self, rows: Rows, config: DecodingConfig) -> int:
+        """Source tokens of a batch; fewer where there are few in all, so that no worker is without work."""
+        for_each = sum(len(row) + 1 for row in rows) // (self._workers(config) * LEAST_TURNS)
+        return max(1, min(BATCH_TOKENS // config.beam, for_each))
 
     def _workers(self, config: DecodingConfig) -> int:
         """One where the order of the batches matters (draws at random), or where a device does the work."""
