@@ -86,10 +86,9 @@ def make_contenders(translator: Translator, model: Path, directory: Path, worker
         found[f"ctranslate2 {quantization} itself"] = raw_ctranslate2(
             translator.bundle, directory / quantization, quantization=quantization, workers=workers
         )
-    if peer := huggingface(translator.bundle, directory / "marian"):
-        found["hf generate"] = peer
-        as_it_comes = huggingface(translator.bundle, directory / "marian-as-it-comes", is_sorted=False)
-        found["hf generate, lines as they come"] = as_it_comes or peer
+    for name, is_sorted in (("hf generate", True), ("hf generate, lines as they come", False)):
+        if peer := huggingface(translator.bundle, directory / name, is_sorted=is_sorted):
+            found[name] = peer
     return found
 
 

@@ -1,6 +1,7 @@
 """Everything in docs/performance.md: measured part by part, each by a command of its own, kept as rows, and drawn.
 
-    .venv/bin/python benchmarks/performance.py --model runs/multi30k-transformer/model   # all: half an hour or more
+    .venv/bin/python benchmarks/performance.py --model runs/multi30k-post-norm/model \\
+        --teacher runs/multi30k-transformer/model --student runs/multi30k-student        # all: half an hour or more
     .venv/bin/python benchmarks/performance.py --parts lengths                           # one anew; the others stay
     .venv/bin/python benchmarks/performance.py --parts                                   # nothing: only drawn again
 
@@ -60,8 +61,11 @@ def commands(part: str, given: argparse.Namespace) -> list[list[str]]:
         "training": [[str(here / "training.py"), "--sizes", *given.sizes]],
         "processes": [[str(here / "processes.py"), "--sizes", *(size for size in given.sizes if "width" in size)]],
         "decoding": [[str(here / "decoding.py"), "--model", str(given.model)]],
+        "student": [
+            [str(here / "student.py"), "--teacher", str(given.teacher), "--student", str(given.student)],
+        ],
         "lengths": [[str(here / "lengths.py")]],
-        "corpus": [[str(here / "corpus.py"), "--json", "--pairs", str(pairs)] for pairs in CORPORA],
+        "corpus": [[str(here / "corpus.py"), "--json", "--only", "memory", "--pairs", str(pairs)] for pairs in CORPORA],
     }[part]
 
 
@@ -77,14 +81,17 @@ def _processor() -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parts = ["training", "processes", "decoding", "lengths", "corpus"]
+    parts = ["training", "processes", "decoding", "student", "lengths", "corpus"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="*", choices=parts, default=parts)
     parser.add_argument("--sizes", nargs="+", default=["width-128", "width-512", "lstm", "lstm-luong"])
     parser.add_argument("--model", type=Path, help="for decoding: a post-norm Transformer, which Marian can hold too")
+    parser.add_argument("--teacher", type=Path, help="for student: the teacher's model")
+    parser.add_argument("--student", type=Path, help="for student: the run that `regard distill` made")
     given = parser.parse_args()
-    if "decoding" in given.parts and given.model is None:
-        parser.error("--model is needed to measure decoding")
+    for part, option in (("decoding", "model"), ("student", "teacher"), ("student", "student")):
+        if part in given.parts and getattr(given, option) is None:
+            parser.error(f"--{option} is needed to measure {part}")
     return given
 
 

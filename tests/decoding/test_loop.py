@@ -1,13 +1,16 @@
 import ast
+import dataclasses
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 import regard.decoding
 from regard.batch import Padded, source_of
@@ -16,6 +19,7 @@ from regard.decoding.loop import NEVER_SAID, generate, stream
 from regard.decoding.rescoring import rescore
 from regard.errors import RegardError
 from regard.models.catalogue import build
+from regard.models.interface import Decoded
 from regard.symbols import END, MASK, PADDING, UNKNOWN
 from tests.decoding.reciter import RIVAL, WORD, Reciter
 from tests.laws.small_models import Case, Small, cases, seeds
@@ -190,6 +194,17 @@ def test_a_model_of_nothing_but_nan_is_refused() -> None:
         for scores in (True, False):
             with pytest.raises(RegardError, match="probabilities are not numbers"):
                 generate(model, source_of([[5]]), config, scores=scores)
+
+
+def test_without_scores_near_ties_are_told_apart_however_long_an_output_is() -> None:
+    class Tied(Reciter):
+        def decode(self, tokens: Tensor, memory: Any, state: Any) -> Decoded:
+            decoded = super().decode(tokens, memory, state)
+            hidden = decoded.hidden * 1e-4 + 50.0  # a running sum of such logits could not hold the difference
+            return dataclasses.replace(decoded, hidden=hidden)
+
+    [[found]] = generate(Tied(), source_of([[5] * 200]), DecodingConfig(beam=1), scores=False)
+    assert found.tokens == [WORD] * 200
 
 
 @with_each

@@ -1,5 +1,6 @@
 """All at once is one at a time: the law that covers caches, causal visibility, positions and the thread of states."""
 
+import contextlib
 from itertools import pairwise
 from typing import Any
 
@@ -128,6 +129,18 @@ def test_hypotheses_side_by_side_share_a_row_of_the_memory(small: Small, case: C
         model.decode(last, memory, shared.state).logits,
         model.decode(last, repeat_rows(memory, times, batch=2, device=tokens.device), own.state).logits,
     )
+
+
+@for_every(GENERATORS)
+@torch.no_grad()
+def test_who_records_is_not_given_hypotheses_that_it_cannot_tell_apart(small: Small) -> None:
+    case = Case((3, 2), (3, 2), 0)
+    model = small.build(case.seed)
+    memory = model.encode(small.source(case))
+    state = repeat_rows(model.start(memory), 3, batch=2, device=case.target.tokens.device)
+    with record_attention(model) as recording, contextlib.suppress(ValueError):
+        model.decode(case.target.tokens.repeat_interleave(3, dim=0), memory, state)
+    assert all(len(layer["weights"]) == 6 for layer in recording.layers.values())  # its own past, at most
 
 
 # --- recording -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import torch
 
 from regard.config import DecodingConfig, Stack, TransformerConfig
 from regard.translation import torch_engine
-from regard.translation.engines import Finished
+from regard.translation.engines import Finished, batches_by_length
 from regard.translation.torch_engine import TorchEngine
 from tests.export.speakers import SOURCE, speaker, texts
 
@@ -59,3 +59,17 @@ def test_what_is_drawn_at_random_is_drawn_in_turn(monkeypatch: pytest.MonkeyPatc
         torch.manual_seed(4)
         found.append(list(TorchEngine(bundle.model).decode(ROWS, DecodingConfig(beam=1, sample=True))))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+@pytest.mark.parametrize(("rows", "threads", "batches"), [(20, 8, 1), (1000, 1, 2), (1000, 2, 4), (10_000, 2, 16)])
+def test_batches_are_large_and_enough_for_all_workers(
+    rows: int, threads: int, batches: int, beam: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of sixteen tokens a row, divided by the beam's width, so that a beam has the same batches."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    engine = TorchEngine(speaker(TransformerConfig(encoder=STACK, decoder=STACK)).model)
+    given = [[5] * 15 for _ in range(rows // beam)]
+    budget = engine._budget(given, DecodingConfig(beam=beam))
+    found = list(batches_by_length(given, budget))
+    assert batches <= len(found) <= 1.3 * batches + 1

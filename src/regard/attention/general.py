@@ -37,13 +37,9 @@ class Attention(nn.Module):
         return KeyValues.of(self.score.prepare(self.key(inputs)).unsqueeze(1), self.value(inputs).unsqueeze(1))
 
     def forward(self, query: Float[Tensor, "B Q query"], key_values: KeyValues, visible: Visible = None) -> Attended:
-        """The context of each query (B, Q, D_v), and its weights over the inputs (B, Q, K).
-
-        Several rows of queries for each row of the keys, side by side, ask as so many more queries of that row.
-        """
-        asking = query.reshape(key_values.rows, 1, -1, query.shape[-1])  # one head
-        context, weights = look(self, self.score, asking, key_values, visible)  # (B, 1, Q, D_v), (B, 1, Q, K)
-        return Attended(*(found.reshape(*query.shape[:2], -1) for found in (context, weights)))
+        """The context of each query (B, Q, D_v), and its weights over the inputs (B, Q, K)."""
+        context, weights = look(self, self.score, query.unsqueeze(1), key_values, visible)  # one head: (B, 1, Q, K)
+        return Attended(context.squeeze(1), weights.squeeze(1))
 
 
 def look(

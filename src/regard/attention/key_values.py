@@ -33,10 +33,6 @@ class KeyValues:
         return cls(Room(key, value, key.shape[2]), key.shape[2])
 
     @property
-    def rows(self) -> int:
-        return self.room.key.shape[0]
-
-    @property
     def key(self) -> Float[Tensor, "B H K D"]:
         return self.room.key[:, :, : self.length]
 
@@ -58,15 +54,11 @@ class KeyValues:
         if is_foreign or room.written != self.length or end > room.key.shape[2]:
             space = (0, 0, 0, max(16, end))  # twice the length: n steps of growth copy about n positions, not n * n / 2
             room = Room(pad(self.key, space), pad(self.value, space), self.length)
-        room.key[:, :, self.length : end] = new.key
-        room.value[:, :, self.length : end] = new.value
+        room.key[:, :, self.length : end], room.value[:, :, self.length : end] = new.key, new.value
         room.written = end
         return KeyValues(room, end)
 
     def select_rows(self, rows: Int[Tensor, " R"]) -> "KeyValues":
         """The given rows of the batch, in the given order, in a room of their own, which has space for as many more."""
         room = Room(self.room.key.index_select(0, rows), self.room.value.index_select(0, rows), self.length)
-        chosen = KeyValues(room, self.length)
-        if self.__dict__.get("is_finite"):  # if it was asked and is so, it is so for some of the rows too
-            chosen.__dict__["is_finite"] = True
-        return chosen
+        return KeyValues(room, self.length)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
-from regard.attention.fused import fused_context
 from regard.attention.general import Visible, look
 from regard.attention.key_values import KeyValues
 from regard.attention.recording import recording_of
@@ -40,19 +40,17 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self, x: Float[Tensor, "B Q W"], key_values: KeyValues, visible: Visible = None, *, positions: Positions = None
     ) -> Float[Tensor, "B Q W"]:
-        """What each position of x finds when it looks at the keys that are visible to it.
-
-        x may have several rows for each row of the keys, side by side: they ask as so many more queries of that row.
-        """
-        asking = x.reshape(key_values.rows, -1, x.shape[-1])
-        query = self._turned(self._split(self.query(asking)), positions)
+        """What each position of x finds when it looks at the keys that are visible to it."""
+        query = self._turned(self._split(self.query(x)), positions)
         dropout = self.dropout if self.training else 0.0
-        # What is fused keeps no weights, and lets a hidden NaN or Inf leak (0 * NaN).
+        # The fused kernel keeps no weights, and lets a hidden NaN or Inf leak (0 * NaN).
         if recording_of(self) or not (visible is None or key_values.is_finite):
             context = look(self, scaled_dot, query, key_values, visible, dropout).context
         else:
-            context = fused_context(query, key_values.key, key_values.value, visible, dropout=dropout)
-        return self.output(context.transpose(1, 2).flatten(2)).view_as(x)  # type: ignore[no-any-return]  # (B, H, Q, D) -> (B, Q, W)
+            is_causal = isinstance(visible, str)  # told to the kernel, not written as a table
+            inputs = (query, key_values.key, key_values.value, None if isinstance(visible, str) else visible)
+            context = functional.scaled_dot_product_attention(*inputs, dropout_p=dropout, is_causal=is_causal)
+        return self.output(context.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]  # (B, H, Q, D) -> (B, Q, W)
 
     def _split(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B H T D"]:
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)

@@ -121,7 +121,7 @@ def _log_probabilities(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]
 
 
 def _refuse_nan(values: Tensor) -> None:
-    if values.isnan().any():
+    if (values.isnan() | values.isposinf()).any():
         raise RegardError("the model's probabilities are not numbers: its weights hold NaN or Inf. Load others.")
 
 

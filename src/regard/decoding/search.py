@@ -111,7 +111,7 @@ class Search:
         self.state = select_rows(state, rows) if is_moving else state
         earlier = self.tokens.flatten(0, 1)[rows].unflatten(0, (len(kept), self.width))  # type: ignore[no-untyped-call]
         self.tokens = torch.cat([earlier, going_on.tokens[kept].unsqueeze(-1)], dim=-1)
-        self.scores = going_on.scores[kept]
+        self.scores = going_on.scores[kept] if self.is_scored else torch.zeros_like(going_on.scores[kept])
 
 
 def _first(choice: Choice, wanted: Bool[Tensor, "B C"], count: int) -> Choice:

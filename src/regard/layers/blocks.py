@@ -19,6 +19,7 @@ from regard.attention.visibility import causal
 from regard.config import Stack
 from regard.layers.dropout import Dropout
 from regard.layers.feed_forward import FeedForward
+from regard.layers.hypotheses import together
 from regard.layers.mixers import AttentionMixer, Cache, RecurrentMixer
 
 
@@ -107,8 +108,8 @@ class Block(nn.Module):
         if self.cross_attention is not None:
             if sight is None:
                 raise ValueError("this block has cross-attention, and was given nothing to look at")
-            found = self.cross_attention(self.around_cross_attention.enter(x), *sight)
-            x = self.around_cross_attention.leave(x, found)
+            asking = together(self.cross_attention, self.around_cross_attention.enter(x), sight[0])
+            x = self.around_cross_attention.leave(x, self.cross_attention(asking, *sight).view_as(x))
         found = self.feed_forward(self.around_feed_forward.enter(x))
         return self.around_feed_forward.leave(x, found), cache
 

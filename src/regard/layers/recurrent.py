@@ -111,12 +111,6 @@ class Recurrent(nn.Module):
         return last.view(layers, self.directions, *last.shape[1:]).permute(2, 0, 1, 3).flatten(2)
 
 
-def beside(embedded: Float[Tensor, "N T E"], context: Float[Tensor, "B C"]) -> Float[Tensor, "N T C"]:
-    """Its row's context for every token; where there are several rows for a context, they lie side by side."""
-    rows, length, _ = embedded.shape
-    return context[:, None, None].expand(-1, rows // len(context), length, -1).reshape(rows, length, -1)
-
-
 class FirstState(nn.Module):
     """What a decoder begins with, made from one vector: h_0 = f(z), and an LSTM's cell likewise."""
 

@@ -21,6 +21,7 @@ from regard.batch import Padded
 from regard.config import AttendingConfig
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import TokenEmbedding, output_layer
+from regard.layers.hypotheses import together
 from regard.layers.recurrent import Bridge, Recurrent, RecurrentState
 from regard.models.interface import Decoded
 
@@ -90,13 +91,16 @@ class AttendingModel(nn.Module):
         self, embedded: Float[Tensor, "B T E"], memory: Annotations, state: AttendingState
     ) -> tuple[Float[Tensor, "B T W"], AttendingState]:
         if self.wiring == "previous":
-            asking = state.recurrent.top.unsqueeze(1)
-            context, _ = self.cross_attention(asking, memory.key_values, memory.visible)
+            context = self._context(state.recurrent.top.unsqueeze(1), memory)
             hidden, recurrent = self.decoder(torch.cat([embedded, context], dim=-1), state.recurrent)
         else:
             if state.joined is not None:
                 embedded = torch.cat([embedded, state.joined.unsqueeze(1)], dim=-1)
             hidden, recurrent = self.decoder(embedded, state.recurrent)
-            context, _ = self.cross_attention(hidden, memory.key_values, memory.visible)
+            context = self._context(hidden, memory)
         joined = torch.tanh(self.join(torch.cat([hidden, context], dim=-1)))
         return joined, AttendingState(recurrent, joined[:, -1] if self.input_feeding else None)
+
+    def _context(self, asking: Float[Tensor, "B T W"], memory: Annotations) -> Float[Tensor, "B T M"]:
+        queries = together(self.cross_attention, asking, memory.key_values)
+        return self.cross_attention(queries, memory.key_values, memory.visible).context.view(*asking.shape[:2], -1)  # type: ignore[no-any-return]

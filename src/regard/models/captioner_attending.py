@@ -23,6 +23,7 @@ from regard.layers.dropout import Dropout
 from regard.layers.embedding import TokenEmbedding, output_layer
 from regard.layers.eye import Eye
 from regard.layers.grid import Places
+from regard.layers.hypotheses import together
 from regard.layers.recurrent import FirstState, Recurrent, RecurrentState
 from regard.models.interface import Decoded
 from regard.symbols import PADDING
@@ -77,7 +78,8 @@ class AttendingCaptioner(nn.Module):
     ) -> tuple[Float[Tensor, "B 1 HC"], Float[Tensor, "B 1 P"], RecurrentState]:
         """The new state beside what was looked at for it, how it was looked at, and the state in full."""
         asking = state.top.unsqueeze(1)
-        context, weights = self.picture_attention(asking, memory.key_values)
+        found = self.picture_attention(together(self.picture_attention, asking, memory.key_values), memory.key_values)
+        context, weights = (part.view(len(asking), 1, -1) for part in found)
         if self.gate is not None:
             context = torch.sigmoid(self.gate(asking)) * context
         hidden, state = self.decoder(torch.cat([embedded, context], dim=-1), state)

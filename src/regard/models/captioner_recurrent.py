@@ -15,7 +15,8 @@ from regard.config import RecurrentCaptionerConfig
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import TokenEmbedding, output_layer
 from regard.layers.eye import Eye
-from regard.layers.recurrent import FirstState, Recurrent, RecurrentState, beside
+from regard.layers.hypotheses import beside
+from regard.layers.recurrent import FirstState, Recurrent, RecurrentState
 from regard.models.interface import Decoded
 
 

@@ -14,7 +14,8 @@ from regard.batch import Padded
 from regard.config import RecurrentConfig
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import TokenEmbedding, output_layer
-from regard.layers.recurrent import Bridge, Recurrent, RecurrentState, beside
+from regard.layers.hypotheses import beside
+from regard.layers.recurrent import Bridge, Recurrent, RecurrentState
 from regard.models.interface import Decoded
 
 

@@ -91,7 +91,7 @@ class LineTranslator:
     ) -> Iterator[list[Translation]]:
         """Outputs in the order of the texts, a chunk of lines at a time, so that a file of any size can pass.
 
-        Without scores, which then may be NaN, a greedy search by CTranslate2 is faster.
+        Without scores, which then may be NaN, a greedy search is faster.
         """
         remaining = iter(texts)
         begun: deque[Chunk] = deque()

@@ -16,7 +16,7 @@ from regard.decoding.loop import generate, outputs_of, steps
 from regard.translation.engines import Finished, Rows, batches_by_length
 
 BATCH_TOKENS = 8192  # source tokens decoded at once, divided by the beam's width
-LEAST_TURNS = 2  # batches for each worker: the last one's end is waited for by all
+TURNS = 2  # batches for each worker, where that does not make them small: all wait for the end of the last one
 
 
 class TorchEngine:
@@ -62,9 +62,10 @@ class TorchEngine:
         return source_of([rows[place] for place in places], device=device)
 
     def _budget(self, rows: Rows, config: DecodingConfig) -> int:
-        """Source tokens of a batch; fewer where there are few in all, so that no worker is without work."""
-        for_each = sum(len(row) + 1 for row in rows) // (self._workers(config) * LEAST_TURNS)
-        return max(1, min(BATCH_TOKENS // config.beam, for_each))
+        """Source tokens of a batch; fewer where several workers would have too few batches to share them evenly."""
+        workers, tokens = self._workers(config), sum(len(row) + 1 for row in rows)
+        wanted = BATCH_TOKENS if workers == 1 else max(tokens * config.beam // (workers * TURNS), BATCH_TOKENS // 2)
+        return max(1, min(wanted, BATCH_TOKENS) // config.beam)
 
     def _workers(self, config: DecodingConfig) -> int:
         """One where the order of the batches matters (draws at random), or where a device does the work."""

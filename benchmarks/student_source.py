@@ -1,0 +1,50 @@
+"""Source sentences for Multi30k's student: its training set's, and English captions of Flickr8k that nobody translated.
+
+    .venv/bin/python benchmarks/student_source.py --out runs/student-source.en
+
+The captions are brought into the form of Multi30k's files (lower-cased, Moses's escapes). Of a picture with a caption
+in Multi30k's validation or test set none is taken: its other captions say the same in other words.
+"""
+
+import argparse
+from collections import defaultdict
+from html import escape
+from pathlib import Path
+
+from regard.staged import staged_file
+
+
+def main() -> None:
+    given = _arguments()
+    trained = _lines(given.multi30k / "train.lc.tok.en")
+    held_out = {line for name in ("val", "test2016") for line in _lines(given.multi30k / f"{name}.lc.tok.en")}
+    more = new_captions(given.flickr8k / "captions.txt", known=set(trained), held_out=held_out)
+    with staged_file(given.out) as file:
+        file.writelines(f"{line}\n".encode() for line in [*trained, *more])
+    print(f"{len(trained):,} lines of Multi30k and {len(more):,} captions of Flickr8k are in {given.out}")
+
+
+def new_captions(file: Path, *, known: set[str], held_out: set[str]) -> list[str]:
+    """Captions that are not known yet, each once, of pictures that have none that is held out."""
+    by_picture = defaultdict(list)
+    for line in _lines(file):
+        picture, caption = line.split("\t")
+        by_picture[picture].append(escape(caption.lower()).replace("&#x27;", "&apos;"))
+    free = [caption for own in by_picture.values() if held_out.isdisjoint(own) for caption in own]
+    return [caption for caption in dict.fromkeys(free) if caption not in known]
+
+
+def _lines(file: Path) -> list[str]:
+    return [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--multi30k", type=Path, default=Path("data/multi30k"))
+    parser.add_argument("--flickr8k", type=Path, default=Path("data/flickr8k"))
+    parser.add_argument("--out", type=Path, required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
