@@ -203,7 +203,8 @@ def _corpus(rows: list[Row]) -> str:
     lines = [
         "## Large corpora",
         "`benchmarks/corpus.py`: peak memory of `regard train` from the text files on, in megabytes; tokens lie in a",
-        "file that is mapped, not read.",
+        "file that is mapped, not read. The largest process is told by its own peak; all processes together are looked",
+        "at five times a second, and a page that several have is counted once, so that it may be less.",
         "",
         "![memory](pictures/corpus-memory.svg)",
         "",
