@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import ctranslate2
 from sentencepiece import SentencePieceProcessor
@@ -61,12 +60,11 @@ def make_ways(given: argparse.Namespace, directory: Path) -> dict[str, Way]:
     return ways
 
 
-def _way(bundle: Bundle, directory: Path, lines: list[str], **options: Any) -> Way:
+def _way(bundle: Bundle, directory: Path, lines: list[str], *, beam: int, use_vmap: bool = False) -> Way:
     """CTranslate2 as its documentation calls it, from lines to lines."""
     both, cores = bundle.tokenizers, len(os.sched_getaffinity(0))
     translator = ctranslate2.Translator(str(directory), inter_threads=cores, intra_threads=1)
     source, target = (SentencePieceProcessor(model_proto=side.to_bytes()) for side in (both.source, both.target))
-    beam, use_vmap = options["beam"], options.get("use_vmap", False)
 
     def translate() -> list[str]:
         results = translator.translate_batch(

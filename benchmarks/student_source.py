@@ -18,20 +18,24 @@ def main() -> None:
     given = _arguments()
     trained = _lines(given.multi30k / "train.lc.tok.en")
     held_out = {line for name in ("val", "test2016") for line in _lines(given.multi30k / f"{name}.lc.tok.en")}
-    more = new_captions(given.flickr8k / "captions.txt", known=set(trained), held_out=held_out)
+    pictures = captions_by_picture(given.flickr8k / "captions.txt")
+    free = [caption for own in pictures.values() if held_out.isdisjoint(own) for caption in own]
+    known = set(trained)
+    more = [caption for caption in dict.fromkeys(free) if caption not in known]
     with staged_file(given.out) as file:
         file.writelines(f"{line}\n".encode() for line in [*trained, *more])
-    print(f"{len(trained):,} lines of Multi30k and {len(more):,} captions of Flickr8k are in {given.out}")
+    left_out = sum(not held_out.isdisjoint(own) for own in pictures.values())
+    print(f"{len(trained):,} lines of Multi30k and {len(more):,} captions of Flickr8k are in {given.out};")
+    print(f"captions of {left_out:,} of {len(pictures):,} pictures were left out")
 
 
-def new_captions(file: Path, *, known: set[str], held_out: set[str]) -> list[str]:
-    """Captions that are not known yet, each once, of pictures that have none that is held out."""
-    by_picture = defaultdict(list)
+def captions_by_picture(file: Path) -> dict[str, list[str]]:
+    """Each picture's captions, as Multi30k would have them."""
+    found = defaultdict(list)
     for line in _lines(file):
         picture, caption = line.split("\t")
-        by_picture[picture].append(escape(caption.lower()).replace("&#x27;", "&apos;"))
-    free = [caption for own in by_picture.values() if held_out.isdisjoint(own) for caption in own]
-    return [caption for caption in dict.fromkeys(free) if caption not in known]
+        found[picture].append(escape(caption.lower()).replace("&#x27;", "&apos;"))
+    return found
 
 
 def _lines(file: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Telling the C library to keep large blocks of memory: it gives every large tensor fresh pages otherwise.
 
-At small widths those page faults cost a quarter of the training time, and a twelfth of a translation's.
+At small widths those page faults cost a quarter of the training time, and a twentieth of a translation's.
 """
 
 import ctypes

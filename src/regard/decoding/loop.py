@@ -67,7 +67,7 @@ def steps(
     choose = make_chooser(config)
     is_scored = (
         scores or config.beam > 1 or config.sample
-    )  # the likeliest word has the largest logit: no more is needed
+    )  # one hypothesis takes its largest logit: that is all it needs
     search, likely = _set_out(model, source, config, prefixes, is_scored)
     while True:
         choice = choose(_allow(likely, search, prefixes), search.scores)

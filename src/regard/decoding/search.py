@@ -2,7 +2,7 @@
 
 All sentences have the same number of hypotheses and the same length so far. A sentence leaves when it has as many ended
 hypotheses as the beam is wide. Rows are moved when a beam changes its order, or when many sentences are done, so that
-greedy search does not copy its caches at every step; the memory has a row for each sentence, and moves with none.
+greedy search does not copy its caches at every step. The memory has one row for all hypotheses of a sentence.
 """
 
 import math
