@@ -112,7 +112,7 @@ def test_repeated_rows_stand_side_by_side(small: Small, case: Case, times: int) 
 
 
 @for_every(GENERATORS)
-@given(cases(shortest=2), st.sampled_from([1, 3]))
+@given(cases(shortest=2), st.sampled_from([3, 1]))
 @single
 @torch.no_grad()
 def test_hypotheses_side_by_side_share_a_row_of_the_memory(small: Small, case: Case, times: int) -> None:
