@@ -1,0 +1,225 @@
+"""How fast greedy search could be in torch at all: our engine beside the barest loop that says the same words.
+
+    .venv/bin/python benchmarks/decoding_floor.py --model runs/multi30k-transformer/model
+
+The bare loop knows one kind of model (a post-norm Transformer with sinusoidal positions), calls no module, asks nobody
+whether a number is finite, joins the matrices of queries, keys and values, and has no beam, prefix, score or recording.
+What it is faster by is what the engine's generality costs; what is left is torch itself. Both work on the same batches
+on one thread, in turn; there is a JSON line for each timing, then one for the ratio. The exit code is 1 if their words
+differ.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from regard.attention.key_values import KeyValues
+from regard.batch import source_of
+from regard.config import DecodingConfig
+from regard.decoding.hypothesis import longest_output
+from regard.decoding.loop import generate
+from regard.errors import RegardError
+from regard.layers.blocks import Block
+from regard.layers.mixers import AttentionMixer
+from regard.layers.positions import sinusoidal
+from regard.memory import keep_freed_memory
+from regard.models.transformer import TransformerModel
+from regard.symbols import BEGIN, END, MASK, PADDING
+from regard.translation.engines import batches_by_length
+from regard.translation.translator import Translator, load
+
+LEAST = 16  # keys: torch's softmax over fewer is ten times slower
+SHED_SHARE = 0.25
+NEVER_SAID = torch.tensor([PADDING, BEGIN, MASK])
+Rows = list[list[int]]
+
+
+class Weights(NamedTuple):
+    """Of one decoder block; each pair is a matrix and its bias, or a norm's two vectors."""
+
+    joined: tuple[Tensor, Tensor]
+    self_output: tuple[Tensor, Tensor]
+    query: tuple[Tensor, Tensor]
+    cross_output: tuple[Tensor, Tensor]
+    widen: tuple[Tensor, Tensor]
+    narrow: tuple[Tensor, Tensor]
+    norms: tuple[tuple[Tensor, Tensor], ...]
+
+
+class BareDecoder:
+    """Greedy search written out for one kind of model."""
+
+    def __init__(self, model: TransformerModel) -> None:
+        self.model = model
+        self.table = model.target_embedding.tokens.weight.detach()
+        self.width = self.table.shape[1]
+        self.blocks = [_weights(block) for block in model.decoder.blocks]  # type: ignore[arg-type]
+        self.heads: int = model.decoder.blocks[0].cross_attention.heads  # type: ignore[union-attr,assignment]
+
+    @torch.inference_mode()
+    def decode(self, rows: Rows, config: DecodingConfig) -> Rows:
+        """The words of each row."""
+        self._look_at(rows)
+        outputs: Rows = [[] for _ in rows]
+        places, said = torch.arange(len(rows)), torch.empty(len(rows), 0, dtype=torch.long)
+        limits = torch.tensor([longest_output(len(row) + 1, config) for row in rows])
+        newest, is_done = torch.full((len(rows),), BEGIN), torch.zeros(len(rows), dtype=torch.bool)
+        while len(places):
+            newest = self._say(newest, said.shape[1])
+            said = torch.cat([said, newest[:, None]], dim=1)
+            is_done |= (newest == END) | (said.shape[1] >= limits)
+            if is_done.all() or is_done.float().mean() >= SHED_SHARE:
+                for place, tokens in zip(places[is_done].tolist(), said[is_done].tolist(), strict=True):
+                    outputs[place] = tokens[: tokens.index(END)] if END in tokens else tokens
+                kept = (~is_done).nonzero()[:, 0]
+                places, said, limits, newest, is_done = (part[kept] for part in (places, said, limits, newest, is_done))
+                self._keep(kept)
+        return outputs
+
+    def _look_at(self, rows: Rows) -> None:
+        """Encode; keys and values of rows and heads side by side, with at least LEAST of them."""
+        source = source_of(rows)
+        memory = self.model.encode(source)
+        more = max(0, LEAST - source.tokens.shape[1])
+        self.seen = [_side_by_side(one, more) for one in memory.key_values]
+        hidden = torch.zeros(len(rows), source.tokens.shape[1]).masked_fill(~source.is_real, float("-inf"))
+        hidden = functional.pad(hidden, (0, more), value=float("-inf"))
+        self.outset = hidden.repeat_interleave(self.heads, dim=0).unsqueeze(1)
+        shape = (len(rows) * self.heads, LEAST, self.width // self.heads)
+        self.past = [(torch.zeros(shape), torch.zeros(shape)) for _ in self.blocks]
+
+    def _say(self, newest: Tensor, step: int) -> Tensor:
+        """The likeliest token after the newest of each row."""
+        self._make_room(step)
+        place = sinusoidal(torch.tensor([step]), self.width, layout=self.model.target_embedding.positions.layout)  # type: ignore[arg-type]
+        x = functional.embedding(newest, self.table).mul_(self.width**0.5).add_(place.float())
+        outset = torch.zeros(1, 1, self.past[0][0].shape[1])
+        outset[..., step + 1 :] = float("-inf")
+        for block, past, seen in zip(self.blocks, self.past, self.seen, strict=True):
+            query, key, value = functional.linear(x, *block.joined).view(len(x), 3, self.heads, -1).unbind(1)
+            past[0][:, step], past[1][:, step] = key.flatten(0, 1), value.flatten(0, 1)
+            x = self._leave(x, self._attend(query, past, outset), block.self_output, block.norms[0])
+            query = functional.linear(x, *block.query)
+            x = self._leave(x, self._attend(query, seen, self.outset), block.cross_output, block.norms[1])
+            x = self._leave(x, functional.linear(x, *block.widen).relu_(), block.narrow, block.norms[2])
+        return functional.linear(x, self.table).index_fill_(1, NEVER_SAID, float("-inf")).argmax(dim=-1)
+
+    def _attend(self, query: Tensor, keys: tuple[Tensor, Tensor], outset: Tensor) -> Tensor:
+        width = self.width // self.heads
+        asking = query.reshape(-1, 1, width)
+        weights = torch.baddbmm(outset, asking, keys[0].transpose(1, 2), alpha=width**-0.5).softmax(dim=-1)
+        return torch.bmm(weights, keys[1]).view(-1, self.width)
+
+    def _leave(self, x: Tensor, found: Tensor, matrix: tuple[Tensor, Tensor], norm: tuple[Tensor, Tensor]) -> Tensor:
+        return functional.layer_norm(functional.linear(found, *matrix).add_(x), (self.width,), *norm)
+
+    def _make_room(self, step: int) -> None:
+        if step >= (room := self.past[0][0].shape[1]):
+            space = (0, 0, 0, room)
+            self.past = [(functional.pad(key, space), functional.pad(value, space)) for key, value in self.past]
+
+    def _keep(self, kept: Tensor) -> None:
+        rows = (kept[:, None] * self.heads + torch.arange(self.heads)).flatten()
+        self.past = [(key[rows], value[rows]) for key, value in self.past]
+        self.seen = [(key[rows], value[rows]) for key, value in self.seen]
+        self.outset = self.outset[rows]
+
+
+def _side_by_side(seen: KeyValues, more: int) -> tuple[Tensor, Tensor]:
+    """Keys and values of rows and heads as one axis, each row with so many more that nobody sees."""
+    space = (0, 0, 0, more)
+    return functional.pad(seen.key, space).flatten(0, 1), functional.pad(seen.value, space).flatten(0, 1)
+
+
+def _weights(block: Block) -> Weights:
+    assert isinstance(block.self_attention, AttentionMixer)
+    assert block.cross_attention is not None
+    own, cross, inner = block.self_attention.attention, block.cross_attention, block.feed_forward
+    joined = tuple(
+        torch.cat([getattr(part, name) for part in (own.query, own.key, own.value)]).detach()
+        for name in ("weight", "bias")
+    )
+    parts = (own.output, cross.query, cross.output, inner.widen, inner.narrow)
+    arounds = (block.around_self_attention, block.around_cross_attention, block.around_feed_forward)
+    norms = tuple((one.norm.weight, one.norm.bias) for one in arounds)
+    return Weights(joined, *[(part.weight, part.bias) for part in parts], norms)  # type: ignore[arg-type,call-arg]
+
+
+def main() -> int:
+    given = _arguments()
+    keep_freed_memory()
+    translator = load(given.model)
+    model, config = _fitting(translator), translator.settings(beam=1, nbest=1)
+    batches = _batches(translator, given)
+    torch.set_num_threads(1)
+
+    def ours(rows: Rows) -> Rows:
+        return [own[0].tokens for own in generate(model, source_of(rows), config, scores=False)]  # type: ignore[arg-type]
+
+    def bare(rows: Rows) -> Rows:
+        return BareDecoder(model).decode(rows, config)
+
+    return 0 if compare({"ours": ours, "bare": bare}, batches, given.repetitions) else 1
+
+
+def compare(ways: dict[str, Callable[[Rows], Rows]], batches: list[Rows], repetitions: int) -> bool:
+    """Time both in turn, tell it, and say whether they said the same."""
+    ours, bare = ([row for rows in batches for row in way(rows)] for way in ways.values())
+    tokens = sum(len(row) + 1 for row in ours)  # END is a token too
+    speeds: dict[str, list[float]] = {name: [] for name in ways}
+    for repetition in range(repetitions):
+        for name, way in ways.items():
+            speeds[name].append(tokens / _seconds_of(way, batches))
+            _tell(who=name, repetition=repetition, tokens_per_second=speeds[name][-1])
+    ratios = [fast / own for own, fast in zip(*speeds.values(), strict=True)]
+    same = sum(one == other for one, other in zip(ours, bare, strict=True))
+    middle = statistics.median(ratios)
+    _tell(ratio="bare / ours", median=middle, low=min(ratios), high=max(ratios), same_words=same, of=len(ours))
+    return ours == bare
+
+
+def _seconds_of(way: Callable[[Rows], Rows], batches: list[Rows]) -> float:
+    begun = time.perf_counter()
+    for rows in batches:
+        way(rows)
+    return time.perf_counter() - begun
+
+
+def _tell(**row: object) -> None:
+    rounded = {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in row.items()}
+    print(json.dumps(rounded), flush=True)
+
+
+def _fitting(translator: Translator) -> TransformerModel:
+    model, options = translator.bundle.model, translator.config.model
+    if not isinstance(model, TransformerModel) or model.output is not None or options.norm != "post":  # type: ignore[union-attr]
+        raise RegardError("the bare loop is written for a post-norm Transformer with a tied output; give it one.")
+    return model.eval()
+
+
+def _batches(translator: Translator, given: argparse.Namespace) -> list[Rows]:
+    lines = given.source.read_text(encoding="utf-8").splitlines()
+    rows = [translator.tokenizers.source.encode(line) for line in lines]
+    return [[rows[place] for place in places] for places in batches_by_length(rows, given.batch_tokens)]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--source", type=Path, default=Path("data/multi30k/test2016.lc.tok.en"))
+    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--repetitions", type=int, default=5)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
