@@ -86,6 +86,18 @@ def test_a_wrapped_cue_has_its_words_and_no_more_lines_than_asked(words: list[st
     assert wrapped.count("\n") < lines
 
 
+def test_a_cue_is_broken_at_the_spaces_nearest_to_even_lines() -> None:
+    assert wrap("aaa bbb ccc ddd", 2, "|") == "aaa bbb|ccc ddd"
+    assert wrap("a b c dddddddddddd", 2, "|") == "a b c|dddddddddddd"
+    assert wrap("dddddddddddd <i>a</i> b c", 3, "|") == "dddddddddddd|<i>a</i> b c"
+    assert wrap("one", 4, "|") == "one"
+
+
+def test_a_cue_of_very_many_lines_takes_no_more_than_its_length() -> None:
+    assert wrap("a b " * 100_000, 200_000, "\n").count("\n") > 190_000  # by comparing all with all, an hour
+
+
+
 def test_a_catalogue_is_filled_and_nothing_else_is_touched() -> None:
     said = translated(read_po(CATALOGUE), shout)
     expected = (

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
@@ -22,6 +23,7 @@ import torch
 from regard.config import Config, to_toml
 from regard.data import plan_epoch
 from regard.training import corpus as corpus_module
+from regard.training import resuming as resuming_module
 from regard.training import trainer as trainer_module
 from regard.training.checkpoint import checkpoints, load_checkpoint
 from regard.training.corpus import batches
@@ -139,7 +141,18 @@ def _run(
         for _ in train(config, run, corpus, resume=resume, stop_signal=stop_signal, world=world):
             pass
     except Interrupted:
-        assert stop_at
+        assert _last_step(run) == stop_at  # nobody ends before what was done is on the disk
+
+
+def _saving_slowly(act: Act, world: World) -> None:
+    real = resuming_module.save_checkpoint
+
+    def save_checkpoint(*arguments: Any) -> object:
+        time.sleep(0.5)
+        return real(*arguments)
+
+    resuming_module.save_checkpoint = save_checkpoint  # type: ignore[assignment]
+    act(world)
 
 
 def _last_step(run: Path) -> int:
@@ -155,7 +168,7 @@ def runs(directory: Path) -> dict[str, Any]:
         options = with_training(config, parallel=name)
         in_ranks(2, partial(_run, options, prepared(directory, config, name)))
         stopped = prepared(directory, config, f"{name}-stopped")
-        in_ranks(2, partial(_run, options, stopped, stop_at=5, stop_rank=1))
+        in_ranks(2, partial(_saving_slowly, partial(_run, options, stopped, stop_at=5, stop_rank=1)))
         results[f"{name} stopped at"] = _last_step(stopped)
         shutil.copytree(stopped, directory / f"{name}-alone")
         in_ranks(2, partial(_run, options, stopped, resume=True))

@@ -15,10 +15,11 @@ from regard.data import Position
 from regard.data.pictures import Draw
 from regard.errors import RegardError
 from regard.training import gallery as gallery_module
+from regard.training import trainer as trainer_module
 from regard.training.checkpoint import checkpoints, load_checkpoint
 from regard.training.corpus import batches, prepare
 from regard.training.gallery import Gallery
-from regard.training.journal import Validated
+from regard.training.journal import Skipped, Validated
 from regard.training.loop import Interrupted, train
 from tests.training.small_pictures import ATTENDING, RECURRENT, TRANSFORMER, picture_config, write_scenes
 from tests.training.small_run import corpus_of, run_to_the_end
@@ -53,6 +54,24 @@ def test_a_run_that_stops_goes_on_as_if_it_had_not(scenes: Path, tmp_path: Path)
         list(train(config, tmp_path / "run", corpus_of(config, tmp_path / "run"), stop_signal=lambda: next(signals)))
     run_to_the_end(config, tmp_path / "run", resume=True)
     assert weights_hash(tmp_path / "run") == weights_hash(tmp_path / "whole")
+
+
+def test_a_step_that_is_left_out_leaves_nothing_in_the_statistics_of_the_eye(
+    scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_loss, calls = trainer_module.batch_loss, iter(range(10**6))
+
+    def loss_with_one_bad_pixel(model: Any, batch: Any, **options: Any) -> torch.Tensor:
+        if next(calls) == 1:
+            batch.source.pixels[0, 0, 0, 0] = float("nan")
+        return real_loss(model, batch, **options)
+
+    monkeypatch.setattr(trainer_module, "batch_loss", loss_with_one_bad_pixel)
+    events = run_to_the_end(picture_config(scenes), tmp_path)
+    assert [event.step for event in events if isinstance(event, Skipped)] == [2]
+    saved = load_checkpoint(checkpoints(tmp_path / "checkpoints")[-1])
+    assert any("running_mean" in name for name in saved.weights)
+    assert all(tensor.isfinite().all() for tensor in saved.weights.values())
 
 
 def test_the_vocabulary_and_the_pictures_are_prepared_once(scenes: Path, tmp_path: Path) -> None:

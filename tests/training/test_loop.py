@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from regard.bundle import load_bundle, tensors_of
 from regard.errors import RegardError
@@ -144,3 +145,24 @@ def test_the_journal_forgets_what_came_after_the_checkpoint(data: Path) -> None:
     run_to_the_end(config, data / "run", resume=True)
     saved = [event.step for event in Journal(data / "run" / "journal.jsonl").read() if isinstance(event, Saved)]
     assert saved == [4, 8, 12]
+
+
+def test_an_epoch_begins_anew_when_its_batches_are_others(data: Path) -> None:
+    config = small_config(data, steps=3, checkpoint_every=3)
+    run_to_the_end(config, data / "run")
+    events = run_to_the_end(with_training(config, batch_tokens=60, steps=5), data / "run", resume=True)
+    assert any("batch_tokens was 120 and is now 60" in note for note in events[0].notes)
+    assert any("epoch 1 begins anew" in note for note in events[0].notes)
+    progress = load_checkpoint(checkpoints(data / "run" / "checkpoints")[-1]).progress
+    assert (progress.step, progress.epoch, progress.cursor) == (5, 0, 2)
+
+
+def test_a_moving_average_that_is_begun_later_begins_with_the_weights_of_then(data: Path) -> None:
+    config = small_config(data, steps=12)
+    run_to_the_end(config, data / "run")
+    before = load_checkpoint(checkpoints(data / "run" / "checkpoints")[-1]).weights
+    events = run_to_the_end(with_training(config, moving_average=0.5, steps=13), data / "run", resume=True)
+    assert any("the moving average begins here" in note for note in events[0].notes)
+    after = load_checkpoint(checkpoints(data / "run" / "checkpoints")[-1])
+    for name, average in after.average.items():
+        assert_close(average, (before[name] + after.weights[name]) / 2)

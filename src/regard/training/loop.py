@@ -33,8 +33,8 @@ from regard.training.weights import mean_of
 
 StopSignal = Callable[[], int | None]
 MEMORY_ADVICE = (
-    "Lower training.batch_tokens, and raise training.accumulate as much for the same result; then go on with --resume. "
-    "What was saved is as it was."
+    "Lower training.batch_tokens, and raise training.accumulate as much for updates of as many tokens; then go on with "
+    "--resume. What was saved is as it was."
 )
 
 
@@ -89,6 +89,7 @@ def _events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -> Iter
         signal = int(world.largest(stop_signal() or 0))  # whichever rank it came to, all stop after the same step
         if signal:
             yield save(trainer, meter.seconds)
+            world.wait()  # whoever ended sooner would have the first one, which still writes, ended as well
             raise Interrupted(signal)
     yield _end(trainer, meter)
 

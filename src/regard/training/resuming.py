@@ -23,6 +23,8 @@ from regard.training.journal import Saved
 from regard.training.sharding import like, whole, whole_tensors
 from regard.training.trainer import Trainer
 
+ORDERING = ("data", "seed", "batch_tokens")  # of the surroundings: what the order of the batches follows from
+
 
 def save(trainer: Trainer, seconds: float) -> Saved:
     """Write a checkpoint; the older ones go only after the new one has been read back."""
@@ -65,7 +67,13 @@ def go_on(trainer: Trainer) -> list[str]:
     if checkpoint is None:
         return [*notes, "no checkpoint was found: training starts from the beginning"]
     _restore(trainer, checkpoint)
-    return [*notes, f"going on from step {trainer.step}", *_differences(trainer, checkpoint.progress.surroundings)]
+    notes += [f"going on from step {trainer.step}", *_differences(trainer, checkpoint.progress.surroundings)]
+    if trainer.average is not None and not checkpoint.average:
+        notes.append("the moving average begins here: the checkpoint has none")
+    if _is_other_order(trainer, checkpoint.progress):
+        trainer.position = Position(trainer.epoch, 0)
+        notes.append(f"epoch {trainer.epoch + 1} begins anew: its batches are others than those it began with")
+    return notes
 
 
 def _newest(trainer: Trainer) -> tuple[Checkpoint | None, list[str]]:
@@ -85,8 +93,9 @@ def _restore(trainer: Trainer, checkpoint: Checkpoint) -> None:
     fitting = {name: like(tensor, own[name]) if name in own else tensor for name, tensor in checkpoint.weights.items()}
     restore(trainer.model, fitting, origin=str(origin))
     _restore_optimiser(trainer, checkpoint.optimiser)
-    if trainer.average is not None and checkpoint.average:
-        trainer.average.average = {name: like(tensor, own[name]) for name, tensor in checkpoint.average.items()}
+    if trainer.average is not None:
+        known = checkpoint.average or {name: checkpoint.weights[name].clone() for name in trainer.average.average}
+        trainer.average.average = {name: like(tensor, own[name]) for name, tensor in known.items()}
     trainer.step, trainer.seconds = progress.step, progress.seconds
     trainer.position, trainer.epoch = Position(progress.epoch, progress.cursor), progress.epoch
     trainer.best_score, trainer.best_step = progress.best_score, progress.best_step
@@ -97,10 +106,16 @@ def _restore(trainer: Trainer, checkpoint: Checkpoint) -> None:
 def _differences(trainer: Trainer, before: dict[str, str]) -> list[str]:
     now = _surroundings(trainer)
     return [
-        f"{name} was {before.get(name)} and is now {value}: the result will not be bitwise the same"
+        f"{name} was {before[name]} and is now {value}: the result will not be bitwise the same"
         for name, value in now.items()
-        if before.get(name) != value
+        if before.get(name, value) != value
     ]
+
+
+def _is_other_order(trainer: Trainer, progress: Progress) -> bool:
+    """Whether the batches already taken are not the first ones of the epoch as it would be drawn now."""
+    before, now = progress.surroundings, _surroundings(trainer)
+    return progress.cursor > 0 and any(before.get(name, now[name]) != now[name] for name in ORDERING)
 
 
 def _optimiser_tensors(trainer: Trainer) -> dict[str, Tensor]:
@@ -127,6 +142,8 @@ def _surroundings(trainer: Trainer) -> dict[str, str]:
         "device": trainer.device.split(":")[0],
         "precision": str(dtype_of(trainer.config.training, trainer.device)).removeprefix("torch."),
         "seed": str(trainer.config.training.seed),
+        "batch_tokens": str(trainer.config.training.batch_tokens),
+        "accumulate": str(trainer.config.training.accumulate),
         "regard": __version__,
         "torch": str(torch.__version__),
         "cpu": torch.backends.cpu.get_cpu_capability(),

@@ -110,9 +110,12 @@ def take_step(trainer: Trainer, drawn: list[Drawn], meter: Meter) -> Skipped | N
     trainer.step += 1
     trainer.position, trainer.epoch = drawn[-1].resume, drawn[-1].epoch
     tokens = int(trainer.world.total(sum(one.tokens for one in drawn)))
+    statistics = [(buffer, buffer.clone()) for buffer in trainer.model.buffers()]  # a forward pass changes BatchNorm's
     loss = _backward(trainer, drawn, tokens)
     norm = whole(nn.utils.clip_grad_norm_(trainer.model.parameters(), options.clip or float("inf")))
     if not torch.tensor([loss, float(norm)]).isfinite().all():
+        for buffer, before in statistics:
+            buffer.copy_(before)
         return _skip(trainer, loss)
     trainer.skips_in_a_row = 0
     for group in trainer.optimiser.param_groups:

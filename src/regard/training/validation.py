@@ -86,8 +86,10 @@ def in_use(model: torch.nn.Module) -> Iterator[None]:
     """The model as it is used, not trained; it is left in the mode it was in."""
     was_training = model.training
     model.eval()
-    yield
-    model.train(was_training)
+    try:
+        yield
+    finally:
+        model.train(was_training)
 
 
 @torch.no_grad()

@@ -214,6 +214,33 @@ prepare_pictures(store, pictures, size={SIZE}, progress=die)
     assert (store[COUNT - 1] == open_picture(pictures[-1], size=SIZE)).all()
 
 
+def test_a_second_process_waits_for_the_first_and_finds_its_work_done(tmp_path: Path, pictures: list[Path]) -> None:
+    script = f"""
+def halt(done, of):
+    if done == {ROWS_AT_ONCE}:
+        print("one block", flush=True)
+        sys.stdin.readline()
+prepare_pictures(store, pictures, size={SIZE}, progress=halt)
+"""
+    command = [sys.executable, "-c", PROGRAM + script, str(tmp_path / "store"), *map(str, pictures)]
+    told: list[int] = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdin is not None
+        assert first.stdout is not None
+        assert first.stdout.readline() == "one block\n"
+
+        def tell(done: int, _of: int) -> None:
+            if not told:
+                print(file=first.stdin, flush=True)
+            told.append(done)
+
+        store = prepare_pictures(tmp_path / "store", pictures, size=SIZE, progress=tell)
+        assert first.wait(60) == 0
+    assert told[0] == ROWS_AT_ONCE  # as far as the other was
+    assert told[-1] == COUNT
+    assert all((store[index] == open_picture(path, size=SIZE)).all() for index, path in enumerate(pictures))
+
+
 def test_a_full_disk_is_an_error_that_names_path_and_bytes(tmp_path: Path, pictures: list[Path]) -> None:
     ended = run(
         f"""

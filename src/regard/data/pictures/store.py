@@ -2,12 +2,11 @@
 
 A store is written block by block, each block with its hash: so a run that is killed goes on where it was, a damaged
 block is computed again alone, and a finished store is opened as it is. A fingerprint of the pictures' bytes and of the
-network tells whether it is the right one. One process at a time may prepare it.
+network tells whether it is the right one. Several runs may share a store; one of them prepares it, the others wait.
 """
 
 import hashlib
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data.pictures.alone import LOCK, alone_in
 from regard.data.pictures.opening import open_picture
 from regard.data.store import fingerprint
 from regard.errors import RegardError
@@ -99,14 +99,21 @@ def prepare_pictures(
     directory = Path(directory)
     settings = f"{VERSION} {size} " + (f"{features.precision} {features.identity}" if features else "uint8")
     mark = fingerprint(pictures, settings)
-    header = _header_of(directory, mark)
+    _refuse_others(directory)
     try:
-        if header is None:
-            header = _begun(directory, mark, len(pictures), _computed(pictures[:1], size, features)[0])
-        kept = _kept_blocks(directory, header)
-        _continue(
-            directory, header, kept, lambda rows: _computed([pictures[row] for row in rows], size, features), progress
-        )
+        directory.mkdir(parents=True, exist_ok=True)
+        with alone_in(directory, lambda: progress(_listed_rows(directory), len(pictures))):
+            header = _header_of(directory, mark)
+            if header is None:
+                header = _begun(directory, mark, len(pictures), _computed(pictures[:1], size, features)[0])
+            kept = _kept_blocks(directory, header)
+            _continue(
+                directory,
+                header,
+                kept,
+                lambda rows: _computed([pictures[row] for row in rows], size, features),
+                progress,
+            )
     except OSError as error:
         raise RegardError(
             f"{directory} cannot be written: {error.strerror or error} ({_written(directory):,} bytes are there). "
@@ -142,31 +149,38 @@ def _header_of(directory: Path, mark: str) -> Header | None:
 
 def _begun(directory: Path, mark: str, count: int, row: NDArray[Any]) -> Header:
     """An empty store in the place of any other."""
-    if directory.exists() and not (directory.is_dir() and _holds_a_store(directory)):
-        raise RegardError(f"{directory} exists and is not a store of pictures. Choose another path, or remove it.")
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
+    for name in (VALUES, BLOCKS, HEADER):  # what has no header is nobody's store
+        (directory / name).unlink(missing_ok=True)
     header = Header(VERSION, mark, count, row.shape, row.dtype.name)  # type: ignore[arg-type]
     _append(directory / HEADER, msgspec.json.encode(header))
     return header
 
 
-def _holds_a_store(directory: Path) -> bool:
+def _refuse_others(directory: Path) -> None:
+    """Nothing is written into a folder of other things."""
+    if directory.exists() and not (directory.is_dir() and _may_hold_a_store(directory)):
+        raise RegardError(f"{directory} exists and is not a store of pictures. Choose another path, or remove it.")
+
+
+def _may_hold_a_store(directory: Path) -> bool:
     names = {path.name for path in directory.iterdir()}
-    return not names or HEADER in names
+    return names <= {LOCK} or HEADER in names
 
 
 def _kept_blocks(directory: Path, header: Header) -> list[Block]:
     """The blocks, from the first on, whose bytes are what was written; all after a damaged one is written anew."""
     kept: list[Block] = []
+    room = header.count
     if not (directory / VALUES).exists() or not (directory / BLOCKS).exists():
         return kept
     with (directory / VALUES).open("rb") as values:
         for block in _listed_blocks(directory / BLOCKS):
             rows = values.read(block.rows * header.row_bytes)
-            if len(rows) < block.rows * header.row_bytes or hashlib.sha256(rows).hexdigest() != block.digest:
+            is_whole = len(rows) == block.rows * header.row_bytes
+            if not is_whole or block.rows > room or hashlib.sha256(rows).hexdigest() != block.digest:
                 break
             kept.append(block)
+            room -= block.rows
     return kept
 
 
@@ -196,6 +210,12 @@ def _continue(
         _append(directory / VALUES, content)
         _append(directory / BLOCKS, _line(Block(len(rows), hashlib.sha256(content).hexdigest())))
         progress(start + len(rows), header.count)
+
+
+def _listed_rows(directory: Path) -> int:
+    """How far another process is."""
+    path = directory / BLOCKS
+    return sum(block.rows for block in _listed_blocks(path)) if path.exists() else 0
 
 
 def _line(block: Block) -> bytes:

@@ -1,6 +1,7 @@
 """SubRip subtitles: numbers, times and tags are kept, and a translated cue has as many lines as it had."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from regard.serve.documents.blocks import Template
@@ -64,17 +65,24 @@ def _block(lines: list[str], first: str) -> Template:
 
 def wrap(text: str, lines: int, newline: str) -> str:
     """The text broken at spaces into lines of about the same length; tags count for nothing, and are not broken."""
-    spaces, shown, position = [], 0, 0
+    columns, places = list[int](), list[int]()  # of the spaces: how much is shown before each, and where it stands
+    shown, position = 0, 0
     for match in _SPACE_OR_MARKUP.finditer(text):
         shown += match.start() - position
         position = match.end()
         if match[1]:
-            spaces.append((shown, match.start()))
+            columns.append(shown)
+            places.append(match.start())
             shown += 1
     whole = shown + len(text) - position
-    breaks = {
-        min(spaces, key=lambda space, wanted=whole * number / lines: abs(space[0] - wanted))[1]  # type: ignore[misc]
-        for number in range(1, lines)
-        if spaces
-    }
+    wanted = (whole * number / lines for number in range(1, lines)) if columns else ()
+    breaks = {places[_nearest(columns, column)] for column in wanted}
     return "".join(newline if index in breaks else character for index, character in enumerate(text))
+
+
+def _nearest(columns: list[int], wanted: float) -> int:
+    """Which of the columns, that are in their order, is nearest; of two as near, the first."""
+    after = bisect_left(columns, wanted)
+    if after == 0 or after == len(columns):
+        return min(after, len(columns) - 1)
+    return after if columns[after] - wanted < wanted - columns[after - 1] else after - 1
