@@ -1,5 +1,6 @@
 """Models that speak as one: of one model it is that model, of two it is the mean of their log-probabilities."""
 
+import msgspec
 import pytest
 import torch
 
@@ -34,6 +35,14 @@ def test_one_model_alone_is_itself() -> None:
         alone, ensemble = generate(model, SOURCE, CONFIG), generate(Ensemble([model]), SOURCE, CONFIG)
         assert [[one.tokens for one in own] for own in alone] == [[one.tokens for one in own] for own in ensemble]
         assert [own[0].score for own in alone] == pytest.approx([own[0].score for own in ensemble])
+
+
+def test_what_was_left_unsaid_is_asked_of_an_ensemble_as_of_its_model() -> None:
+    model, covered = models()[0], msgspec.structs.replace(CONFIG, coverage=0.7)
+    alone, ensemble = generate(model, SOURCE, covered), generate(Ensemble([model]), SOURCE, covered)
+    plain = generate(model, SOURCE, CONFIG)
+    assert [own[0].score for own in alone] == pytest.approx([own[0].score for own in ensemble])
+    assert [own[0].score for own in alone] != pytest.approx([own[0].score for own in plain])
 
 
 def test_two_are_the_mean_of_their_log_probabilities_made_to_sum_to_one() -> None:

@@ -150,14 +150,15 @@ def test_int8_is_smaller_and_scores_nearly_the_same(tmp_path: Path) -> None:
     assert scores[0] != scores[1]
 
 
-def test_a_source_beyond_the_learned_positions_is_refused_as_by_torch(tmp_path: Path) -> None:
+def test_a_source_beyond_the_learned_positions_is_cut_as_by_torch(tmp_path: Path) -> None:
     bundle = speaker(Shape(positions="learned").config)
     export_ctranslate2(bundle, tmp_path / "export")
-    long = " ".join(["ba"] * 40)
+    fitting, long = (" ".join(["ba"] * count) for count in (39, 60))
     for translator in (Translator(bundle), load_export(tmp_path / "export")):
-        with pytest.raises(RegardError, match="shorter input"):
-            translator.translate([long])
-        assert len(translator.translate([" ".join(["ba"] * 39)], beam=1)[0].tokens) <= 40
+        whole, cut = translator.translate([fitting, long], beam=1)
+        assert (whole.is_cut, cut.is_cut) == (False, True)
+        assert whole.tokens == cut.tokens
+        assert len(cut.tokens) <= 39
 
 
 def test_every_reason_against_an_export_is_named() -> None:

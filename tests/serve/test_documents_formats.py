@@ -97,7 +97,6 @@ def test_a_cue_of_very_many_lines_takes_no_more_than_its_length() -> None:
     assert wrap("a b " * 100_000, 200_000, "\n").count("\n") > 190_000  # by comparing all with all, an hour
 
 
-
 def test_a_catalogue_is_filled_and_nothing_else_is_touched() -> None:
     said = translated(read_po(CATALOGUE), shout)
     expected = (

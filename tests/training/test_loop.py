@@ -1,6 +1,7 @@
 """A run from the first step to the bundle: what it writes, how it goes on, and what it does with bad numbers."""
 
 import hashlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from regard.training import trainer as trainer_module
 from regard.training.checkpoint import checkpoints, load_checkpoint
 from regard.training.journal import Began, Ended, Journal, Probed, Progressed, Saved, Skipped, Validated
 from regard.training.loop import Interrupted, train
-from tests.training.small_run import corpus_of, run_to_the_end, small_config, with_training, write_pairs
+from tests.training.small_run import TRANSFORMER, corpus_of, run_to_the_end, small_config, with_training, write_pairs
 
 ATTENDING = {
     "kind": "rnn-attention",
@@ -145,6 +146,21 @@ def test_the_journal_forgets_what_came_after_the_checkpoint(data: Path) -> None:
     run_to_the_end(config, data / "run", resume=True)
     saved = [event.step for event in Journal(data / "run" / "journal.jsonl").read() if isinstance(event, Saved)]
     assert saved == [4, 8, 12]
+
+
+def test_sentences_that_the_model_will_have_no_positions_for_are_told_before_training(data: Path) -> None:
+    model = {**TRANSFORMER, "positions": "learned", "maximum_length": 7}  # a sentence has up to seven words, and END
+    with pytest.raises(RegardError, match=r"has 7 tokens, .* Set data.maximum_length=6, or model.maximum_length=8"):
+        corpus_of(small_config(data, model=model), data / "run")
+    run_to_the_end(small_config(data, model={**model, "maximum_length": 8}), data / "run")
+
+
+def test_a_long_sentence_to_validate_on_is_cut_where_the_positions_end(data: Path) -> None:
+    (data / "valid.src").write_text("ba " * 30 + "\n")
+    (data / "valid.trg").write_text("be " * 30 + "\n")
+    model = {**TRANSFORMER, "positions": "learned", "maximum_length": 8}
+    events = run_to_the_end(small_config(data, model=model), data / "run")
+    assert all(math.isfinite(event.loss) for event in events if isinstance(event, Validated))
 
 
 def test_an_epoch_begins_anew_when_its_batches_are_others(data: Path) -> None:

@@ -87,7 +87,6 @@ def test_a_line_that_is_too_long_is_cut_by_either_engine(
     bundle: Bundle, export: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "LONGEST", 4)
-    monkeypatch.setattr("regard.translation.translator.LONGEST", 4)
     cut = [
         [one.is_cut for one in engine.translate(LINES, beam=1)] for engine in (Translator(bundle), load_export(export))
     ]
@@ -141,7 +140,7 @@ def test_an_engine_of_ones_own_is_enough(bundle: Bundle) -> None:
     """The protocol is all that a translator asks of its engine."""
 
     class Parrot:
-        name, is_ahead = "parrot", False
+        name, longest, is_ahead = "parrot", None, False
 
         def decode(self, rows, config, *, scores):  # type: ignore[no-untyped-def]  # noqa: ARG002
             from regard.decoding.hypothesis import Hypothesis

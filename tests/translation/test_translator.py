@@ -15,6 +15,7 @@ from regard.config import (
 )
 from regard.errors import RegardError
 from regard.tokens import Tokenizer, Tokenizers
+from regard.translation import attention_maps as attention_maps_module
 from regard.translation import lines, torch_engine
 from regard.translation.alignment import Reading, align_texts, best_reading
 from regard.translation.attention_maps import attention_maps
@@ -64,6 +65,17 @@ def test_a_line_that_is_too_long_is_cut_and_says_so(monkeypatch: pytest.MonkeyPa
     assert [output.is_cut for output in outputs] == [False, False, False, True, False, False]
 
 
+def test_a_line_beyond_the_learnt_positions_is_cut_there_and_the_others_are_as_they_were() -> None:
+    learnt = TransformerConfig(encoder=STACK, decoder=STACK, positions="learned", maximum_length=7)
+    translator = Translator(bundle_of(learnt))
+    outputs = translator.translate(TEXTS, beam=2, coverage=0.5, align=True, trace=True)
+    assert [output.is_cut for output in outputs] == [False, False, False, True, False, False]
+    [alone] = translator.translate(["de di ba be bi bo"], beam=2, coverage=0.5)
+    assert outputs[3].tokens == alone.tokens
+    assert max(len(output.tokens) for output in outputs) == 6  # and BEGIN: cut at the bound, it was read again
+    assert len(align_texts(translator.bundle, [TEXTS[3]], [TEXTS[3]])[0].source_words) == 6
+
+
 @pytest.mark.parametrize("options", [{"beem": 3}, {"beam": 0}, {"beam": "many"}, {"temperature": float("nan")}])
 def test_a_wrong_option_is_refused_by_name(options: dict[str, object]) -> None:
     with pytest.raises(RegardError, match=next(iter(options))):
@@ -103,6 +115,15 @@ def test_maps_are_cut_back_to_each_pairs_own_length() -> None:
         }
         for weights in maps.values():
             assert weights.sum(axis=-1) == pytest.approx(1.0, abs=1e-6)  # nothing of a map was cut away but padding
+
+
+def test_maps_are_the_same_however_many_pairs_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle, pairs = bundle_of(TRANSFORMER), [([5, 6, 7], [8, 9]), ([5], [6, 7, 8, 9]), ([6, 5], [7])]
+    together = list(attention_maps(bundle, pairs, named="cross_attention"))
+    monkeypatch.setattr(attention_maps_module, "BATCH_CELLS", 1)
+    for many, one in zip(together, attention_maps(bundle, pairs), strict=True):
+        assert set(many) == {f"decoder.blocks.{index}.cross_attention" for index in (0, 1)}
+        assert all(one[name] == pytest.approx(many[name], abs=1e-6) for name in many)
 
 
 def test_a_reading_chooses_layer_head_and_row() -> None:

@@ -33,9 +33,9 @@ _active: ContextVar[Recording | None] = ContextVar("regard_recording", default=N
 
 
 @contextmanager
-def record_attention(model: nn.Module, *, details: bool = False) -> Iterator[Recording]:
-    """Record every attention layer inside `model` while the block runs."""
-    recording = Recording(details, {id(module): name for name, module in model.named_modules()})
+def record_attention(model: nn.Module, *, details: bool = False, named: str = "") -> Iterator[Recording]:
+    """Record the attention layers inside `model`, those with `named` in their names, while the block runs."""
+    recording = Recording(details, {id(module): name for name, module in model.named_modules() if named in name})
     token = _active.set(recording)
     try:
         yield recording

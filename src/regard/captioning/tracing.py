@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from regard.attention.recording import record_attention
 from regard.batch import Grid, Pictures
 from regard.bundle import Bundle
-from regard.decoding.rescoring import rescore
+from regard.decoding.rescoring import read_again
 from regard.errors import RegardError
 from regard.models.uses import use_of
 from regard.translation.attention_maps import Maps
@@ -64,7 +64,7 @@ def said_so_far(bundle: Bundle, source: Pictures | Grid, tokens: list[int]) -> l
 def picture_maps(bundle: Bundle, source: Pictures | Grid, tokens: list[int]) -> Maps:
     """Every layer's weights (heads, queries, keys) as the model says the tokens of one picture."""
     with record_attention(bundle.model) as recording:
-        rescore(bundle.model, source, [tokens], sentences=[0])  # type: ignore[arg-type]
+        read_again(bundle.model, source, [tokens], sentences=[0])  # type: ignore[arg-type]
     return {name: kept["weights"][0].float().cpu().numpy() for name, kept in recording.layers.items()}
 
 

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from regard.attention.recording import record_attention
 from regard.batch import Padded
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.rescoring import rescore
+from regard.decoding.rescoring import read_again
 from regard.errors import RegardError
 from regard.models.interface import Generator, Source
-from regard.models.uses import use_of
+from regard.models.uses import CROSS
 
 
 def with_coverage(
@@ -28,9 +28,9 @@ def with_coverage(
         raise RegardError("a coverage penalty is for models that translate text; set decoding.coverage to 0")
     flat = [(sentence, hypothesis) for sentence, own in enumerate(ended) for hypothesis in own]
     sentences = [sentence for sentence, _ in flat]
-    with record_attention(model) as recording:
-        rescore(model, source, [hypothesis.tokens for _, hypothesis in flat], sentences=sentences)
-    maps = [layer["weights"] for name, layer in recording.layers.items() if use_of(name) == "cross"]
+    with record_attention(model, named=CROSS) as recording:
+        read_again(model, source, [hypothesis.tokens for _, hypothesis in flat], sentences=sentences)
+    maps = [layer["weights"] for layer in recording.layers.values()]
     if not maps:
         raise RegardError(
             "this model has no attention over its source to measure coverage by; set decoding.coverage to 0"

@@ -16,9 +16,10 @@ class Hypothesis:
 
 
 def longest_output(source: int, config: DecodingConfig, *, prefix: int = 0, longest: int | None = None) -> int:
-    """How many tokens, END included, may be said of a source of so many; `longest` is what the model itself can say.
+    """How many tokens, END included, may be said of a source of so many, by a model of `longest` positions.
 
-    A bound of its own for each sentence, whatever it is batched with.
+    A bound of its own for each sentence, whatever it is batched with. One position is left over, so that whatever is
+    said can also be read again, after BEGIN.
     """
     bound = prefix + int(config.length_ratio * source) + config.length_extra
-    return bound if longest is None else min(bound, longest)
+    return bound if longest is None else min(bound, max(1, longest - 1))

@@ -5,14 +5,21 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.batch import Rows, shifted
-from regard.models.interface import Generator, Source, select_rows
+from regard.models.interface import Decoded, Generator, Source, select_rows
+
+
+@torch.inference_mode()
+def read_again(model: Generator, source: Source, targets: Rows, *, sentences: list[int]) -> Decoded:
+    """Every target read in one pass, for those who record: no word is scored; `sentences` says whose each one is."""
+    memory = select_rows(model.encode(source), torch.tensor(sentences, device=source.device))
+    inputs, _ = shifted(targets, device=source.device)
+    return model.decode(inputs.tokens, memory, model.start(memory))
 
 
 @torch.inference_mode()
 def rescore(model: Generator, source: Source, targets: Rows, *, sentences: list[int]) -> Float[Tensor, "R T"]:
     """Log-probability of each target's tokens and END, zero for padding; `sentences` says whose target each one is."""
-    memory = select_rows(model.encode(source), torch.tensor(sentences, device=source.device))
-    inputs, outputs = shifted(targets, device=source.device)
-    logits = model.decode(inputs.tokens, memory, model.start(memory)).logits
+    logits = read_again(model, source, targets, sentences=sentences).logits
+    _, outputs = shifted(targets, device=source.device)
     said = logits.log_softmax(dim=-1).gather(-1, outputs.tokens.unsqueeze(-1)).squeeze(-1)
     return said * outputs.is_real

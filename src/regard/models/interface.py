@@ -40,7 +40,7 @@ class Decoded:
 class Generator(Protocol):
     """A model that says a sequence, token by token, about a source."""
 
-    longest: int | None  # how many tokens it can say; None: as many as one likes
+    longest: int | None  # positions that it has, for tokens and BEGIN or END; None: as many as one likes
 
     def encode(self, source: Source) -> Memory:
         """All that will ever be needed of the source."""

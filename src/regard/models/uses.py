@@ -16,6 +16,7 @@ _SIDES: dict[Use, tuple[QuerySide, KeySide]] = {
     "picture": ("target", "picture"),
     "picture-self": ("picture", "picture"),
 }
+CROSS = "cross_attention"
 _SELF: dict[str, Use] = {
     "encoder": "encoder-self",
     "decoder": "decoder-self",
@@ -27,14 +28,14 @@ _SELF: dict[str, Use] = {
 def use_of(name: str) -> Use:
     """What the attention of this module name is used for, such as "cross" for `decoder.blocks.1.cross_attention`."""
     parts = name.split(".")
-    if "cross_attention" in parts:
+    if CROSS in parts:
         return "picture" if parts[0] == "picture_decoder" else "cross"
     if "picture_attention" in parts:
         return "picture"
     if "self_attention" in parts and parts[0] in _SELF:
         return _SELF[parts[0]]
     raise ValueError(
-        f"{name!r} does not say what it is used for; name an attention cross_attention or picture_attention, or "
+        f"{name!r} does not say what it is used for; name an attention {CROSS} or picture_attention, or "
         f"self_attention inside one of {', '.join(_SELF)}"
     )
 

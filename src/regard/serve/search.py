@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from regard.config import DecodingConfig
 from regard.serve.batcher import LeftOffError
 from regard.translation.alignment import Reading, align_tokens
-from regard.translation.lines import LONGEST, LineTranslator, Translation
+from regard.translation.lines import LineTranslator, Translation
 from regard.translation.translator import Translator
 
 BUDGET = 2048  # tokens decoded together, those of the beam counted: more would keep others waiting
@@ -52,7 +52,7 @@ class Search:
         """The outputs with the links of their words, where they are wanted."""
         if self.reading is None or not isinstance(self.translator, Translator):
             return outputs
-        rows = [self.translator.tokenizers.source.encode(text)[:LONGEST] for text in texts]
+        rows = [self.translator.tokenizers.source.encode(text)[: self.translator.longest] for text in texts]
         pairs = [(row, output.tokens) for row, own in zip(rows, outputs, strict=True) for output in own]
         alignments = iter(align_tokens(self.translator.bundle, pairs, self.reading))
         return [[replace(output, alignment=next(alignments)) for output in own] for own in outputs]

@@ -15,7 +15,7 @@ from regard.serve.models import ServedModel
 from regard.serve.refusals import Refusal
 from regard.serve.search import Wish
 from regard.serve.service import Service
-from regard.translation.lines import LONGEST, Translation
+from regard.translation.lines import Translation
 
 Result = TypeVar("Result")
 WHILE = 0.5  # seconds after which a busy server is asked again
@@ -116,10 +116,9 @@ def voice(service: Service, model: ServedModel, wish: Wish, *, is_patient: bool 
 
 
 def _fitting(model: ServedModel) -> Callable[[str], bool]:
-    """Whether a sentence is within what the model reads, its END included; short ones need not be cut into tokens."""
+    """Whether a sentence is within what the model reads; short ones need not be cut into tokens."""
     encode = model.loaded.tokenizers.source.encode
-    record = model.record()
-    longest = min(LONGEST, record.longest if record and record.longest else LONGEST) - 1
+    longest = model.loaded.longest
 
     def fits(sentence: str) -> bool:
         return BYTES_OF_CHARACTER * len(sentence) < longest or len(encode(sentence)) <= longest

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from regard.batch import source_of
 from regard.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.loop import steps
+from regard.decoding.loop import outputs_of, steps
 from regard.models.interface import Generator, Source
 from regard.serve.front import as_refusal
 from regard.serve.leaving import unless_client_leaves
@@ -20,7 +20,6 @@ from regard.serve.logs import tell_defect
 from regard.serve.search import Search
 from regard.serve.service import Service
 from regard.serve.spans import record_of
-from regard.translation.lines import LONGEST
 from regard.translation.translator import Translation, Translator
 
 Event = tuple[str, Any]  # name, data
@@ -71,13 +70,10 @@ def best_of_steps(
     model: Generator, source: Source, config: DecodingConfig, watch: Callable[[list[int]], bool]
 ) -> Hypothesis | None:
     """The best output of one source, whose tokens so far are watched after each step; None: the watcher has left."""
-    best = None
     for found in steps(model, source, config):
-        best = found
         if not watch(found.best()[0]):
-            break
-    ended = [] if best is None else sorted(best.ended[0], key=lambda one: -one.score)
-    return ended[0] if ended else None
+            return None
+    return outputs_of(found, model, source, config)[0][0]
 
 
 def streamed(service: Service, search: Search, text: str) -> Events:
@@ -102,12 +98,12 @@ def _translated(translator: Translator, text: str, config: DecodingConfig, tell:
     row = translator.bundle.tokenizers.source.encode(text)
     if not row:
         return Translation("", 0.0, 0.0, [])
-    source = source_of([row[:LONGEST]], device=translator.device)
+    source = source_of([row[: translator.longest]], device=translator.device)
     best = best_of_steps(model, source, config, lambda tokens: tell("partial", {"text": target.decode(tokens)}))  # type: ignore[arg-type]
     if best is None:
         return Translation("", 0.0, 0.0, [])  # the client has left: nobody will see it
     said = target.decode(best.tokens)
-    return Translation(said, best.score, best.log_probability, best.tokens, is_cut=len(row) > LONGEST)
+    return Translation(said, best.score, best.log_probability, best.tokens, is_cut=len(row) > translator.longest)
 
 
 def _last_event(last: Callable[[Any], object], done: asyncio.Future[Any]) -> Event:

@@ -76,7 +76,20 @@ def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) 
         raise RegardError(f"data.train is empty. Name {wanted}.")
     if not config.data.valid:
         raise RegardError(f"data.valid is empty. Name {wanted}, to validate on.")
-    return (prepare_captions if is_captioner else prepare_pairs)(config, run, progress=progress)
+    corpus: Corpus = (prepare_captions if is_captioner else prepare_pairs)(config, run, progress=progress)
+    _check_positions(corpus, config)
+    return corpus
+
+
+def _check_positions(corpus: Corpus, config: Config) -> None:
+    """A model that learns its positions has no more of them than it was built with."""
+    model, longest = config.model, max(int(lengths.max(initial=0)) for lengths in corpus.lengths)
+    positions = getattr(model, "maximum_length", longest + 1)
+    if getattr(model, "positions", "") == "learned" and longest >= positions:
+        raise RegardError(
+            f"a training sentence has {longest} tokens, and the model is to learn {positions} positions, one of them "
+            f"for BEGIN or END. Set data.maximum_length={positions - 1}, or model.maximum_length={longest + 1} or more."
+        )
 
 
 def batches(

@@ -76,12 +76,14 @@ def save_probes(directory: Path, probes: list[Probe]) -> None:
 
 
 def _pairs(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[TokenPair]:
-    both = bundle.tokenizers
+    both, translator = bundle.tokenizers, Translator(bundle)
+    longest = translator.longest
     if given:
-        outputs = Translator(bundle).translate(given, beam=1, nbest=1)
-        return [(both.source.encode(text), output.tokens) for text, output in zip(given, outputs, strict=True)]
+        outputs = translator.translate(given, beam=1, nbest=1)
+        sources = [both.source.encode(text)[:longest] for text in given]
+        return [(source, output.tokens) for source, output in zip(sources, outputs, strict=True)]
     chosen = _spread(sorted(valid, key=lambda pair: len(pair.source.split())))
-    return [(both.source.encode(pair.source), both.target.encode(pair.target)) for pair in chosen]
+    return [(both.source.encode(pair.source)[:longest], both.target.encode(pair.target)[:longest]) for pair in chosen]
 
 
 def _pictures(bundle: Bundle, valid: Gallery, given: list[str]) -> list[tuple[Pictures | Grid, list[int]]]:

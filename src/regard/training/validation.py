@@ -15,6 +15,7 @@ from regard.metrics import evaluate, tokenization_for
 from regard.metrics.captions import evaluate_captions
 from regard.training.gallery import Gallery
 from regard.training.loss import smoothed_loss
+from regard.translation.lines import readable
 from regard.translation.translator import Translator
 
 EXAMPLES = 1000  # of the validation set that are translated, or described, at each validation
@@ -104,7 +105,8 @@ def mean_loss(bundle: Bundle, batches: Iterable[Batch]) -> float:
 
 def _pair_batches(bundle: Bundle, pairs: list[Pair]) -> Iterator[Batch]:
     both, device = bundle.tokenizers, next(bundle.model.parameters()).device
-    rows = [(both.source.encode(pair.source)[:1024], both.target.encode(pair.target)[:1024]) for pair in pairs]
+    longest = readable(bundle.model.longest)  # type: ignore[arg-type]
+    rows = [(both.source.encode(pair.source)[:longest], both.target.encode(pair.target)[:longest]) for pair in pairs]
     rows.sort(key=lambda row: len(row[1]))
     for part in _parts(rows):
         yield Batch.of([source for source, _ in part], [target for _, target in part], device=device)
@@ -112,8 +114,9 @@ def _pair_batches(bundle: Bundle, pairs: list[Pair]) -> Iterator[Batch]:
 
 def _caption_batches(bundle: Bundle, gallery: Gallery, count: int) -> Iterator[Batch]:
     device = next(bundle.model.parameters()).device
+    encode, longest = bundle.tokenizers.target.encode, readable(bundle.model.longest)  # type: ignore[arg-type]
     for part in _parts(range(count)):
-        targets = [bundle.tokenizers.target.encode(gallery.captioned[index].captions[0])[:1024] for index in part]
+        targets = [encode(gallery.captioned[index].captions[0])[:longest] for index in part]
         yield Batch.of(gallery.source(part), targets, device=device)
 
 

@@ -15,9 +15,10 @@ from regard.bundle import Bundle
 from regard.errors import RegardError
 from regard.metrics import Alignment as GoldAlignment
 from regard.metrics import AlignmentScore, Links, alignment_error, links_from_weights, merge_words
+from regard.models.uses import CROSS
 from regard.tokens import spelled, words
 from regard.translation.attention_maps import Maps, TokenPair, attention_maps, cross_attention
-from regard.translation.lines import LONGEST
+from regard.translation.lines import readable
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Alignment:
 def align_tokens(bundle: Bundle, pairs: Sequence[TokenPair], reading: Reading | None = None) -> Iterator[Alignment]:
     """The alignment of each pair of token rows."""
     reading = reading or Reading()
-    for pair, maps in zip(pairs, attention_maps(bundle, pairs), strict=True):
+    for pair, maps in zip(pairs, attention_maps(bundle, pairs, named=CROSS), strict=True):
         yield _align(bundle, pair, maps, reading)
 
 
@@ -71,7 +72,7 @@ def score_readings(
     """Every layer, head and way of reading with its score against the gold links, the best first."""
     pairs = _encode(bundle, sources, targets)
     found: dict[Reading, list[Links]] = {}
-    for pair, maps in zip(pairs, attention_maps(bundle, pairs), strict=True):
+    for pair, maps in zip(pairs, attention_maps(bundle, pairs, named=CROSS), strict=True):
         for reading in _readings(maps):
             found.setdefault(reading, []).append(_align(bundle, pair, maps, reading).links)
     sure, possible = [one.sure for one in gold], [one.possible for one in gold]
@@ -82,9 +83,9 @@ def score_readings(
 def _encode(bundle: Bundle, sources: Sequence[str], targets: Sequence[str]) -> list[TokenPair]:
     if len(sources) != len(targets):
         raise RegardError(f"there are {len(sources)} sources and {len(targets)} targets; give as many of each.")
-    both = bundle.tokenizers
+    both, longest = bundle.tokenizers, readable(bundle.model.longest)  # type: ignore[arg-type]
     return [
-        (both.source.encode(own)[:LONGEST], both.target.encode(other)[:LONGEST])
+        (both.source.encode(own)[:longest], both.target.encode(other)[:longest])
         for own, other in zip(sources, targets, strict=True)
     ]
 

@@ -8,28 +8,43 @@ from numpy.typing import NDArray
 from regard.attention.recording import record_attention
 from regard.batch import source_of
 from regard.bundle import Bundle
-from regard.decoding.rescoring import rescore
+from regard.decoding.rescoring import read_again
 from regard.models.uses import sides_of, use_of
 
 TokenPair = tuple[list[int], list[int]]  # source and target ids, without BEGIN and END
 Maps = dict[str, NDArray[np.float32]]  # by layer name: (heads, queries, keys)
-BATCH_PAIRS = 32
+BATCH_CELLS = 2**18  # of one head's map, padding counted: 300 pairs of thirty words, or one of 500
 
 
-def attention_maps(bundle: Bundle, pairs: Sequence[TokenPair]) -> Iterator[Maps]:
-    """For each pair, every layer's weights. The source ends with END; the target's queries begin with BEGIN."""
-    for start in range(0, len(pairs), BATCH_PAIRS):
-        batch = pairs[start : start + BATCH_PAIRS]
-        device = next(bundle.model.parameters()).device
+def attention_maps(bundle: Bundle, pairs: Sequence[TokenPair], *, named: str = "") -> Iterator[Maps]:
+    """For each pair the weights of the layers with `named` in their names.
+
+    The source ends with END; the target's queries begin with BEGIN.
+    """
+    device = next(bundle.model.parameters()).device
+    for batch in _batches(pairs):
         source = source_of([own for own, _ in batch], device=device)
-        with record_attention(bundle.model) as recording:
-            targets = [target for _, target in batch]
-            rescore(bundle.model, source, targets, sentences=list(range(len(batch))))  # type: ignore[arg-type]
+        targets = [target for _, target in batch]
+        with record_attention(bundle.model, named=named) as recording:
+            read_again(bundle.model, source, targets, sentences=list(range(len(batch))))  # type: ignore[arg-type]
         layers = {name: kept["weights"].float().cpu().numpy() for name, kept in recording.layers.items()}
         for row, (own, target) in enumerate(batch):
             yield {
                 name: _trimmed(name, weights[row], len(own) + 1, len(target) + 1) for name, weights in layers.items()
             }
+
+
+def _batches(pairs: Sequence[TokenPair]) -> Iterator[list[TokenPair]]:
+    """The pairs in their order, as many at once as have few cells together: of long ones, one."""
+    batch: list[TokenPair] = []
+    for pair in pairs:
+        longest = [max(len(row) + 1 for row in side) for side in zip(*batch, pair, strict=True)]
+        if batch and (len(batch) + 1) * max(longest) ** 2 > BATCH_CELLS:
+            yield batch
+            batch = []
+        batch.append(pair)
+    if batch:
+        yield batch
 
 
 def cross_attention(maps: Maps) -> list[NDArray[np.float32]]:

@@ -31,13 +31,12 @@ class CTranslate2Engine:
         self._translator = _loaded(files)
         self._source_pieces = tokenizers.source.vocabulary
         self._target_ids = {piece: identity for identity, piece in enumerate(tokenizers.target.vocabulary)}
-        self._longest = longest
+        self.longest: int | None = longest
         self._has_shortlist = has_shortlist
 
     def decode(self, rows: Rows, config: DecodingConfig, *, scores: bool = True) -> Iterator[Finished]:
         """The `nbest` best hypotheses of each row; all batches are begun at once, and told as they end."""
         refuse_unknown_options(config)
-        self._check_lengths(rows)
         batches = list(batches_by_length(rows, BATCH_TOKENS // config.beam or 1))
         begun = [(places, self._begin([rows[place] for place in places], config, scores)) for places in batches]
         return (
@@ -85,15 +84,7 @@ class CTranslate2Engine:
 
     def _bound(self, rows: Rows, config: DecodingConfig) -> int:
         longest = max(map(len, rows)) + 1  # END is a token of the source too
-        return longest_output(longest, config, longest=self._longest)
-
-    def _check_lengths(self, rows: Rows) -> None:
-        longest = max(map(len, rows), default=0) + 1
-        if longest > self._longest:
-            raise RegardError(
-                f"position {longest} was asked for, and this model has {self._longest} positions. Give it shorter "
-                "input, or train one with a larger maximum_length or with sinusoidal positions."
-            )
+        return longest_output(longest, config, longest=self.longest)
 
 
 def unknown_options(config: DecodingConfig) -> list[str]:

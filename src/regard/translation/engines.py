@@ -21,6 +21,7 @@ class Engine(Protocol):
     """A model that decodes, however it does it: the same rows and options give the same text."""
 
     name: str
+    longest: int | None  # positions that the model has, for a row and its END; None: as many as one likes
     is_ahead: bool  # whether it works by itself once it has been asked, so that asking early pays
 
     def decode(self, rows: Rows, config: DecodingConfig, *, scores: bool = True) -> Iterator[Finished]:

@@ -61,6 +61,11 @@ class LineTranslator:
         self.parameters = parameters  # how many numbers the model has learnt
 
     @property
+    def longest(self) -> int:
+        """How many tokens of a line are read; a longer one is cut there."""
+        return readable(self.engine.longest)
+
+    @property
     def languages(self) -> tuple[str, str]:
         """The codes of source and target; empty where the recipe did not name them."""
         source, target = self.config.data.languages or ("", "")
@@ -111,10 +116,10 @@ class LineTranslator:
 
     def _begin(self, texts: list[str], config: DecodingConfig, scores: bool) -> Chunk:
         encoded = [self.tokenizers.source.encode(text) for text in texts]
-        rows = [row[:LONGEST] for row in encoded]
+        rows = [row[: self.longest] for row in encoded]
         places = [place for place, row in enumerate(rows) if row]
         finished = self.engine.decode([rows[place] for place in places], config, scores=scores)
-        return Chunk(rows, [len(row) > LONGEST for row in encoded], places, finished)
+        return Chunk(rows, [len(row) > self.longest for row in encoded], places, finished)
 
     def _finish(self, chunk: Chunk, align: bool, progress: Callable[[int], object]) -> Iterator[list[Translation]]:
         outputs = [[_blank(align)] for _ in chunk.rows]
@@ -137,6 +142,11 @@ class LineTranslator:
         pairs = [(row, output.tokens) for row, own in zip(rows, outputs, strict=True) for output in own]
         alignments = iter(self.aligned(pairs))
         return [[replace(output, alignment=next(alignments)) for output in own] for own in outputs]
+
+
+def readable(positions: int | None) -> int:
+    """How many tokens of a line a model reads that has so many positions, one of them for END or BEGIN."""
+    return LONGEST if positions is None else min(LONGEST, max(1, positions - 1))
 
 
 def decoding_with(config: DecodingConfig, options: dict[str, object]) -> DecodingConfig:

@@ -27,6 +27,7 @@ class TorchEngine:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
+        self.longest: int | None = model.longest  # type: ignore[assignment]
 
     def decode(self, rows: Rows, config: DecodingConfig, *, scores: bool = True) -> Iterator[Finished]:
         """The `nbest` best hypotheses of each row, a batch at a time.

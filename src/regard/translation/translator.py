@@ -9,7 +9,7 @@ from regard.bundle import Bundle, load_bundle
 from regard.decoding.loop import stream as stream_tokens
 from regard.translation.alignment import Alignment, align_tokens
 from regard.translation.engines import Engine
-from regard.translation.lines import LONGEST, LineTranslator, Translation, decoding_with
+from regard.translation.lines import LineTranslator, Translation, decoding_with
 from regard.translation.torch_engine import BATCH_TOKENS, TorchEngine
 from regard.translation.trace import trace_pair
 
@@ -38,7 +38,7 @@ class Translator(LineTranslator):
 
     def stream(self, text: str, **options: object) -> Iterator[str]:
         """The translation of one text as it grows."""
-        source = source_of([self.tokenizers.source.encode(text)[:LONGEST]], device=self.device)
+        source = source_of([self.tokenizers.source.encode(text)[: self.longest]], device=self.device)
         for (tokens,) in stream_tokens(self.bundle.model, source, self.settings(**options)):  # type: ignore[arg-type]
             yield self.tokenizers.target.decode(tokens)
 
@@ -47,7 +47,7 @@ class Translator(LineTranslator):
         return align_tokens(self.bundle, pairs)
 
     def _traced(self, text: str, output: Translation) -> Translation:
-        source = self.tokenizers.source.encode(text)[:LONGEST]
+        source = self.tokenizers.source.encode(text)[: self.longest]
         return replace(output, trace=trace_pair(self.bundle, source, output.tokens)) if source else output
 
 

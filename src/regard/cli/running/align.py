@@ -23,7 +23,7 @@ from regard.metrics import (
 )
 from regard.staged import staged_file
 from regard.translation.alignment import Reading, align_texts, best_reading
-from regard.translation.lines import LONGEST
+from regard.translation.lines import readable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,10 +120,11 @@ def _links(wish: Wish, model: Path | None, texts: Texts, developing: Texts) -> t
     assert model is not None  # noqa: S101  (checked with the wish)
     bundle = load_model(model).bundle
     reading, how = _reading(wish, bundle, developing)
+    longest = readable(bundle.model.longest)  # type: ignore[arg-type]
     alignments = align_texts(bundle, texts.sources, texts.targets, reading)
     for number, (alignment, source, target) in enumerate(zip(alignments, texts.sources, texts.targets, strict=True), 1):
         if len(alignment.source_words) < len(source.split()) or len(alignment.target_words) < len(target.split()):
-            warn(f"pair {number} has more than {LONGEST} tokens on a side; only its beginning was aligned")
+            warn(f"pair {number} has more than {longest} tokens on a side; only its beginning was aligned")
     return [alignment.links for alignment in alignments], how
 
 

@@ -11,7 +11,7 @@ from regard.data import read_pairs
 from regard.export.opening import EngineName
 from regard.metrics import Bucket, Score, Tokenization, by_length, evaluate, tokenization_for
 from regard.staged import staged_file
-from regard.translation.lines import LONGEST, LineTranslator, Translation
+from regard.translation.lines import LineTranslator, Translation
 from regard.view.plots import Line, Plot, draw
 
 
@@ -91,7 +91,7 @@ def _timed(
         seconds = time.perf_counter() - begun
     for number, output in enumerate(outputs, start=1):
         if output.is_cut:
-            warn(f"source line {number} has more than {LONGEST} tokens; only its beginning was translated")
+            warn(f"source line {number} has more than {translator.longest} tokens; only its beginning was translated")
     return outputs, seconds
 
 

@@ -15,7 +15,7 @@ from regard.data.readers.lines import STANDARD_INPUT, arriving_lines, name_of, r
 from regard.errors import RegardError
 from regard.metrics import Alignment, format_alignment
 from regard.staged import staged_file
-from regard.translation.lines import LONGEST, Translation
+from regard.translation.lines import Translation
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def run_translation(
         tell("Write a line to translate; Ctrl-D ends.", to_error=True)
     is_shown = total is not None and (output is not None or not sys.stdout.isatty())
     with ExitStack() as stack:
-        page = Page.opened(stack, output, form, name_of(source))
+        page = Page.opened(stack, output, form, name_of(source), translator.longest)
         progress = stack.enter_context(bar("translating", total, is_shown=is_shown))
         chunks: Iterable[Iterable[str]] = arriving_lines(source) if total is None else [read_lines(source)]
         for chunk in chunks:
@@ -72,17 +72,17 @@ def run_translation(
 class Page:
     """Where translations are written, line by line."""
 
-    def __init__(self, form: Form, origin: str, texts: BinaryIO, links: BinaryIO | None) -> None:
-        self.form, self.origin = form, origin
+    def __init__(self, form: Form, origin: str, longest: int, texts: BinaryIO, links: BinaryIO | None) -> None:
+        self.form, self.origin, self.longest = form, origin, longest
         self.texts, self.links = texts, links
         self.lines = 0
 
     @classmethod
-    def opened(cls, stack: ExitStack, output: Path | None, form: Form, origin: str) -> Self:
+    def opened(cls, stack: ExitStack, output: Path | None, form: Form, origin: str, longest: int) -> Self:
         """A page whose files take their names when the stack is left without an error."""
         texts = stack.enter_context(staged_file(output)) if output else sys.stdout.buffer
         links = stack.enter_context(staged_file(form.alignments)) if form.alignments else None
-        return cls(form, origin, texts, links)
+        return cls(form, origin, longest, texts, links)
 
     def write(self, outputs: list[Translation]) -> None:
         """Write what was asked for of the next line, and warn if only a part of it was translated."""
@@ -91,7 +91,7 @@ class Page:
         if self.links is not None:
             self.links.write(f"{_links(outputs[0])}\n".encode())
         if outputs[0].is_cut:
-            warn(f"{self.origin}:{self.lines} has more than {LONGEST} tokens; only its beginning was translated")
+            warn(f"{self.origin}:{self.lines} has more than {self.longest} tokens; only its beginning was translated")
 
     def flush(self) -> None:
         """Let a reader have what was written so far."""
