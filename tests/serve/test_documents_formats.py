@@ -120,6 +120,14 @@ def test_a_filled_catalogue_can_be_read_again(tmp_path) -> None:  # type: ignore
     ]
 
 
+def test_a_catalogue_that_nothing_is_said_for_is_still_one(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "silent.po"
+    path.write_text(translated(read_po(CATALOGUE), voice(lambda _: "")), encoding="utf-8")
+    assert 'msgstr ""' in path.read_text(encoding="utf-8")
+    assert "msgstr \n" not in path.read_text(encoding="utf-8")
+    list(read_pairs(path))
+
+
 @given(st.lists(st.sampled_from(["%s", "%(name)s", "{count}", "%1$d", "{{ x }}", "${y}", "word", "more. Words"])))
 def test_placeholders_come_out_as_often_as_they_went_in(pieces: list[str]) -> None:
     text = " ".join(pieces)

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import socket
 import time
 from pathlib import Path
 
@@ -10,8 +11,20 @@ import pytest
 from benchmarks import serving
 from benchmarks.http_load import Client
 from benchmarks.http_load import serving as served
+from starlette.requests import Request
 
 from regard.cli import run
+from regard.serve.batcher import Batcher
+from regard.serve.finding import find_models
+from regard.serve.gold import GoldFiles
+from regard.serve.inference import Inference
+from regard.serve.limits import Limits
+from regard.serve.metrics import Metrics
+from regard.serve.models import Models, ServedModel
+from regard.serve.readings import Readings
+from regard.serve.refusals import Refusal
+from regard.serve.safety import Keys
+from regard.serve.service import Service
 from tests.cli.toy import in_a_process
 from tests.serve.owned import toy_sentence
 from tests.serve.spoken import make_models
@@ -131,6 +144,63 @@ def test_what_cannot_be_served_is_an_error_that_says_why(
     code = run(["serve", *(str(toys / "there") if one == "MODEL" else one for one in arguments), "--port", "0"])
     assert code == 2
     assert reason in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_errors_that_say_what_to_do(
+    toys: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        assert run(["serve", str(toys / "there"), "--port", port]) == 2
+    assert f"port {port}: Address already in use. Choose another port with --port" in capsys.readouterr().err
+    assert run(["serve", str(toys / "there"), "--port", "0", "--host", "192.0.2.1"]) == 2
+    assert "or an address of this machine with --host" in capsys.readouterr().err
+
+
+def test_whatever_goes_wrong_in_loading_is_told_and_the_others_are_loaded(
+    toys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = Models(find_models([toys / "there", toys / "back"], []))
+    load = ServedModel.load
+
+    def load_or_fail(model: ServedModel) -> None:
+        if model.name == "there":
+            raise RuntimeError("not enough memory")
+        load(model)
+
+    monkeypatch.setattr(ServedModel, "load", load_or_fail)
+    problems = {model.name: problem for model, problem in models.load_new()}
+    assert "cannot be loaded: not enough memory" in str(problems["there"])
+    assert problems["back"] is None
+
+
+def test_readiness_is_one_answer_and_ends_when_the_server_drains(toys: Path) -> None:
+    async def answers(*, is_draining: bool) -> bool:
+        models = Models(find_models([toys / "there"], []))
+        models.load_new()
+        service = Service(models, Limits(), Keys([]), Batcher(Limits(), Metrics().decoded))
+        service.is_draining = is_draining
+        told = await Inference(service).ready(Request({"type": "http"}))
+        assert (told.status_code == 200) == service.is_ready
+        return service.is_ready
+
+    assert asyncio.run(answers(is_draining=False))
+    assert not asyncio.run(answers(is_draining=True))
+
+
+def test_gold_that_is_written_later_is_measured_when_it_is_asked_for_again(toys: Path, tmp_path: Path) -> None:
+    models = Models(find_models([toys / "there"], []))
+    models.load_new()
+    model, readings = models.named("there"), Readings(GoldFiles(tmp_path / "test"))
+
+    async def ask_twice() -> int:
+        with pytest.raises(Refusal, match="no gold links"):
+            await readings.of(model)
+        for suffix, line in zip((*model.languages, "align"), ("red", "red", "0-0"), strict=True):
+            (tmp_path / f"test.{suffix}").write_text(f"{line}\n")
+        return len((await readings.of(model)).readings)
+
+    assert asyncio.run(ask_twice()) > 0
 
 
 def test_a_damaged_model_that_was_named_ends_the_server(toys: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_every_route_is_described(tmp_path_factory: pytest.TempPathFactory, own:
     async def routes() -> set[str]:
         settings = Settings(models=[directory / "there"])
         found = application(settings, assemble(settings)).inner.routes  # type: ignore[attr-defined]
-        return {route.path.replace(":int", "") for route in found}
+        return {route.path.replace(":number", "") for route in found}
 
     described = set(own.get("openapi.json").json()["paths"])
     page = {"/", "/page/{name}", "/api/v1/openapi.json"}

@@ -52,6 +52,11 @@ def test_what_does_not_fit_is_refused_without_being_repeated(body: bytes) -> Non
     assert "secret" not in refused.value.message
 
 
+def test_where_a_field_is_unknown_the_known_ones_are_named() -> None:
+    with pytest.raises(Refusal, match=r"unknown field; there are texts, beam, weight\.$"):
+        parse_json(b'{"texts": [], "secret": 1}', Asked)
+
+
 @given(st.lists(st.text(st.characters(codec="utf-8"))))
 def test_any_text_arrives_as_it_was_sent(texts: list[str]) -> None:
     assert parse_json(json.dumps({"texts": texts}).encode(), Asked).texts == texts

@@ -36,6 +36,8 @@ def test_a_foreign_page_cannot_send_and_ours_can(own: Own) -> None:
     assert asked(own, headers={"origin": own.server.url}).status_code == 200
     preflight = {"origin": "http://evil.example", "access-control-request-method": "POST"}
     assert asked(own, "OPTIONS", headers=preflight).status_code == 403
+    allowed = asked(own, "OPTIONS", headers=preflight | {"origin": own.server.url})
+    assert allowed.headers["access-control-allow-methods"] == "GET, POST, DELETE"
 
 
 def test_every_answer_has_the_headers_that_keep_a_browser_safe(own: Own) -> None:
@@ -71,6 +73,11 @@ def test_wrong_methods_and_media_types_are_named(own: Own) -> None:
     wrong = asked(own, "GET", TRANSLATE)
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
     assert asked(own, content=b"texts=a", headers={"content-type": "text/plain"}, json=None).status_code == 415
+
+
+def test_a_number_that_python_would_not_read_is_no_place(own: Own) -> None:
+    for path in ("models/there/pictures/{}", "quality/{}", "runs/there/probes/{}/0/0"):
+        assert asked(own, "GET", f"/api/v1/{path.format('9' * 5000)}").status_code == 404
 
 
 def test_errors_have_the_form_of_the_api_that_is_spoken(own: Own) -> None:

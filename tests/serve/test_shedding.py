@@ -28,7 +28,7 @@ def answered(data: bytes, *, is_full: bool = True, is_draining: bool = False) ->
         metrics = Metrics()
         batcher = Batcher(Limits(waiting_texts=0 if is_full else 10), metrics.decoded)
         lifecycle = Lifecycle(Service(Models([]), Limits(), Keys([]), batcher))
-        lifecycle.is_draining = is_draining
+        lifecycle.service.is_draining = is_draining
         return Shedder(batcher, lifecycle, metrics).answer(data)
 
     return asyncio.run(ask())

@@ -77,6 +77,6 @@ def test_a_direction_that_no_model_has_is_refused(models: Models, source: str | 
 
 def test_whether_a_sentence_fits_is_counted_in_tokens(models: Models) -> None:
     fits = voice(service_over(models, Limits()), models.named("there"), Wish()).fits
-    assert fits("red " * 1023)
-    assert not fits("red " * 1024)
+    assert fits("red " * 1024)
+    assert not fits("red " * 1025)
     assert fits("r" * 5000)  # one unknown word

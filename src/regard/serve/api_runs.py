@@ -1,20 +1,24 @@
 """The own API's part for watching and comparing: runs, the attention of their probes, quality, examples."""
 
+import asyncio
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from regard.serve.answers import as_json
 from regard.serve.api_traces import FLOATS, as_floats
-from regard.serve.api_translation import as_json
 from regard.serve.gold import Example, GoldFiles
 from regard.serve.models import ServedModel
 from regard.serve.openapi import Paths, answers, asks
 from regard.serve.quality import ComparedSentences, Quality, QualityAnswer
 from regard.serve.refusals import Refusal
 from regard.serve.requests import query_number, query_number_or_mean
-from regard.serve.runs import Run, RunEvents, RunProbes, RunRecord
+from regard.serve.runs import Run, RunEvents, RunPictures, RunProbes, RunRecord
 from regard.serve.service import Service
+from regard.view.caption_record import PNG
+from regard.view.regions_painting import png_of
 
 
 class RunsAnswer(msgspec.Struct, frozen=True):
@@ -41,9 +45,11 @@ class RunRoutes:
             Route("/api/v1/runs", self.runs),
             Route("/api/v1/runs/{name}/events", self.events),
             Route("/api/v1/runs/{name}/probes", self.probes),
-            Route("/api/v1/runs/{name}/probes/{step:int}/{probe:int}/{layer:int}", self.probe_map),
+            Route("/api/v1/runs/{name}/probes/{step:number}/{probe:number}/{layer:number}", self.probe_map),
+            Route("/api/v1/runs/{name}/pictures", self.pictures),
+            Route("/api/v1/runs/{name}/pictures/{probe:number}", self.picture),
             Route("/api/v1/quality", self.qualities),
-            Route("/api/v1/quality/{bucket:int}", self.bucket),
+            Route("/api/v1/quality/{bucket:number}", self.bucket),
             Route("/api/v1/examples", self.examples),
         ]
 
@@ -65,6 +71,15 @@ class RunRoutes:
         """A probe's map at a step."""
         step, probe, layer = (request.path_params[name] for name in ("step", "probe", "layer"))
         return as_floats(self._run(request).probe_map(step, probe, layer, query_number_or_mean(request, "head")))
+
+    async def pictures(self, request: Request) -> Response:
+        """What the probes of a captioner's run look at; a set of pictures takes a while to read."""
+        return as_json(await asyncio.to_thread(self._run(request).pictures))
+
+    async def picture(self, request: Request) -> Response:
+        """A probe's picture, as the model sees it."""
+        square = await asyncio.to_thread(self._run(request).picture, request.path_params["probe"])
+        return Response(png_of(square.transpose(1, 2, 0)), media_type=PNG)
 
     async def qualities(self, request: Request) -> Response:  # noqa: ARG002
         """How good the models are."""
@@ -115,6 +130,20 @@ ROUTES_SCHEMA: Paths = {
             "summary": "A probe's map: little-endian float32, queries by keys.",
             "parameters": [_NAME, *(asks(name, _NUMBER, place="path") for name in ("step", "probe", "layer")), _HEAD],
             "responses": FLOATS,
+        }
+    },
+    "/api/v1/runs/{name}/pictures": {
+        "get": {
+            "summary": "The names of the pictures that the probes look at.",
+            "parameters": [_NAME],
+            "responses": answers(RunPictures),
+        }
+    },
+    "/api/v1/runs/{name}/pictures/{probe}": {
+        "get": {
+            "summary": "A probe's picture, as the model sees it.",
+            "parameters": [_NAME, asks("probe", _NUMBER, place="path")],
+            "responses": answers(None, media=PNG),
         }
     },
     "/api/v1/quality": {"get": {"summary": "How good the models are.", "responses": answers(QualityAnswer)}},

@@ -17,7 +17,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from regard.metrics import links_from_weights, merge_words
-from regard.serve.api_translation import Count, Name, as_json
+from regard.serve.answers import as_json
+from regard.serve.api_translation import Count, Name
 from regard.serve.openapi import BYTES, Paths, answers, asks, takes
 from regard.serve.places import PositionsAnswer, positions_of
 from regard.serve.readings import Readings, ReadingsAnswer

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from regard.serve.answers import as_json
 from regard.serve.models import ModelRecord
 from regard.serve.openapi import Paths, answers, takes
 from regard.serve.requests import read_json
@@ -51,11 +52,6 @@ class ModelsAnswer(msgspec.Struct, frozen=True):
     """The models that are served."""
 
     models: list[ModelRecord]
-
-
-def as_json(value: object) -> Response:
-    """An answer in JSON."""
-    return Response(msgspec.json.encode(value), media_type="application/json")
 
 
 class TranslationRoutes:

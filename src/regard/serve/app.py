@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from regard.errors import RegardError
 from regard.serve import own_api, page
 from regard.serve.batcher import Batcher
 from regard.serve.connections import connections_that
@@ -69,10 +71,25 @@ class Parts:
 
 def serve(settings: Settings, *, on_start: Callable[[str], object]) -> int:
     """Run the server until it is stopped; `on_start` gets its address, the exit code tells the signal."""
+    _check_address(settings.host, settings.port)
     start_logs()
     selector = GatheringSelector()
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
         return runner.run(_serve(settings, on_start, selector))
+
+
+def _check_address(host: str, port: int) -> None:
+    """Whether the address can be had, before models are loaded; uvicorn would say why not in its own words."""
+    try:
+        [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise RegardError(
+            f"nothing can be served at {host}, port {port}: {error.strerror}. Choose another port with --port (0: any "
+            "free one), or an address of this machine with --host."
+        ) from None
 
 
 async def _serve(settings: Settings, on_start: Callable[[str], object], selector: GatheringSelector) -> int:
@@ -143,7 +160,7 @@ def _health(parts: Parts) -> list[Route]:
         return PlainTextResponse("alive\n")
 
     async def ready(request: Request) -> Response:  # noqa: ARG001
-        if not parts.lifecycle.is_ready:
+        if not parts.service.is_ready:
             raise Refusal(503, "not_ready", "No model is ready yet, or the server is stopping.", retry_after=1)
         return PlainTextResponse("ready\n")
 

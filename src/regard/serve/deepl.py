@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from regard.serve.answers import as_json
 from regard.serve.documents import Template, plain, read_html
 from regard.serve.fields import read_as
 from regard.serve.languages import base_code, name_of
@@ -16,7 +17,7 @@ from regard.serve.openapi import Paths, answers, asks, takes
 from regard.serve.refusals import Refusal
 from regard.serve.search import Wish
 from regard.serve.service import Service
-from regard.serve.speaking import check_key, direct, in_time, translate_texts
+from regard.serve.speaking import check_key, direct_all, in_time, translate_texts
 
 NO_LIMIT = 1_000_000_000_000  # what DeepL itself says where there is none
 # Clients refuse to ask for a target without its region where DeepL has several.
@@ -91,7 +92,7 @@ class DeepL:
         texts = asked.text if isinstance(asked.text, list) else [asked.text]
         self.service.limits.check_texts(texts)
         _refuse_unknown(asked)
-        directions = [direct(self.service, text, source=asked.source_lang, target=asked.target_lang) for text in texts]
+        directions = await direct_all(self.service, texts, source=asked.source_lang, target=asked.target_lang)
         work = translate_texts(self.service, texts, directions, read=lambda text: _read(text, asked), wish=Wish())
         outcomes = await in_time(self.service, request, work)
         self.characters[self._key(request)] += sum(map(len, texts))
@@ -99,7 +100,7 @@ class DeepL:
             TranslationRecord(base_code(one.direction.source).upper(), one.texts[0], len(text))
             for text, one in zip(texts, outcomes, strict=True)
         ]
-        return _json(TranslateAnswer(records))
+        return as_json(TranslateAnswer(records))
 
     async def languages(self, request: Request) -> Response:
         """The source languages, or the target languages; the Python client asks which in the body of its GET."""
@@ -107,12 +108,12 @@ class DeepL:
         asked = await read_as(request, self.service.limits, LanguagesFields)
         if asked.type not in ("source", "target"):
             raise Refusal(400, "bad_type", "The type must be source or target.")
-        return _json(self._sources() if asked.type == "source" else self._targets())
+        return as_json(self._sources() if asked.type == "source" else self._targets())
 
     async def usage(self, request: Request) -> Response:
         """How much was translated."""
         self._check_key(request)
-        return _json(Usage(self.characters[self._key(request)], NO_LIMIT))
+        return as_json(Usage(self.characters[self._key(request)], NO_LIMIT))
 
     def _check_key(self, request: Request) -> None:
         """Old clients still send the key in the query."""
@@ -171,10 +172,6 @@ def _splitting(asked: TranslateFields) -> Literal["0", "1", "nonewlines"]:
     if given not in known:
         raise Refusal(400, "bad_split_sentences", "split_sentences must be 0, 1 or nonewlines.")
     return known[given]
-
-
-def _json(value: object) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json")
 
 
 ROUTES_SCHEMA: Paths = {

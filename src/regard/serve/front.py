@@ -125,7 +125,7 @@ class Front:
         return Response(
             status_code=204,
             headers={
-                "access-control-allow-methods": "GET, POST",
+                "access-control-allow-methods": "GET, POST, DELETE",
                 "access-control-allow-headers": "authorization, content-type, x-api-key, x-request-id",
                 "access-control-max-age": "600",
             },

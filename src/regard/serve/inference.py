@@ -3,11 +3,11 @@
 from importlib.metadata import version as version_of
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from regard.serve.answers import as_json
 from regard.serve.inference_records import (
     Failure,
     InferAnswer,
@@ -42,26 +42,26 @@ class Inference:
 
     async def server(self, request: Request) -> Response:  # noqa: ARG002
         """What this server is."""
-        return _json(ServerMetadata("regard", version_of("regard"), []))
+        return as_json(ServerMetadata("regard", version_of("regard"), []))
 
     async def live(self, request: Request) -> Response:  # noqa: ARG002
         """The server answers."""
-        return _json(Live(True))
+        return as_json(Live(True))
 
     async def ready(self, request: Request) -> Response:  # noqa: ARG002
-        """At least one model is loaded and has translated something."""
-        is_ready = bool(self.service.models.ready())
-        return _json(Ready(is_ready), status=200 if is_ready else 503)
+        """As /readyz."""
+        is_ready = self.service.is_ready
+        return as_json(Ready(is_ready), status=200 if is_ready else 503)
 
     async def model_ready(self, request: Request) -> Response:
         """Whether a model is loaded and has translated something."""
         model = self._model(request)
-        return _json(ModelReady(model.name, model.is_ready), status=200 if model.is_ready else 503)
+        return as_json(ModelReady(model.name, model.is_ready), status=200 if model.is_ready else 503)
 
     async def metadata(self, request: Request) -> Response:
         """What a model takes and gives."""
         outputs = [TensorRecord(TEXT, "BYTES", [-1]), TensorRecord(SCORE, "FP32", [-1])]
-        return _json(
+        return as_json(
             ModelMetadata(
                 name=self._model(request).name,
                 versions=[VERSION],
@@ -84,7 +84,7 @@ class Inference:
         wish = Wish(beam=asked.parameters.beam, nbest=asked.parameters.nbest)
         said = await self.service.translate_with(model, texts, wish, request=request)
         outputs = _tensors(asked, said)
-        return _json(InferAnswer(model_name=model.name, model_version=VERSION, outputs=outputs, id=asked.id))
+        return as_json(InferAnswer(model_name=model.name, model_version=VERSION, outputs=outputs, id=asked.id))
 
     def _model(self, request: Request) -> ServedModel:
         if request.path_params.get("version", VERSION) != VERSION:
@@ -139,10 +139,6 @@ def _tensors(asked: InferRequest, said: list[list[Translation]]) -> list[Tensor]
     if not set(wanted) <= set(both):
         raise Refusal(400, "no_output", f"The outputs are {TEXT} and {SCORE}.")
     return [both[name] for name in wanted]
-
-
-def _json(value: object, *, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
 _MODEL = asks("model", {"type": "string"}, place="path")

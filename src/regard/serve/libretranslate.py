@@ -1,5 +1,6 @@
 """The API of LibreTranslate, as far as its clients use it: text and HTML, detecting, languages, settings."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from regard.serve.answers import as_json
 from regard.serve.documents import FORMATS, Template, plain, read_html
 from regard.serve.fields import read_as
 from regard.serve.languages import base_code, name_of
@@ -17,7 +19,7 @@ from regard.serve.libretranslate_files import FileRoutes
 from regard.serve.openapi import Paths, answers, takes
 from regard.serve.search import Wish
 from regard.serve.service import Service
-from regard.serve.speaking import Outcome, check_key, direct, in_time, languages, translate_texts
+from regard.serve.speaking import Outcome, check_key, direct_all, in_time, languages, translate_texts
 
 AUTO = "auto"
 READERS: dict[str, Callable[[str], Template]] = {"text": plain, "html": read_html}
@@ -84,12 +86,12 @@ class LibreTranslate:
         texts = asked.q if isinstance(asked.q, list) else [asked.q]
         self.service.limits.check_texts(texts)
         source = None if asked.source == AUTO else asked.source
-        directions = [direct(self.service, text, source=source, target=asked.target) for text in texts]
+        directions = await direct_all(self.service, texts, source=source, target=asked.target)
         wish = Wish(nbest=asked.alternatives + 1)
         self.service.limits.check_search(1, wish.nbest)
         work = translate_texts(self.service, texts, directions, read=READERS[asked.format], wish=wish)
         outcomes = await in_time(self.service, request, work)
-        return _json(_answer(asked, outcomes))
+        return as_json(_answer(asked, outcomes))
 
     async def detect(self, request: Request) -> Response:
         """The languages a text may be in, the likeliest first."""
@@ -97,9 +99,9 @@ class LibreTranslate:
         check_key(self.service, request, given=asked.api_key)
         self.service.check_ready()
         text = " ".join(asked.q) if isinstance(asked.q, list) else asked.q
-        found = self.service.detect(text)
+        found = await asyncio.to_thread(self.service.detect, text)
         likely = [one for one in found if one[1] >= 0.01] or found[:1]
-        return _json([_detected(code, confidence) for code, confidence in likely])
+        return as_json([_detected(code, confidence) for code, confidence in likely])
 
     async def languages(self, request: Request) -> Response:  # noqa: ARG002
         """The languages; each may be asked for as its own target, which changes nothing."""
@@ -108,18 +110,18 @@ class LibreTranslate:
         for code in languages(self.service):
             targets = [base_code(pair.target) for pair in pairs if base_code(pair.source) == code]
             records.append(LanguageRecord(code, name_of(code), sorted({code, *targets})))
-        return _json(records)
+        return as_json(records)
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
         """Whether the server answers."""
-        return _json({"status": "ok"})
+        return as_json({"status": "ok"})
 
     async def settings(self, request: Request) -> Response:  # noqa: ARG002
         """What a page in front of this API must know."""
         pairs = self.service.pairs()
         pair = (pairs[0].source, pairs[0].target) if pairs else ("", "")
         source, target = ({"code": base_code(code), "name": name_of(code)} for code in pair)
-        return _json(
+        return as_json(
             {
                 "apiKeys": self.service.keys.required,
                 "keyRequired": self.service.keys.required,
@@ -163,10 +165,6 @@ def _answer(asked: TranslateFields, outcomes: list[Outcome]) -> TranslateAnswer:
 
 def _detected(code: str, confidence: float) -> Detected:
     return Detected(round(100 * confidence, 1), base_code(code))
-
-
-def _json(value: object) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json")
 
 
 _ANYTHING: dict[str, Any] = {"type": "object"}

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+from regard.serve.answers import as_json
 from regard.serve.documents import Template, read_document, translate
 from regard.serve.documents.blocks import Block
 from regard.serve.documents.jobs import Job
@@ -24,7 +25,7 @@ from regard.serve.refusals import Refusal
 from regard.serve.requests import MULTIPART, check_text, media_type, read_form
 from regard.serve.search import Wish
 from regard.serve.service import Service
-from regard.serve.speaking import Direction, check_key, direct, voice
+from regard.serve.speaking import Direction, check_key, direct_all, voice
 
 AUTO = "auto"
 Code = Annotated[str, Meta(min_length=1, max_length=40)]
@@ -83,22 +84,22 @@ class FileRoutes:
         name, content, asked = await self._read(request)
         check_key(self.service, request, given=asked.api_key)
         document = await asyncio.to_thread(read_document, name, content)  # a large one takes a while
-        direction = self._direct(document, asked)
+        direction = await self._direct(document, asked)
         job = self.jobs.begin(
             _name_of_result(name, asked.target), lambda job: self._translated(document, direction, job)
         )
         if not asked.wait:
-            return _json(_record(request, job), status=202)
+            return as_json(_record(request, job), status=202)
         await unless_client_leaves(request, self.jobs.finish(job))
         if job.refusal is not None:
             raise job.refusal
-        return _json(FileAnswer(translatedFileUrl=_result_url(request, job)))
+        return as_json(FileAnswer(translatedFileUrl=_result_url(request, job)))
 
     async def status_or_end(self, request: Request) -> Response:
         """How far the file is; DELETE gives it up, or forgets its translation."""
         job = self.jobs.find(request.path_params["id"])
         if request.method != "DELETE":
-            return _json(_record(request, job))
+            return as_json(_record(request, job))
         self.jobs.forget(job)
         return Response(status_code=204)
 
@@ -124,9 +125,11 @@ class FileRoutes:
         finally:
             await form.close()
 
-    def _direct(self, document: Template, asked: FileFields) -> Direction:
+    async def _direct(self, document: Template, asked: FileFields) -> Direction:
         texts = " ".join(piece.text for piece in document if isinstance(piece, Block))
-        return direct(self.service, texts, source=None if asked.source == AUTO else asked.source, target=asked.target)
+        source = None if asked.source == AUTO else asked.source
+        [direction] = await direct_all(self.service, [texts], source=source, target=asked.target)
+        return direction
 
     async def _translated(self, document: Template, direction: Direction, job: Job) -> str:
         if direction.model is None:
@@ -158,10 +161,6 @@ def _record(request: Request, job: Job) -> JobRecord:
         translatedFileUrl=_result_url(request, job) if is_done else None,
         error=job.refusal.message if job.refusal else None,
     )
-
-
-def _json(value: object, *, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
 _CODE = {"type": "string", "minLength": 1, "maxLength": 40}

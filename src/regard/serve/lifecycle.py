@@ -24,7 +24,6 @@ class Lifecycle:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.is_draining = False
         self.failure: RegardError | None = None  # a model that was asked for cannot be loaded
         self.on_failure: Callable[[], object] = lambda: None
         self.under_way = 0
@@ -32,9 +31,8 @@ class Lifecycle:
         self._idle.set()
 
     @property
-    def is_ready(self) -> bool:
-        """Whether requests are taken and at least one model has translated or described something."""
-        return not self.is_draining and any(one.is_ready for one in self.service.models.all)
+    def is_draining(self) -> bool:
+        return self.service.is_draining
 
     @contextmanager
     def counted(self, *, is_work: bool) -> Iterator[None]:
@@ -70,7 +68,7 @@ class Lifecycle:
 
     async def drain(self) -> None:
         """Take nothing new; return when all that was accepted has been answered and fetched, or time is up."""
-        self.is_draining = True
+        self.service.is_draining = True
         tell("draining", under_way=self.under_way)
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN):

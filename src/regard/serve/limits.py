@@ -53,7 +53,7 @@ class Rates:
         self.limits = limits
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # client: requests left, when
 
-    def take(self, client: str, *, cost: float = 1.0) -> None:
+    def take(self, client: str) -> None:
         """Count a request, or refuse it."""
         rate, burst = self.limits.rate, float(self.limits.burst)
         if not rate:
@@ -61,8 +61,8 @@ class Rates:
         now = time.monotonic()
         left, then = self._buckets.pop(client, (burst, now))
         left = min(burst, left + (now - then) * rate)
-        is_allowed = left >= cost
-        self._buckets[client] = (left - cost if is_allowed else left, now)
+        is_allowed = left >= 1
+        self._buckets[client] = (left - 1 if is_allowed else left, now)
         while len(self._buckets) > self.CLIENTS:
             self._buckets.popitem(last=False)
         if not is_allowed:
@@ -70,5 +70,5 @@ class Rates:
                 429,
                 "too_many_requests",
                 "Too many requests came from you. Slow down.",
-                retry_after=(cost - left) / rate,
+                retry_after=(1 - left) / rate,
             )

@@ -29,14 +29,14 @@ class JsonLines(logging.Formatter):
         return msgspec.json.encode(told).decode()
 
 
-def start_logs(level: str = "info") -> None:
+def start_logs() -> None:
     """Write our log, and uvicorn's, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("regard.serve", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level.upper() if name == "regard.serve" else logging.WARNING)
+        logger.setLevel(logging.INFO if name == "regard.serve" else logging.WARNING)
     logging.getLogger("uvicorn.error").handlers = []
     logging.getLogger("uvicorn.error").propagate = True
 

@@ -16,10 +16,11 @@ from regard.config import CaptionerConfig, Config, DecodingConfig
 from regard.config import load as load_config
 from regard.errors import RegardError
 from regard.manifest import NAME as MANIFEST
-from regard.manifest import Manifest
+from regard.manifest import kind_of
 from regard.models.interface import Generator
 from regard.serve.finding import CONFIG, Found
 from regard.serve.limits import Limits
+from regard.serve.logs import tell_defect
 from regard.serve.refusals import Refusal
 from regard.serve.search import Search, Wish
 from regard.translation.alignment import Reading
@@ -129,7 +130,7 @@ class ServedModel:
             return
         loaded.translate([WARM_UP])
         self._settings.cache_clear()
-        self.translator = loaded
+        self.translator, self.reading = loaded, Reading()  # how the one before was best read says nothing of this one
 
     def search(self, wish: Wish, limits: Limits) -> Search:
         """The work of translating as wished."""
@@ -206,11 +207,14 @@ def _attempt(model: ServedModel) -> RegardError | None:
         model.load()
     except RegardError as error:
         return error
+    except Exception as error:  # such as too little memory: whoever loads the others must go on
+        tell_defect("a model cannot be loaded", model=model.name)
+        return RegardError(f"{model.directory} cannot be loaded: {error}")
     return None
 
 
 def _loaded(directory: Path) -> LineTranslator | Captioner:
-    if _is_export(directory):
+    if kind_of(directory) == EXPORT:
         return load_export(directory)
     bundle = load_bundle(directory)
     if not isinstance(bundle.model, Generator):
@@ -226,13 +230,6 @@ def _describe_grey(captioner: Captioner) -> None:
 
 def _not_ready() -> Refusal:
     return Refusal(409, "not_ready", "This model is not ready yet. Try again soon.", retry_after=2)
-
-
-def _is_export(directory: Path) -> bool:
-    try:
-        return msgspec.json.decode((directory / MANIFEST).read_bytes(), type=Manifest).kind == EXPORT
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return False  # loading it as a model says what is wrong with it
 
 
 def _version(directory: Path) -> tuple[int, int] | None:

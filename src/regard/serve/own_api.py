@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from regard.serve import api_runs, api_traces, api_translation, pictures
-from regard.serve.api_translation import as_json
+from regard.serve.answers import as_json
 from regard.serve.gold import GoldFiles
 from regard.serve.openapi import Paths
 from regard.serve.quality import Quality

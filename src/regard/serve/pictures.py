@@ -22,7 +22,7 @@ from regard.data.pictures import Captioned, read_captioned
 from regard.data.pictures.reading import captions_of
 from regard.data.worlds.scenes import read_boxes
 from regard.errors import RegardError
-from regard.serve.api_translation import as_json
+from regard.serve.answers import as_json
 from regard.serve.describing import describe, describe_aloud, open_square
 from regard.serve.models import ServedModel
 from regard.serve.openapi import BYTES, Paths, answers, asks
@@ -94,7 +94,7 @@ class PictureRoutes:
             Route("/api/v1/captions", self.caption, methods=["POST"]),
             Route("/api/v1/captions/stream", self.stream, methods=["POST"]),
             Route("/api/v1/models/{name}/pictures", self.examples),
-            Route("/api/v1/models/{name}/pictures/{number:int}", self.example),
+            Route("/api/v1/models/{name}/pictures/{number:number}", self.example),
         ]
 
     async def caption(self, request: Request) -> Response:
@@ -131,7 +131,7 @@ class PictureRoutes:
         """All that a request for a caption asks; a file that is no picture is refused before anything is answered."""
         model = self._chosen(request)
         captioner, limits = model.describing, self.service.limits
-        beam = query_number(request, "beam", default=min(captioner.settings().beam, limits.beam))
+        beam = query_number(request, "beam", default=min(captioner.settings().beam, limits.beam), highest=limits.beam)
         limits.check_search(beam, 1)
         upload = await self._upload(request, model)
         square = await self.service.run_alone(request, lambda: open_square(captioner, upload.picture), cost=1)
@@ -155,10 +155,13 @@ class PictureRoutes:
         if media_type(request) != MULTIPART:
             return Upload(await read_body(request, limits, largest=limits.file_bytes))
         form = await read_form(request, limits, largest=limits.file_bytes)
-        given = form.get("picture")
-        if not isinstance(given, UploadFile):
-            raise Refusal(400, "no_picture", "The form has no file named picture.")
-        return Upload(await given.read())
+        try:
+            given = form.get("picture")
+            if not isinstance(given, UploadFile):
+                raise Refusal(400, "no_picture", "The form has no file named picture.")
+            return Upload(await given.read())
+        finally:
+            await form.close()
 
     async def _sample(self, model: ServedModel, number: int) -> Sample:
         samples = await self._samples_of(model)

@@ -40,17 +40,22 @@ class Readings:
         if known is None or known[0] is not translator:
             known = (translator, asyncio.ensure_future(self._measure(model, translator)))
             self._measured[model.name] = known
-        return await asyncio.shield(known[1])
+        try:
+            return await asyncio.shield(known[1])
+        except Exception:
+            self._measured.pop(model.name, None)  # what was missing may be there when it is asked for again
+            raise
 
     async def _measure(self, model: ServedModel, translator: Translator) -> ReadingsAnswer:
         if not model.has_cross_attention:
             raise Refusal(409, "no_attention", "In this model the target does not look at the source.")
-        gold = self.gold.of(model.languages).measured()
+        gold = await asyncio.to_thread(lambda: self.gold.of(model.languages).measured())
         if not gold.sources:
             raise Refusal(409, "no_gold", "There are no gold links for these languages. Start with --gold PREFIX.")
         answer = await asyncio.to_thread(_scored, translator, gold)
         best = answer.readings[0]
-        model.reading = Reading(best.layer, best.head, best.when_read)
+        if model.translator is translator:  # and no newer one, loaded meanwhile
+            model.reading = Reading(best.layer, best.head, best.when_read)
         return answer
 
 

@@ -5,6 +5,7 @@ import re
 from typing import Any, TypeVar
 
 import msgspec
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import FormData
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
@@ -12,6 +13,20 @@ from starlette.requests import ClientDisconnect, Request
 from regard.serve.limits import Limits
 from regard.serve.refusals import ClientLeftError, Refusal
 
+
+class Number(Convertor[int]):
+    """A whole number in a path, of so few digits that Python reads it; write `{step:number}`."""
+
+    regex = "[0-9]{1,9}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("number", Number())
 Parsed = TypeVar("Parsed")
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -64,7 +79,7 @@ def parse_json(body: bytes, kind: type[Parsed]) -> Parsed:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise Refusal(400, "bad_request", f"The body does not fit: {_reason(error)}.") from None
+        raise Refusal(400, "bad_request", f"The body does not fit: {_reason(error, kind)}.") from None
     except (msgspec.DecodeError, ValueError):
         raise Refusal(400, "bad_json", "The body is not valid JSON in UTF-8.") from None
 
@@ -78,6 +93,7 @@ async def read_fields(request: Request, limits: Limits) -> dict[str, Any]:
     media, body = media_type(request), b""
     if media == MULTIPART:
         form = await read_form(request, limits, largest=limits.body_bytes)
+        await form.close()  # of files only: they are not asked for here
         fields |= _gathered([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
     elif media == FORM:
         body = await read_body(request, limits)
@@ -162,9 +178,12 @@ def _replayed(body: bytes) -> Any:
     return receive
 
 
-def _reason(error: Exception) -> str:
-    """Why, without the names and values that were sent."""
+def _reason(error: Exception, kind: Any) -> str:
+    """Why, without the names and values that were sent; where a field is unknown, with those that are known."""
     message = str(error)
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    return re.sub(r"(unknown field|enum value|tag value|value) [`'\"].*?[`'\"]( - at|$)", r"\1\2", message)
+    reason = re.sub(r"(unknown field|enum value|tag value|value) [`'\"].*?[`'\"]( - at|$)", r"\1\2", message)
+    if reason.endswith("unknown field") and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        reason += f"; there are {', '.join(field.encode_name for field in msgspec.structs.fields(kind))}"
+    return reason

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 
+from regard.config import CaptionerConfig
 from regard.config import load as load_config
+from regard.data.pictures import open_picture
 from regard.errors import RegardError
 from regard.models.uses import Use, use_of
 from regard.serve.finding import CONFIG, JOURNAL
 from regard.serve.refusals import Refusal
 from regard.training.lock import NAME as LOCK
-from regard.training.probes import LABELS, MAPS, ProbeLabels
+from regard.training.probes import LABELS, MAPS, ProbeLabels, probed_pictures
+from regard.translation.trace import Side
 
 State = Literal["waiting", "training", "ended", "stopped"]
 PROBES = "probes"
@@ -53,11 +56,18 @@ class ProbedLayer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunProbes(msgspec.Struct, frozen=True, kw_only=True):
-    """The steps at which maps were saved; labels and layers are those of one step."""
+    """The steps at which maps were saved; labels, the words of each target, and layers are those of one step."""
 
     steps: list[int]
     labels: list[ProbeLabels]
+    targets: list[Side]
     layers: list[ProbedLayer]
+
+
+class RunPictures(msgspec.Struct, frozen=True):
+    """The names of the pictures that the probes look at; none where they read text, or where the files are gone."""
+
+    pictures: list[str]
 
 
 @dataclass(frozen=True)
@@ -89,10 +99,23 @@ class Run:
         """Where maps are; with the labels and layers of a step, the last one if none is named."""
         steps = self._probed_steps()
         if not steps:
-            return RunProbes(steps=[], labels=[], layers=[])
+            return RunProbes(steps=[], labels=[], targets=[], layers=[])
         chosen = steps[-1] if step is None else step
         labels = _decoded(self._probe_file(chosen, LABELS))
-        return RunProbes(steps=steps, labels=labels, layers=_layers(self._maps(chosen)))
+        targets = [Side.of(one.target) for one in labels]
+        return RunProbes(steps=steps, labels=labels, targets=targets, layers=_layers(self._maps(chosen)))
+
+    def pictures(self) -> RunPictures:
+        """The pictures that the probes look at."""
+        return RunPictures(pictures=[path.name for path in self._pictures()])
+
+    def picture(self, probe: int) -> NDArray[np.uint8]:
+        """The picture of a probe as the model sees it, (3, size, size)."""
+        try:
+            path = self._pictures()[probe]
+            return open_picture(path, size=load_config(self.directory / CONFIG).model.eye.size)  # type: ignore[union-attr]
+        except (RegardError, IndexError):
+            raise Refusal(404, "no_picture", "There is no such probe, or its picture is not there any more.") from None
 
     def probe_map(self, step: int, probe: int, layer: int, head: int | None) -> NDArray[np.float32]:
         """The map of one probe sentence at one step; `layer` counts the layers as `probes` lists them."""
@@ -111,6 +134,15 @@ class Run:
         except RegardError:
             return "", 0
         return str(config.model.__struct_config__.tag), config.training.steps
+
+    def _pictures(self) -> list[Path]:
+        """The files of the probes' pictures: none where a model takes text, or where a file is missing."""
+        try:
+            config = load_config(self.directory / CONFIG)
+            found = probed_pictures(config) if isinstance(config.model, CaptionerConfig) else []
+        except RegardError:
+            return []
+        return found if all(path.is_file() for path in found) else []
 
     def _events(self) -> list[dict[str, Any]]:
         try:

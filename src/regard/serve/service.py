@@ -42,6 +42,7 @@ class Service:
         self.rates = Rates(limits)
         self.traces = Traces()
         self.jobs = Jobs()
+        self.is_draining = False
 
     async def translate_with(
         self, chosen: ServedModel, texts: Sequence[str], wish: Wish, *, request: Request
@@ -82,11 +83,16 @@ class Service:
         """
         self.keys.check(request.headers, given=given)
 
-    def limit_rate(self, request: Request, *, given: str | None = None) -> None:
+    def limit_rate(self, request: Request) -> None:
         """Count the request for its key or, without one, its address; refuse it when they are too many."""
-        key = self.keys.named(request.headers, given=given)
+        key = self.keys.named(request.headers)
         address = request.client.host if request.client else "unknown"
         self.rates.take(f"key {key}" if key is not None else f"address {address}")
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests are taken and at least one model has translated or described something."""
+        return not self.is_draining and any(one.is_ready for one in self.models.all)
 
     def check_ready(self) -> None:
         """Refuse while no model is loaded and warm."""

@@ -1,15 +1,12 @@
 """Where words stand: links between words as ranges of characters of the text that was given."""
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
-from regard.tokens.text import WORD_MARK
+from regard.tokens.text import WORD
 from regard.translation.alignment import Alignment
 from regard.translation.translator import Translation
-
-_WORD = re.compile(rf"[^\s{WORD_MARK}]+")  # the same words that the vocabulary's normal form has
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -61,6 +58,6 @@ def links_of(source: str, target: str, alignment: Alignment) -> WordLinks:
 
 def words_in(text: str, words: Sequence[str]) -> list[Word]:
     """Each word with its place; a word that the text does not have (a model may end in a lone mark) is empty."""
-    found = [match.span() for match in _WORD.finditer(text)][: len(words)]
+    found = [match.span() for match in WORD.finditer(text)][: len(words)]
     found += [(len(text), len(text))] * (len(words) - len(found))
     return [Word(text[start:end], start, end) for start, end in found]

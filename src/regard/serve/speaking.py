@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -53,6 +54,12 @@ def direct(service: Service, text: str, *, source: str | None, target: str) -> D
     if base_code(source) == base_code(target) and base_code(target) in languages(service):
         return Direction(source, confidence, None)
     return Direction(source, confidence, service.choose(source=source, target=target))
+
+
+async def direct_all(service: Service, texts: list[str], *, source: str | None, target: str) -> list[Direction]:
+    """The direction for each text; finding out languages takes a while, during which others are answered."""
+    found = [partial(direct, service, text, source=source, target=target) for text in texts]
+    return [one() for one in found] if source else await asyncio.to_thread(lambda: [one() for one in found])
 
 
 def languages(service: Service) -> list[str]:

@@ -4,11 +4,13 @@ We do it ourselves because sentencepiece's own rules change what was written (NF
 the two spellings of the same Korean syllable apart.
 """
 
+import re
 import unicodedata
 
 from regard.errors import RegardError
 
 WORD_MARK = "▁"  # U+2581: how sentencepiece writes the space before a word
+WORD = re.compile(rf"[^\s{WORD_MARK}]+")  # in text as it was written: the words that its normal form has
 
 
 def normalise(text: str) -> str:

@@ -101,4 +101,4 @@ def _translation(statement: _Statement, source: str) -> Template:
 def _quoted(keyword: str, text: str) -> str:
     """The statement; of several lines, each has a string of its own, after an empty one, as gettext writes them."""
     strings = [f'"{"".join(_ESCAPES.get(one, one) for one in line)}"' for line in text.splitlines(keepends=True)]
-    return f"{keyword} " + "\n".join(['""', *strings] if len(strings) > 1 else strings)
+    return f"{keyword} " + "\n".join(strings if len(strings) == 1 else ['""', *strings])

@@ -10,7 +10,7 @@ from regard.serve.documents.blocks import Block, Template, has_words
 from regard.serve.documents.dividing import divide_until
 from regard.serve.documents.sentences import WIDE_ENDS, Part, split_sentences
 from regard.serve.documents.weaving import Link, Range, Woven, weave
-from regard.tokens.text import WORD_MARK
+from regard.tokens.text import WORD
 from regard.translation.lines import Translation
 
 Result = TypeVar("Result")
@@ -19,7 +19,6 @@ BATCH_SENTENCES = 64  # asked for at once: enough to be quick, few enough for ot
 _LAST_MARK = re.compile(r"([.!?…]{1,3})\Z")
 Sentence = tuple[str, bool]  # its text, and whether its words must be aligned
 Said = dict[Sentence, list[Translation]]
-_WORD = re.compile(rf"[^\s{WORD_MARK}]+")  # the same words that the vocabulary's normal form has
 
 
 @dataclass(frozen=True)
@@ -179,4 +178,4 @@ def _word_links(sentence: str, output: Translation) -> tuple[list[Link], list[Li
 
 
 def _words(text: str) -> list[Range]:
-    return [match.span() for match in _WORD.finditer(text)]
+    return [match.span() for match in WORD.finditer(text)]
