@@ -44,14 +44,18 @@ _HOMES = {
     "word_maps": "regard.captioning.tracing",
 }
 
+_ROOMS = ("view",)  # modules that are used by their names, as in regard.view.show(trace)
+
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"regard.{name}")
     if name not in _HOMES:
         raise AttributeError(f"regard has no {name!r}; its public names are {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_ROOMS, "__version__"]

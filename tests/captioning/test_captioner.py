@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from regard.captioning.captioner import Captioner, load_captioner
@@ -38,6 +39,15 @@ def test_a_file_that_is_no_picture_is_named(captioners: dict[str, Captioner], tm
         captioners["attending"].caption([tmp_path / "notes.jpg"])
     with pytest.raises(RegardError, match="a list of pictures"):
         captioners["attending"].caption(tmp_path / "notes.jpg")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given", [np.zeros((3, 9, 9), np.uint8), np.zeros((64, 64, 3), np.uint8), np.zeros((3, 64, 64), np.float32), 7]
+)
+def test_what_is_not_the_square_of_a_picture_is_refused(captioners: dict[str, Captioner], given: object) -> None:
+    captioner = next(iter(captioners.values()))
+    with pytest.raises(RegardError, match="an array"):
+        captioner.caption([given])  # type: ignore[list-item]
 
 
 def test_a_captioner_is_told_from_a_translator(

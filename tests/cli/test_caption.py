@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,26 @@ def test_what_cannot_be_described_is_told(regard: Regard, describing: Path, scen
     assert "is not a picture that can be read" in ended.err
     assert "Add --json" in regard("caption", describing, scenes / "captions.txt", "--maps").err
     assert "describes pictures" in regard("translate", describing, "--input", scenes / "captions.txt").err
+
+
+def test_pictures_that_cannot_be_read_are_named_and_the_others_are_described(
+    describing: Path, scenes: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    from regard.cli import run as command
+
+    first, second, *_ = sorted((scenes / "images" / "test").iterdir())
+    odd, cut = tmp_path / os.fsdecode(b"caf\xe9.png"), tmp_path / "cut.png"
+    odd.write_bytes(first.read_bytes())
+    cut.write_bytes(first.read_bytes()[:60])
+    assert command(["caption", str(describing), str(odd), str(cut), str(second)]) == 2
+    told = capfdbinary.readouterr()
+    assert [line.split(b"\t")[0] for line in told.out.splitlines()] == [os.fsencode(odd), os.fsencode(second)]
+    assert b"cut.png is damaged" in told.err
+    assert b"1 of 3 pictures were left out" in told.err
+    assert command(["caption", str(describing), str(odd), "--json"]) == 0
+    assert json.loads(written(capfdbinary)[0])["picture"].endswith("caf\\udce9.png")
+    assert command(["caption", str(describing), str(tmp_path)]) == 2
+    assert f"Give the pictures in it, as {tmp_path}/*.png" in capfdbinary.readouterr().err.decode()
 
 
 def test_a_captioner_is_measured_on_captioned_pictures(

@@ -19,6 +19,12 @@ def test_public_names_are_sorted_and_each_is_there() -> None:
     assert set(regard.__all__) <= set(dir(regard))
 
 
+def test_what_the_readme_draws_in_a_notebook_needs_no_import_of_its_own() -> None:
+    code = "import regard; print(regard.view.show.__module__)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "regard.view.notebook"
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(AttributeError, match="load"):
         regard.no_such_name  # noqa: B018

@@ -74,6 +74,12 @@ def test_a_step_that_is_left_out_leaves_nothing_in_the_statistics_of_the_eye(
     assert all(tensor.isfinite().all() for tensor in saved.weights.values())
 
 
+def test_a_wrong_probe_is_told_before_anything_is_prepared(scenes: Path, tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match=r"nosuch\.png cannot be read"):
+        corpus_of(picture_config(scenes, probes=[str(scenes / "nosuch.png")]), tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == []
+
+
 def test_the_vocabulary_and_the_pictures_are_prepared_once(scenes: Path, tmp_path: Path) -> None:
     config, told = picture_config(scenes), []
     first = prepare(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
@@ -81,7 +87,7 @@ def test_the_vocabulary_and_the_pictures_are_prepared_once(scenes: Path, tmp_pat
     assert ("looking at the pictures of train", 24) in told
     told.clear()
     again = prepare(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
-    assert told == [("looking at the pictures of train", 24), ("looking at the pictures of valid", 6)]  # all are there
+    assert told == [("looking at the pictures of valid", 6), ("looking at the pictures of train", 24)]  # all are there
     assert again.fingerprint == first.fingerprint
     assert again.tokenizers == first.tokenizers
 

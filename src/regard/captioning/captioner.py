@@ -95,8 +95,19 @@ class Captioner:
     def square(self, picture: Picture) -> NDArray[np.uint8]:
         """One picture as the eye sees it, (3, size, size)."""
         if isinstance(picture, np.ndarray):
-            return picture
+            return self._checked(picture)
+        if not isinstance(picture, str | bytes | Path):
+            raise RegardError(f"a picture is a path, the bytes of a file, or an array; given is {type(picture)!r}")
         return open_picture(Path(picture) if isinstance(picture, str) else picture, size=self.eye.size)
+
+    def _checked(self, square: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        size = self.eye.size
+        if square.shape != (3, size, size) or square.dtype != np.uint8:
+            raise RegardError(
+                f"an array of a picture has shape (3, {size}, {size}) and type uint8 for this model; given is "
+                f"{square.shape} of {square.dtype}. Give the picture's file instead, which is brought to that size."
+            )
+        return square
 
     def settings(self, **options: object) -> DecodingConfig:
         """The model's own decoding section with some options changed."""

@@ -14,7 +14,7 @@ from regard.batch import Grid, Pictures, Rows
 from regard.bundle import Bundle
 from regard.config import Config
 from regard.data.batching import Lengths
-from regard.data.pictures import Draw
+from regard.data.pictures import Draw, open_picture
 from regard.errors import RegardError
 from regard.tokens import Tokenizer, Tokenizers
 from regard.training.gallery import Gallery, open_gallery
@@ -92,8 +92,11 @@ class CaptionCorpus:
 def prepare_captions(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> CaptionCorpus:
     """The vocabulary and the prepared pictures of a run, made on the first call and opened later."""
     place = Path(config.data.pictures.store or run / "pictures")
-    train = open_gallery(config.data.train, config, place / "train", varies=True, progress=progress)
+    for path in config.training.probes:
+        open_picture(Path(path), size=config.model.eye.size)  # type: ignore[union-attr]  # a wrong path is told at once
+    # The smaller set first, so that what is wrong with it is told before thousands of pictures are looked at.
     valid = open_gallery(config.data.valid, config, place / "valid", varies=False, progress=progress)
+    train = open_gallery(config.data.train, config, place / "train", varies=True, progress=progress)
     captions = [(index, caption) for index, one in enumerate(train.captioned) for caption in one.captions]
     tokenizers = kept_vocabularies(run / "tokens", lambda: _learnt(config, captions, progress))
     cut = (Example(index, caption, tokenizers.target.encode(caption)) for index, caption in captions)

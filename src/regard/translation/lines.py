@@ -54,7 +54,10 @@ class LineTranslator:
 
     def __init__(self, config: Config, tokenizers: Tokenizers, engine: Engine, *, parameters: int) -> None:
         if isinstance(config.model, CaptionerConfig):
-            raise RegardError("this model describes pictures, and translates no text. See `regard caption`.")
+            raise RegardError(
+                "this model describes pictures, and translates no text. See `regard caption`, or in Python "
+                "regard.load_captioner."
+            )
         self.config = config
         self.tokenizers = tokenizers
         self.engine = engine

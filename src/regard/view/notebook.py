@@ -13,6 +13,11 @@ from regard.view.page_file import one_module, page_style
 
 def show(trace: Trace, *, name: str = "model") -> Any:
     """A widget with all that the trace holds, to stand last in a cell; it works without a network."""
+    if any(layer.use.startswith("picture") for layer in trace.layers):
+        raise RegardError(
+            "this trace is of a picture, which the views of a notebook do not draw. For its maps see "
+            "regard.word_maps(trace); for a page, `regard show MODEL PICTURE --out page.html`."
+        )
     return _widget_class()(data=msgspec.json.encode(page_data(trace, name=name)).decode())
 
 

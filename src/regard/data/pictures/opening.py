@@ -50,7 +50,8 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise RegardError(f"{path} cannot be read: {error.strerror}. Give the path of a picture.") from None
+        wanted = f"the pictures in it, as {path}/*.png" if path.is_dir() else "the path of a picture"
+        raise RegardError(f"{path} cannot be read: {error.strerror}. Give {wanted}.") from None
 
 
 def _opened(content: bytes, shown: str) -> "Image":
