@@ -127,6 +127,15 @@ def test_training_stops_early_when_nothing_gets_better(data: Path) -> None:
     assert events[-1].step < 20
 
 
+def test_of_models_that_score_alike_the_one_that_has_learnt_longer_is_kept(data: Path) -> None:
+    config = small_config(data, steps=6, validate_every=2, learning_rate=1e-9, average=1)
+    events = run_to_the_end(config, data / "run")
+    validated = [event for event in events if isinstance(event, Validated)]
+    assert len({event.bleu for event in validated}) == 1
+    assert [event.is_best for event in validated] == [True, True, True]
+    assert load_checkpoint(checkpoints(data / "run" / "checkpoints")[-1]).progress.best_step == 6
+
+
 def test_what_differs_from_the_earlier_sitting_is_named(data: Path) -> None:
     config = small_config(data)
     run_to_the_end(config, data / "run")

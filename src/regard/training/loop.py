@@ -128,11 +128,11 @@ def _validate(trainer: Trainer, bundle: Bundle) -> Validated:
     loss, bleu, chrf, cider = world.told_by_first(told)
     found = replace(found, loss=loss, bleu=bleu, chrf=chrf, cider=None if math.isnan(cider) else cider)
     score = found.score(trainer.config.training.metric)
-    is_best = trainer.best_score is None or score > trainer.best_score
+    before = -math.inf if trainer.best_score is None else trainer.best_score
+    is_best = score >= before  # of equals the one that has learnt longer, as while all score nothing yet
+    trainer.without_better = 0 if score > before else trainer.without_better + 1
     if is_best:
-        trainer.best_score, trainer.best_step, trainer.without_better = score, trainer.step, 0
-    else:
-        trainer.without_better += 1
+        trainer.best_score, trainer.best_step = score, trainer.step
     return Validated(
         step=trainer.step,
         loss=found.loss,

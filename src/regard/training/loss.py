@@ -1,7 +1,8 @@
-"""Label-smoothed cross-entropy over the real tokens, without ever holding the logits of a whole batch.
+"""Label-smoothed cross-entropy over the real tokens, without holding the logits of a whole batch.
 
 The output layer is by far the widest. Its rows are worked off in pieces: each piece's gradient is computed while its
-logits are at hand, so that they are written once and not kept for a backward pass.
+logits are at hand, so that they are written once and not kept for a backward pass. Under autocast, which chooses a
+precision for each product by itself, torch's own loss is taken, and the logits are held.
 """
 
 from typing import Any

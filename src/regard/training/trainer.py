@@ -149,11 +149,12 @@ def _loss(trainer: Trainer, scale: float, objective: nn.Module, batch: Batch) ->
 def _skip(trainer: Trainer, loss: float) -> Skipped:
     trainer.skips_in_a_row += 1
     if trainer.skips_in_a_row >= SKIPS_IN_A_ROW:
-        saved = checkpoints(trainer.run / "checkpoints")
+        saved, clip = checkpoints(trainer.run / "checkpoints"), trainer.config.training.clip
         raise RegardError(
             f"the loss was not a finite number for {SKIPS_IN_A_ROW} steps in a row, up to step {trainer.step}. "
             f"The last good checkpoint is {saved[-1] if saved else 'the beginning'}. "
-            "Lower training.learning_rate or training.clip, then go on with --resume."
+            f"Lower training.learning_rate{' or training.clip' if clip else ', or set training.clip=1'}, "
+            "then go on with --resume."
         )
     known = loss if math.isfinite(loss) else None
     return Skipped(step=trainer.step, loss=known, in_a_row=trainer.skips_in_a_row)
