@@ -60,6 +60,12 @@ def test_a_caption_can_be_given_and_gold_boxes_are_outlined_where_it_is_the_righ
         assert len(re.findall(r"<text", text)) == 1 + 2 * len(words)
 
 
+def test_words_that_the_model_does_not_know_are_told(regard: Regard, describing: Path, pictures: list[Path]) -> None:
+    ended = regard("show", describing, pictures[0], "--target", "A purple elephant")
+    assert ended.code == 0
+    assert "has words that the model does not know" in ended.err
+
+
 def test_several_pictures_are_one_sheet(regard: Regard, describing: Path, pictures: list[Path], tmp_path: Path) -> None:
     assert regard("show", describing, *pictures[:3], "--out", tmp_path / "sheet.svg").code == 0
     assert len(re.findall('id="picture', (tmp_path / "sheet.svg").read_text(encoding="utf-8"))) == 3

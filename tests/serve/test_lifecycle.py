@@ -157,6 +157,16 @@ def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_errors_that_sa
     assert "or an address of this machine with --host" in capsys.readouterr().err
 
 
+def test_a_server_for_others_without_a_key_and_a_run_that_is_not_there_are_warned_of(
+    toys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--host", "192.0.2.1", "--run", str(tmp_path / "none")]  # an address that no machine has
+    assert run(["serve", str(toys / "there"), "--port", "0", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert "no key is asked for. Give one with --api-key" in told
+    assert f"{tmp_path / 'none'} is not there yet" in told
+
+
 def test_whatever_goes_wrong_in_loading_is_told_and_the_others_are_loaded(
     toys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

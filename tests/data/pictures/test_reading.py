@@ -1,6 +1,7 @@
 """Every format of captions gives the same records; what is wrong in a file is told with its place."""
 
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,21 @@ def test_pictures_that_are_missing_are_counted_and_listed(folder: Path) -> None:
     write(folder / "captions.txt", TABBED + "".join(f"gone{index}.jpg\tA bird .\n" for index in range(8)))
     with pytest.raises(RegardError, match=r"8 of 10 pictures are not in .*: gone0\.jpg, .*gone4\.jpg, \.\.\.\."):
         read_captioned(folder)
+
+
+def test_a_korean_name_is_found_however_its_syllables_are_spelled(folder: Path) -> None:
+    composed, decomposed = (unicodedata.normalize(form, "한글.png") for form in ("NFC", "NFD"))
+    (folder / "images" / decomposed).write_bytes(b"")
+    write(folder / "captions.txt", f"{composed}\tA word .\n")
+    assert [one.picture.name for one in read_captioned(folder)] == [decomposed]
+
+
+def test_files_that_list_no_pictures_are_not_named_as_splits(folder: Path) -> None:
+    write(folder / "captions.txt", TABBED)
+    write(folder / "some.txt", "dog.jpg\n")
+    write(folder / "README.txt", "These are pictures.\n")
+    with pytest.raises(RegardError, match="There are: some\\."):
+        read_captioned(folder, split="nosuch")
 
 
 def test_only_pictures_of_the_split_need_be_there(folder: Path) -> None:

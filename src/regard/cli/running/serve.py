@@ -15,7 +15,16 @@ def run_server(limits: tuple[str, ...], **settings: Any) -> int:
     for path in [gold and gold.with_name(f"{gold.name}.align"), quality]:
         if path and not path.exists():
             warn(f"{path} is not there yet; it is read as soon as it is")
+    for run in settings["runs"]:
+        if not run.exists():
+            warn(f"{run} is not there yet; it is shown as soon as it is")
+    if not settings["keys"] and not _is_this_machine(settings["host"]):
+        warn(f"{settings['host']} can be reached from elsewhere, and no key is asked for. Give one with --api-key.")
     return serve(Settings(limits=limits_with(limits), **settings), on_start=lambda address: tell(f"regard: {address}"))
+
+
+def _is_this_machine(host: str) -> bool:
+    return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
 def limits_with(changes: tuple[str, ...]) -> Limits:

@@ -5,10 +5,11 @@ from pathlib import Path
 from regard.captioning.captioner import Caption, Captioner
 from regard.captioning.tracing import word_maps
 from regard.cli.running.show_wish import Sheet, Wish
-from regard.cli.running.telling import make_console
+from regard.cli.running.telling import make_console, warn
 from regard.data.pictures import open_picture
 from regard.data.worlds.scenes import boxes_beside
 from regard.errors import RegardError
+from regard.symbols import UNKNOWN
 from regard.view.caption_record import Described, GoldCaption
 from regard.view.page_file import html_file
 from regard.view.picture_page import picture_page_data
@@ -58,7 +59,10 @@ def _described(captioner: Captioner, picture: Path, wish: Wish) -> Described:
 
 
 def _forced(captioner: Captioner, text: str) -> Caption:
-    return Caption(text, 0.0, 0.0, captioner.bundle.tokenizers.target.encode(text))
+    tokens = captioner.bundle.tokenizers.target.encode(text)
+    if UNKNOWN in tokens:
+        warn(f"{text!r} has words that the model does not know; they are shown as <unk>")
+    return Caption(text, 0.0, 0.0, tokens)
 
 
 def _regions(picture: Path, described: Described, wish: Wish) -> Regions:

@@ -1,5 +1,6 @@
 """A picture and what people said of it: how the lines of any format become one record for each picture."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,4 +55,6 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _find(name: str, folders: Sequence[Path]) -> Path | None:
-    return next((path for folder in folders if (path := folder / name).is_file()), None)
+    """The file of that name; a Korean one may be spelled otherwise on the disk, as archives from a Mac have it."""
+    spellings = dict.fromkeys([name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))])
+    return next((path for folder in folders for one in spellings if (path := folder / one).is_file()), None)

@@ -63,12 +63,23 @@ def _part(path: Path, described: list[Described], split: str) -> list[Described]
         return _of_list(path, described, names)
     chosen = [one for one in described if one.split == split]
     if not chosen:
-        there = sorted({one.split for one in described if one.split} | {p.stem for p in path.parent.glob("*.txt")})
+        there = sorted({one.split for one in described if one.split} | _lists_beside(path, described))
         raise RegardError(
             f"{path} has no split {split!r}: neither a list {names.name} beside it nor pictures that it marks so. "
             f"There are: {', '.join(there) or 'none'}."
         )
     return chosen
+
+
+def _lists_beside(path: Path, described: list[Described]) -> set[str]:
+    """The text files beside the captions that name pictures of theirs, one on each line."""
+    known = {one.name for one in described}
+    return {other.stem for other in path.parent.glob("*.txt") if _first_line(other) in known}
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline(1000).strip()
 
 
 def _of_list(path: Path, described: list[Described], names: Path) -> list[Described]:
