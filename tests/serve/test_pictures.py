@@ -168,6 +168,14 @@ def test_what_is_no_picture_is_refused_and_not_repeated(
     assert "script" not in answer.text
 
 
+def test_a_picture_of_floats_is_told_what_it_lacks(client: httpx.Client) -> None:
+    content = io.BytesIO()
+    Image.fromarray(np.zeros((4, 4), np.float32)).save(content, "TIFF")
+    answer = client.post("captions", content=content.getvalue())
+    assert answer.status_code == 415
+    assert "32 bits a pixel. Save it with 8 or 16" in answer.json()["error"]["message"]
+
+
 def test_a_truncated_picture_is_refused(client: httpx.Client, gallery: Gallery) -> None:
     answer = client.post("captions", content=gallery.picture(0).read_bytes()[:-30])
     assert (answer.status_code, answer.json()["error"]["code"]) == (415, "bad_picture")

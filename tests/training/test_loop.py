@@ -104,6 +104,18 @@ def test_a_damaged_checkpoint_is_passed_over_and_named(data: Path) -> None:
     assert events[0].step == 8
 
 
+def test_where_every_checkpoint_is_damaged_nothing_is_begun_anew(data: Path) -> None:
+    config = small_config(data)
+    run_to_the_end(config, data / "run")
+    saved = checkpoints(data / "run" / "checkpoints")
+    for directory in saved:
+        (directory / "weights.safetensors").write_bytes(b"x")
+    model = (data / "run" / "model" / "weights.safetensors").read_bytes()
+    with pytest.raises(RegardError, match=r"(?s)no checkpoint of .* can be read.*step-00000004.*begin another run"):
+        run_to_the_end(config, data / "run", resume=True)
+    assert (data / "run" / "model" / "weights.safetensors").read_bytes() == model
+
+
 def test_a_loss_that_is_not_finite_is_skipped_and_counted_and_then_ends_the_run(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

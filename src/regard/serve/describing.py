@@ -1,6 +1,5 @@
 """Describing one picture, in a worker's thread: opened safely, then said word by word to whoever listens."""
 
-import re
 from pathlib import Path
 
 import msgspec
@@ -78,7 +77,9 @@ def describe_aloud(
 
 def _refused(error: RegardError) -> Refusal:
     """A picture's own bytes may stand in the reason, which is therefore not repeated."""
-    if re.search(r"pixels", str(error)):
+    if f"{MOST_PIXELS:,}" in str(error):
         return Refusal(413, "picture_too_large", f"A picture may have {MOST_PIXELS:,} pixels at most. Make it smaller.")
+    if "32 bits a pixel" in str(error):
+        return Refusal(415, "bad_picture", "This picture has 32 bits a pixel. Save it with 8 or 16 bits.")
     formats = ", ".join(PICTURE_FORMATS)
     return Refusal(415, "bad_picture", f"This cannot be read as a picture. Send a whole file of {formats}.")

@@ -8,6 +8,7 @@ from torch import Tensor
 from regard import __version__
 from regard.bundle import restore
 from regard.data import Position
+from regard.errors import RegardError
 from regard.staged import sweep_orphans
 from regard.training.checkpoint import (
     Checkpoint,
@@ -23,6 +24,7 @@ from regard.training.journal import Saved
 from regard.training.sharding import like, whole, whole_tensors
 from regard.training.trainer import Trainer
 
+NONE, DAMAGED = -1, -2  # in the place of a checkpoint's step
 ORDERING = ("data", "seed", "batch_tokens")  # of the surroundings: what the order of the batches follows from
 
 
@@ -80,7 +82,14 @@ def _newest(trainer: Trainer) -> tuple[Checkpoint | None, list[str]]:
     """The newest good checkpoint as the first rank finds it, so that all take the same one."""
     parent, world = _parent(trainer), trainer.world
     checkpoint, notes = newest_that_verifies(parent) if world.is_first else (None, [])
-    [step] = world.told_by_first([checkpoint.progress.step if checkpoint else -1])
+    missing = DAMAGED if notes else NONE
+    [step] = world.told_by_first([checkpoint.progress.step if checkpoint else missing])
+    if step == DAMAGED:
+        reasons = "\n".join(f"  {note}" for note in notes)
+        raise RegardError(
+            f"no checkpoint of {parent} can be read, and beginning anew would replace the model that is there.\n"
+            f"{reasons}\nPut one back, or begin another run with --run DIR."
+        )
     if step >= 0 and not world.is_first:
         checkpoint = load_checkpoint(checkpoint_directory(parent, int(step)))
     return checkpoint, notes
