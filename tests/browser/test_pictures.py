@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from PIL import Image
 
 from regard.metrics.pointing import hits_a_box
 from tests.browser.conftest import Watched
@@ -91,19 +93,134 @@ def test_an_uploaded_picture_is_described(page: Any, gallery: Gallery) -> None:
     assert page.locator(".region-word").first.locator("svg").count() == 2
 
 
-def test_a_dropped_picture_is_described(page: Any, gallery: Gallery) -> None:
-    content = list(gallery.picture(1).read_bytes())
+def dropped(page: Any, where: str, content: bytes) -> bool:
+    """Drop a picture somewhere; whether the browser would leave the page for it."""
+    found: bool = page.evaluate(
+        """([where, bytes]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(bytes)], "a.png", { type: "image/png" }));
+          const options = { dataTransfer: data, bubbles: true, cancelable: true };
+          const send = (type) => document.querySelector(where).dispatchEvent(new DragEvent(type, options));
+          return ["dragover", "drop"].some(send);
+        }""",
+        [where, list(content)],
+    )
+    return found
+
+
+@pytest.mark.parametrize("where", [".picture-drop", ".lead", "header"])
+def test_a_dropped_picture_is_described_wherever_it_falls(page: Any, gallery: Gallery, where: str) -> None:
     with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
-        page.evaluate(
-            """bytes => {
-              const data = new DataTransfer();
-              data.items.add(new File([new Uint8Array(bytes)], "a.png", { type: "image/png" }));
-              const dropped = new DragEvent("drop", { dataTransfer: data, bubbles: true });
-              document.querySelector(".picture-drop").dispatchEvent(dropped);
-            }""",
-            content,
-        )
+        assert not dropped(page, where, gallery.picture(1).read_bytes())
     assert answered.value.ok
+    assert "is-over" not in page.locator(".picture-drop").get_attribute("class")
+
+
+def test_other_views_let_a_dropped_file_be(page: Any, gallery: Gallery) -> None:
+    page.locator("#tab-positions").click()
+    assert dropped(page, "header", gallery.picture(1).read_bytes())
+
+
+def test_the_same_file_can_be_chosen_again(page: Any, gallery: Gallery) -> None:
+    for _ in range(2):
+        with page.expect_file_chooser() as chooser:
+            page.locator("#picture-file").click()
+        assert page.evaluate("document.querySelector('#picture-file').value") == ""  # so choosing it is a change
+        with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
+            chooser.value.set_files(str(gallery.picture(1)))
+        assert answered.value.ok
+
+
+def test_a_small_file_of_very_many_pixels_is_made_smaller(page: Any, tmp_path: Path) -> None:
+    path = tmp_path / "wide.png"
+    Image.new("1", (6000, 5000), 1).save(path)
+    assert path.stat().st_size < 4_000_000
+    with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
+        page.set_input_files("#picture-file", str(path))
+    assert answered.value.ok
+    assert answered.value.request.headers["content-type"] == "image/jpeg"
+
+
+def pressed(page: Any) -> list[bool]:
+    told = page.locator(".picture-example").evaluate_all("all => all.map((one) => one.getAttribute('aria-pressed'))")
+    return [one == "true" for one in told]
+
+
+def test_the_chosen_example_is_marked_and_another_model_begins_with_its_own_first(page: Any) -> None:
+    assert pressed(page) == [True, False, False]
+    with page.expect_request(lambda request: "captions/stream" in request.url) as asked:
+        page.locator(".picture-example").nth(1).click()
+    assert "example=1" in asked.value.url
+    assert pressed(page) == [False, True, False]
+    with page.expect_request(lambda request: "captions/stream" in request.url) as asked:
+        page.locator("#model").select_option("looking")
+    assert "model=looking&example=0" in asked.value.url
+    assert pressed(page) == [True, False, False]
+
+
+def test_an_own_picture_is_kept_by_other_models_and_while_other_views_are_looked_at(
+    page: Any, gallery: Gallery
+) -> None:
+    def wait_for(model: str) -> None:
+        content = gallery.picture(2).read_bytes()
+        told = httpx.post(f"{gallery.url}api/v1/captions?model={model}", content=content, timeout=60).json()
+        seen = """([model, picture, text]) => document.querySelector(`.picture-seen[alt*="${model}"]`)?.src === picture
+          && document.querySelector(".caption-text").textContent === text"""
+        page.wait_for_function(seen, arg=[model, told["picture"], told["text"]])
+
+    page.set_input_files("#picture-file", str(gallery.picture(2)))
+    wait_for("heads")
+    assert pressed(page) == [False, False, False]
+    page.locator("#model").select_option("looking")
+    wait_for("looking")
+    page.locator("#tab-positions").click()
+    page.locator("#tab-pictures").click()
+    wait_for("looking")
+    assert pressed(page) == [False, False, False]
+
+
+def test_the_arithmetic_turns_dark_with_the_page(page: Any) -> None:
+    is_ground = "colour => document.querySelector('.weight-bars rect')?.getAttribute('fill') === colour"
+    page.wait_for_function(is_ground, arg="#ffffff")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(is_ground, arg="#171a21")
+
+
+def test_the_focus_stays_on_the_key_that_is_chosen(page: Any) -> None:
+    key = page.locator(".key-button[aria-pressed=false]").first
+    name = key.get_attribute("data-focus")
+    key.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.dataset.focus") == name
+    assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+
+
+def test_the_focus_stays_on_the_choice_of_a_head(page: Any) -> None:
+    head = page.locator("label.field", has_text="Head").locator("select")
+    head.focus()
+    with page.expect_response(lambda response: "inside" in response.url and "head=1" in response.url):
+        head.select_option("1")
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.activeElement.value") == "1"
+
+
+@pytest.mark.parametrize("model", ["heads", "looking"])
+def test_the_arithmetic_speaks_of_the_picture(page: Any, model: str) -> None:
+    page.locator("#model").select_option(model)
+    page.get_by_text("has learned from the picture, its context").wait_for()
+    told = page.locator(".steps").inner_text()
+    assert "place of the picture" in told
+    assert not re.search("source token|from the others|Each token", told)
+
+
+def test_a_narrow_page_does_not_scroll_sideways(page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    edges = """parts => parts.map((part) => document.querySelector(part).getBoundingClientRect())
+      .map(({ left, right }) => [left, right])"""
+    field, *inside = page.evaluate(edges, [f".picture-drop{part}" for part in ("", " span", " input")])
+    assert all(field[0] <= left and right <= field[1] for left, right in inside)
 
 
 def test_another_head_has_other_maps_and_each_cell_is_as_dark_as_its_weight(page: Any) -> None:

@@ -134,6 +134,19 @@ def served(folder: Path, run: Path) -> Iterator[str]:
     yield from serving(folder / "serve.log", "--run", run)
 
 
+def test_a_run_that_ended_without_maps_promises_none(browser: Any, corpus: Path, tmp_path: Path) -> None:
+    left_out = shutil.ignore_patterns("model", "store", "probes")
+    directory = shutil.copytree(corpus / "runs" / "transformer", tmp_path / "bare", ignore=left_out)
+    lines = (directory / "journal.jsonl").read_text().splitlines(keepends=True)
+    (directory / "journal.jsonl").write_text("".join(line for line in lines if '"probe"' not in line))
+    for address in served(tmp_path, directory):
+        page = browser.new_page(locale="en-US")
+        page.goto(f"{address}#training")
+        expect(page.get_by_text("This run has saved no attention.")).to_be_visible()
+        expect(page.get_by_text("The first map comes with the first step.")).to_have_count(0)
+        page.close()
+
+
 def test_the_page_asks_seldom_when_nothing_comes_and_nobody_looks(open_page: Open) -> None:
     page = open_page("training")
     delays = [evaluated(page, "journal.js", "m.pollDelay(g[0], g[1])", idle, False) for idle in (0, 5, 8, 40)]

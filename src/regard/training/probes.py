@@ -17,7 +17,9 @@ from regard.batch import Grid, Pictures
 from regard.bundle import Bundle
 from regard.captioning.captioner import Captioner
 from regard.captioning.tracing import picture_maps, places_of
+from regard.config import Config
 from regard.data import Pair
+from regard.data.pictures import read_captioned
 from regard.staged import staged_directory
 from regard.training.gallery import Gallery
 from regard.translation.attention_maps import Maps, TokenPair, attention_maps
@@ -33,6 +35,7 @@ class ProbeLabels(msgspec.Struct, frozen=True):
 
     source: list[str]
     target: list[str]
+    picture: str = ""  # the name of its file
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,19 @@ def picture_probes(bundle: Bundle, valid: Gallery, given: list[str]) -> list[Pro
     """The pictures at the given paths, else a few of the validation set."""
     places, tokenizer = places_of(bundle).pieces, bundle.tokenizers.target
     return [
-        Probe(ProbeLabels(places, ["<s>", *tokenizer.pieces(tokens)]), picture_maps(bundle, source, tokens))
-        for source, tokens in _pictures(bundle, valid, given)
+        Probe(ProbeLabels(places, ["<s>", *tokenizer.pieces(tokens)], name), picture_maps(bundle, source, tokens))
+        for name, source, tokens in _pictures(bundle, valid, given)
     ]
+
+
+def probed_pictures(config: Config) -> list[Path]:
+    """The files of the pictures that a run of this config probes, in the order of its probes."""
+    given, valid = config.training.probes, config.data.valid
+    if given or not valid:
+        return [Path(path) for path in given]
+    split = valid[1] if len(valid) > 1 else None
+    captioned = read_captioned(valid[0], split=split, pictures=config.data.pictures.folder or None)
+    return [one.picture for one in _spread(captioned)]
 
 
 def save_probes(directory: Path, probes: list[Probe]) -> None:
@@ -86,13 +99,15 @@ def _pairs(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[TokenPai
     return [(both.source.encode(pair.source)[:longest], both.target.encode(pair.target)[:longest]) for pair in chosen]
 
 
-def _pictures(bundle: Bundle, valid: Gallery, given: list[str]) -> list[tuple[Pictures | Grid, list[int]]]:
+def _pictures(bundle: Bundle, valid: Gallery, given: list[str]) -> list[tuple[str, Pictures | Grid, list[int]]]:
     captioner = Captioner(bundle)
     if given:
         outputs = captioner.caption(given, beam=1, nbest=1)
-        return [(captioner.opened([path]), output.tokens) for path, output in zip(given, outputs, strict=True)]
+        both = zip(given, outputs, strict=True)
+        return [(Path(path).name, captioner.opened([path]), output.tokens) for path, output in both]
+    encode = bundle.tokenizers.target.encode
     return [
-        (valid.source([index]).to(captioner.device), bundle.tokenizers.target.encode(one.captions[0]))
+        (one.picture.name, valid.source([index]).to(captioner.device), encode(one.captions[0]))
         for index, one in _spread(list(enumerate(valid.captioned)))
     ]
 

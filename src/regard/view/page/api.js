@@ -125,6 +125,17 @@ export class Api {
     return this.#get(`runs/${encodeURIComponent(run)}/probes`, { step }, options);
   }
 
+  /** The names of the pictures that a run's probes look at. */
+  runPictures(run, options) {
+    return this.#get(`runs/${encodeURIComponent(run)}/pictures`, {}, options);
+  }
+
+  /** One of them as an address that holds it, so that it can be saved with what is drawn over it. */
+  async probePicture(run, probe, options) {
+    const response = await this.#answer(`runs/${encodeURIComponent(run)}/pictures/${probe}`, { signal: options?.signal });
+    return dataAddress(await response.blob());
+  }
+
   probeWeights(run, { step, probe, layer, head = "mean" }, options) {
     const path = [run, "probes", step, probe, layer].map(encodeURIComponent).join("/");
     return this.#floats(`runs/${path}`, { head }, options);
@@ -175,6 +186,15 @@ export class Api {
     const told = await response.json().catch(() => null);
     throw new ApiError(told?.error?.code ?? "http", told?.error?.message ?? `HTTP ${response.status}`, response.status);
   }
+}
+
+function dataAddress(blob) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => resolve(reader.result));
+    reader.addEventListener("error", () => reject(reader.error));
+    reader.readAsDataURL(blob);
+  });
 }
 
 function jsonRequest(request, options) {

@@ -30,6 +30,8 @@ export function embeddedApi(data) {
     runs: async () => ({ runs: [] }),
     runEvents: absent,
     probes: absent,
+    runPictures: absent,
+    probePicture: absent,
     probeWeights: absent,
     stream: async function* () {
       yield { ...(data.trace.translation ?? { text: data.trace.text }), event: "done" };

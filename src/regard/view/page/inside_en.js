@@ -46,6 +46,9 @@ export const insideEnglish = {
   "inside.matrices_left_out": "The matrices of this model are too large for this file, so the work begins at the query, the keys and the values. Start `regard serve` to see where they come from.",
   "inside.states_title": "States are queries, keys and values",
   "inside.states_text": "In an RNN the decoder's own state is the query. The encoder's states, one for each source token, serve as keys and as values; no matrix stands in between.",
+  "inside.projections_picture":
+    "The word that was read last arrives as a vector x of {width} numbers, and so does each place of the picture. Three matrices that training has found turn the word into a query (what am I looking for?), and each place into a key (what can I be found by?) and a value (what do I give?), of {head} numbers each in this head.",
+  "inside.states_picture": "In an RNN the decoder's own state is the query. What the eye has seen at each place of the picture serves as key and as value; no matrix stands in between.",
   "inside.example_projections":
     "Each word is a vector x of four numbers. Three matrices turn it into a query (what am I looking for?), a key (what can I be found by?) and a value (what do I give?). In a model the matrices are learned; here we chose them.",
   "inside.example_x": "x",
@@ -97,6 +100,7 @@ export const insideEnglish = {
 
   "inside.context_title": "Weighted sum of the values",
   "inside.context_text": "Take from every value the share that its weight says, and add up: this is what {query} has learned from the others, its context.",
+  "inside.context_picture": "Take from every place's value the share that its weight says, and add up: this is what {query} has learned from the picture, its context.",
   "inside.context_number": "number {number} of the context",
   "inside.example_meaning": "The new vector is ({v1}, {v2}, {v3}). Read by its meanings: {v1} AI, {v2} world, {v3} change. After one attention the word carries its sentence with it.",
 

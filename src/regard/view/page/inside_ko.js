@@ -46,6 +46,9 @@ export const insideKorean = {
   "inside.matrices_left_out": "이 모델의 행렬은 이 파일에 담기에 너무 커요. 그래서 쿼리, 키, 밸류에서 계산을 시작해요. 그 값이 어디서 왔는지는 `regard serve`에서 볼 수 있어요.",
   "inside.states_title": "상태가 곧 쿼리, 키, 밸류",
   "inside.states_text": "RNN에서는 디코더의 상태가 그대로 쿼리예요. 원문 토큰마다 하나씩 있는 인코더의 상태가 키이면서 밸류예요. 사이에 행렬이 없어요.",
+  "inside.projections_picture":
+    "방금 읽은 단어가 숫자 {width}개로 된 벡터 x로 들어오고, 그림의 자리도 하나씩 벡터 x로 들어와요. 학습으로 찾은 세 행렬이 단어를 쿼리(나는 무엇을 찾을까?)로, 자리를 키(나는 무엇으로 찾아질까?)와 밸류(나는 무엇을 줄까?)로 바꿔요. 이 헤드에서는 각각 숫자 {head}개예요.",
+  "inside.states_picture": "RNN에서는 디코더의 상태가 그대로 쿼리예요. 눈이 그림의 자리마다 본 것이 키이면서 밸류예요. 사이에 행렬이 없어요.",
   "inside.example_projections":
     "단어마다 숫자 네 개로 된 벡터 x가 있어요. 세 행렬이 x를 쿼리(나는 무엇을 찾을까?), 키(나는 무엇으로 찾아질까?), 밸류(나는 무엇을 줄까?)로 바꿔요. 모델에서는 행렬을 학습하지만, 여기서는 우리가 골랐어요.",
   "inside.example_x": "x",
@@ -97,6 +100,7 @@ export const insideKorean = {
 
   "inside.context_title": "밸류의 가중합",
   "inside.context_text": "각 밸류에서 가중치만큼 가져와 모두 더해요. 이것이 {query}이(가) 다른 단어에게서 알게 된 것, 곧 문맥이에요.",
+  "inside.context_picture": "각 자리의 밸류에서 가중치만큼 가져와 모두 더해요. 이것이 {query}이(가) 그림에서 알게 된 것, 곧 문맥이에요.",
   "inside.context_number": "문맥의 {number}번째 숫자",
   "inside.example_meaning": "새 벡터는 ({v1}, {v2}, {v3})예요. 뜻으로 읽으면 AI {v1}, 세상 {v2}, 바꿈 {v3}이에요. 어텐션을 한 번 거치면 단어가 자기 문장을 품게 돼요.",
 

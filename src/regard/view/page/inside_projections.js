@@ -14,12 +14,13 @@ export function projectionStep(step, number) {
   const { inside } = step;
   if (inside.layer.name === "example") return exampleProjections(step, number);
   if (!inside.query_weight) return stateStep(step, number);
+  const text = inside.layer.use === "picture" ? "inside.projections_picture" : "inside.projections_text";
   return stepCard(
     {
       number,
       title: t("inside.projections_title"),
       formula: formulaOf("projections"),
-      text: t("inside.projections_text", { width: inside.x.length, head: step.work.query.length }),
+      text: t(text, { width: inside.x.length, head: step.work.query.length }),
     },
     vectorRows(step),
     inside.is_rotary && h("p", { class: "explain" }, t("inside.rotary")),
@@ -29,10 +30,11 @@ export function projectionStep(step, number) {
 
 /** No matrices: in an RNN the states are query, keys and values; a file may have left a large model's matrices out. */
 function stateStep(step, number) {
-  const { x, query } = step.inside;
+  const { x, query, layer } = step.inside;
+  const states = layer.use === "picture" ? "inside.states_picture" : "inside.states_text";
   const isState = x.length === query.length && x.every((value, index) => value === query[index]);
   const head = isState
-    ? { title: t("inside.states_title"), formula: formulaOf("states"), text: t("inside.states_text") }
+    ? { title: t("inside.states_title"), formula: formulaOf("states"), text: t(states) }
     : { title: t("inside.projections_title"), formula: formulaOf("projections"), text: t("inside.matrices_left_out") };
   return stepCard({ number, ...head }, vectorRows(step));
 }

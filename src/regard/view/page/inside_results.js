@@ -25,7 +25,7 @@ export function contextStep(step, number) {
       number,
       title: t("inside.context_title"),
       formula: formulaOf("context"),
-      text: t("inside.context_text", { query: pieceLabel(inside.query_label) }),
+      text: t(inside.layer.use === "picture" ? "inside.context_picture" : "inside.context_text", { query: pieceLabel(inside.query_label) }),
       isHalf: Boolean(inside.output_weight),
     },
     contextVectors(step, dimension),

@@ -18,11 +18,17 @@ export function readJournal(events) {
     validationLoss: curve(validations, "loss"),
     bleu: curve(validations, "bleu"),
     chrf: curve(validations, "chrf"),
+    cider: curve(validations.filter((event) => typeof event.cider === "number"), "cider"),
     best: validations.filter((event) => event.is_best).at(-1) ?? null,
     validations: validations.filter((event) => event.samples?.length),
     probeSteps: of("probe").map((event) => event.step),
     skipped: of("skipped").length,
   };
+}
+
+/** Whether a run's model describes pictures: then its words look at places, not at words of a source. */
+export function looksAtPictures({ kind }) {
+  return kind.startsWith("captioner");
 }
 
 /** Steps and tokens in a second of late, and how many seconds are left at that speed; null before the first progress. */

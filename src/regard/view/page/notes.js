@@ -13,6 +13,11 @@ export function emptyNote(...children) {
   return h("div", { class: "empty" }, children);
 }
 
+/** The chosen model takes pictures, where text is asked for: what can be done about it. */
+export function picturesNote(app) {
+  return emptyNote(t("translate.pictures"), " ", h("button", { type: "button", class: "link", onclick: () => app.go("pictures") }, t("translate.to_pictures")));
+}
+
 /** What went wrong, in the server's own words. */
 export function problemNote(problem) {
   return h("p", { class: "problem", role: "alert" }, t("note.problem", { message: problem.message }));

@@ -4,38 +4,58 @@ import { clear, h } from "./make.js";
 import { t } from "./text.js";
 
 const LARGEST_FILE = 4_000_000; // bytes that a server takes; a larger picture is made smaller here
+const MOST_PIXELS = 25_000_000; // that a server opens, however small their file
 const LARGEST_SIDE = 1024; // pixels of a picture that was made smaller
 
-/** A field that a picture can be dropped on, and examples; `choose({picture} or {example, shown})` is told of one. */
-export function pictureSource(app, choose) {
-  const input = h("input", { type: "file", accept: "image/*", id: "picture-file", onchange: () => input.files[0] && offer(input.files[0], choose) });
+/**
+ * A field to choose a picture with, and examples; `choose({picture} or {example})` is told of one. A picture may be dropped
+ * anywhere on the page until `signal` aborts: beside the field, a browser would leave the page to show it.
+ */
+export function pictureSource(app, choose, signal) {
+  const input = h("input", {
+    type: "file", accept: "image/*", id: "picture-file",
+    onclick: () => (input.value = ""), // so that the same file can be chosen again
+    onchange: () => input.files[0] && offer(input.files[0], choose),
+  });
   const field = h("label", { class: "picture-drop", for: "picture-file" }, h("span", null, t("pictures.drop")), input);
-  field.addEventListener("dragover", (event) => {
+  const examples = h("div", { class: "picture-examples", role: "group", "aria-label": t("pictures.examples") });
+  if (!app.api.isEmbedded) catchDrops(field, choose, signal);
+  return {
+    node: h("div", { class: "stack" }, app.api.isEmbedded ? null : field, examples),
+    showExamples: (model) => showExamples(app, examples, model, choose, signal),
+    mark: (example) => [...examples.children].forEach((button) => button.setAttribute("aria-pressed", String(Number(button.dataset.number) === example))),
+  };
+}
+
+function catchDrops(field, choose, signal) {
+  const holdsFile = (event) => event.dataTransfer?.types.includes("Files");
+  const listen = (type, act) => addEventListener(type, (event) => holdsFile(event) && act(event), { signal });
+  listen("dragover", (event) => {
     event.preventDefault();
     field.classList.add("is-over");
   });
-  field.addEventListener("dragleave", () => field.classList.remove("is-over"));
-  field.addEventListener("drop", (event) => {
+  listen("dragleave", (event) => event.relatedTarget || field.classList.remove("is-over"));
+  listen("drop", (event) => {
     event.preventDefault();
     field.classList.remove("is-over");
     if (event.dataTransfer.files[0]) offer(event.dataTransfer.files[0], choose);
   });
-  const examples = h("div", { class: "picture-examples", role: "group", "aria-label": t("pictures.examples") });
-  return { node: h("div", { class: "stack" }, app.api.isEmbedded ? null : field, examples), showExamples: (model, signal) => showExamples(app, examples, model, choose, signal) };
 }
 
+/** A picture is sent as it is where a server takes it so; a file that the browser cannot read, perhaps the server can. */
 async function offer(file, choose) {
-  choose({ picture: file.size <= LARGEST_FILE ? file : await smaller(file) });
+  const bitmap = await createImageBitmap(file).catch(() => null);
+  const isSmall = file.size <= LARGEST_FILE && (!bitmap || bitmap.width * bitmap.height <= MOST_PIXELS);
+  const picture = isSmall ? file : bitmap && (await smaller(bitmap));
+  bitmap?.close();
+  choose({ picture });
 }
 
-/** The picture at a size that can be sent, upright as the camera saw it; null where the browser cannot read it. */
-async function smaller(file) {
-  const bitmap = await createImageBitmap(file).catch(() => null);
-  if (!bitmap) return null;
+/** The picture at a size that can be sent, upright as the camera saw it. */
+async function smaller(bitmap) {
   const scale = Math.min(1, LARGEST_SIDE / Math.max(bitmap.width, bitmap.height));
   const canvas = h("canvas", { width: Math.max(1, Math.round(bitmap.width * scale)), height: Math.max(1, Math.round(bitmap.height * scale)) });
   canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-  bitmap.close();
   return new Promise((resolve) => canvas.toBlob(resolve, "image/jpeg", 0.92));
 }
 
@@ -47,7 +67,8 @@ async function showExamples(app, node, model, choose, signal) {
     const label = t("pictures.example", { number: number + 1, caption: captions[0] });
     const image = h("img", { alt: label, width: 64, height: 64, loading: "lazy" });
     app.api.pictureAddress(model, number).then((address) => (image.src = address), () => null);
-    return h("button", { type: "button", class: "picture-example", title: label, onclick: () => choose({ example: number }) }, image);
+    const attributes = { type: "button", class: "picture-example", title: label, "aria-pressed": "false", "data-number": number };
+    return h("button", { ...attributes, onclick: () => choose({ example: number }) }, image);
   }));
   return pictures.length;
 }

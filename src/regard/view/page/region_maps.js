@@ -5,6 +5,7 @@ import { h, svg } from "./make.js";
 
 const DARKEST = 0.8; // how much of the light is taken where nothing was looked at
 const SMOOTHING = 4; // pixels of a mask to one cell of the grid
+const WORD_PANEL = 116; // pixels of a word's picture
 
 /** The words of a caption without `<s>`: {text, pieces, map, peak: {weight, row, column}}; a word looks as its pieces do on average. */
 export function wordMaps({ target, rows, columns }, { weights }) {
@@ -33,12 +34,30 @@ export function hitsBox({ row, column }, { rows, columns }, boxes) {
     (left <= x && x <= right && top <= y && y <= bottom) || (row === cell((top + bottom) / 2, rows) && column === cell((left + right) / 2, columns)));
 }
 
-/** A picture lit where a word looked, as an <svg> of its own: cell by cell, or smoothed. */
+/** A picture lit where a word looked, as an <svg> of its own: cell by cell, or smoothed. Where `picture` is null, it is white. */
 export function regionPanel({ picture, rows, columns }, word, { side, isSmooth, boxes = [] }) {
   const frame = { width: side, height: side };
   const cover = isSmooth ? svg("image", { ...frame, href: maskAddress(word, rows, columns), preserveAspectRatio: "none" }) : cellsOf(word, rows, columns, side);
   return svg("svg", { ...frame, viewBox: `0 0 ${side} ${side}`, "aria-hidden": "true" },
-    svg("image", { ...frame, href: picture, preserveAspectRatio: "none" }), cover, boxes.map((box) => outlineOf(box, side)));
+    groundOf(picture, frame), cover, boxes.map((box) => outlineOf(box, side)));
+}
+
+function groundOf(picture, frame) {
+  return picture ? svg("image", { ...frame, href: picture, preserveAspectRatio: "none" }) : svg("rect", { ...frame, fill: "#fff" });
+}
+
+/** The picture by itself, as large as a word's. */
+export function seenPicture(picture, label) {
+  return h("img", { class: "picture-seen", src: picture, alt: label, title: label, width: WORD_PANEL, height: WORD_PANEL });
+}
+
+/** A word, its map cell by cell and smoothed, and its largest weight. */
+export function wordPanels(seen, word, { boxes = [], mark = "" } = {}) {
+  return [
+    h("b", { dir: "auto" }, word.text),
+    [false, true].map((isSmooth) => regionPanel(seen, word, { side: WORD_PANEL, isSmooth, boxes })),
+    h("span", { class: "number faint", "aria-hidden": "true" }, word.peak.weight.toFixed(2), mark),
+  ];
 }
 
 /** All words in one picture to save: the grid above, the smooth map below. */
@@ -57,7 +76,7 @@ export function regionSheet(answer, words, boxesOf, side = 132) {
     return [text, ...[false, true].map((isSmooth, row) => at(x, label + row * (side + gap), regionPanel(answer, word, { side, isSmooth, boxes: boxesOf(index) })))];
   });
   return svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, "font-family": "system-ui, sans-serif", "font-size": 13 },
-    svg("rect", { width, height, fill: colours.paper }), svg("image", { x: gap, y: label, width: side, height: side, href: answer.picture }), columns);
+    svg("rect", { width, height, fill: colours.paper }), groundOf(answer.picture, { x: gap, y: label, width: side, height: side }), columns);
 }
 
 function cellsOf({ map, peak }, rows, columns, side) {

@@ -22,9 +22,14 @@ export async function startPage(root, { api, views, usesAddress = false }) {
   if (usesAddress) addEventListener("hashchange", () => location.hash.slice(1) !== frame.current?.id && app.go(location.hash.slice(1)));
   buildFrame(frame);
   await refreshModels(frame);
-  app.go(usesAddress ? location.hash.slice(1) : views[0].id);
+  app.go(usesAddress && location.hash ? location.hash.slice(1) : firstView(views, app).id);
   if (!api.isEmbedded) setInterval(() => document.hidden || refreshModels(frame), MODELS_EVERY);
   return app;
+}
+
+/** The first view that takes what the chosen model takes: a model that describes pictures is no use where sentences are typed. */
+function firstView(views, app) {
+  return views.find((view) => view.takes === app.model()?.takes) ?? views[0];
 }
 
 /** What every view is given. */

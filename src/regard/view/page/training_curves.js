@@ -7,35 +7,41 @@ import { savingButtons } from "./saving.js";
 import { t } from "./text.js";
 import { markedWords } from "./wording.js";
 
-/** Three plots; `show(journal)` draws what readJournal gave. */
+/** Three plots, and a fourth where captions are scored, on a scale of its own; `show(journal)` draws what readJournal gave. */
 export function trainingCurves() {
-  const xLabel = t("training.stepAxis");
-  const loss = lines({ title: t("training.loss"), series: [], xLabel, yLabel: t("training.loss"), height: 240, xFrom: 0 });
-  const scores = lines({ title: t("training.scores"), series: [], xLabel, yLabel: t("training.scores"), height: 240, xFrom: 0 });
-  const rate = lines({ title: t("training.rate"), series: [], xLabel, yLabel: t("training.rate"), height: 240, xFrom: 0 });
+  const [loss, scores, cider, rate] = ["loss", "scores", "cider", "rate"].map((key) => {
+    const title = t(`training.${key}`);
+    return lines({ title, series: [], xLabel: t("training.stepAxis"), yLabel: title, height: 240, xFrom: 0 });
+  });
   const part = (key, plot) => card(t(`training.${key}`), { explanation: t(`training.${key}Hint`) }, plot.node, savingButtons(plot.toSvg, t(`training.${key}`)));
+  const ciderCard = part("cider", cider);
+  ciderCard.hidden = true;
+  const node = h("div", { class: "triples" }, part("loss", loss), part("scores", scores), ciderCard, part("rate", rate));
   return {
-    node: h("div", { class: "triples" }, part("loss", loss), part("scores", scores), part("rate", rate)),
+    node,
     show(journal) {
+      ciderCard.hidden = !journal.cider.length;
+      node.className = ciderCard.hidden ? "triples" : "pairs";
       loss.update({ series: [{ name: t("training.trainLoss"), points: journal.loss }, { name: t("training.validLoss"), points: journal.validationLoss }] });
       scores.update({ series: [{ name: "BLEU", points: journal.bleu }, { name: "chrF", points: journal.chrf }] });
+      cider.update({ series: [{ name: t("training.cider"), points: journal.cider }] });
       rate.update({ series: [{ name: t("training.rate"), points: journal.rate }] });
     },
-    stop: () => [loss, scores, rate].forEach((plot) => plot.stop()),
+    stop: () => [loss, scores, cider, rate].forEach((plot) => plot.stop()),
   };
 }
 
 /** Samples of one validation, chosen by a slider; the last one unless the reader went elsewhere. */
-export function samplesCard() {
+export function samplesCard({ isOfPictures }) {
   const place = h("div", { class: "stack" }, emptyNote(t("training.noSamples")));
   const now = { journal: null, at: null, count: 0 };
   const table = h("div");
   const draw = () => {
     const { validations } = now.journal;
-    clear(table, samplesTable(validations[Math.min(now.at ?? Infinity, validations.length - 1)]));
+    clear(table, samplesTable(validations[Math.min(now.at ?? Infinity, validations.length - 1)], isOfPictures));
   };
   return {
-    node: card(t("training.samples"), { explanation: t("training.samplesHint") }, place),
+    node: card(t("training.samples"), { explanation: t(isOfPictures ? "training.samplesHintPictures" : "training.samplesHint") }, place),
     show(journal) {
       now.journal = journal;
       const count = journal.validations.length;
@@ -55,8 +61,8 @@ function validationSlider(now, count, draw) {
   });
 }
 
-function samplesTable({ step, bleu, samples }) {
-  const heads = ["source", "reference", "output"].map((key) => h("th", { scope: "col" }, t(`training.${key}`)));
+function samplesTable({ step, bleu, samples }, isOfPictures) {
+  const heads = [isOfPictures ? "picture" : "source", "reference", "output"].map((key) => h("th", { scope: "col" }, t(`training.${key}`)));
   const title = t("training.samplesAt", { step: step.toLocaleString("en"), bleu: bleu.toFixed(1) });
   const rows = samples.map(([source, reference, output]) => h("tr", null, h("td", null, source), h("td", null, reference), h("td", null, differing(output, reference))));
   return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": t("training.samples") },

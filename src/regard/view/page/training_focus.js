@@ -8,11 +8,10 @@ import { t } from "./text.js";
 
 const MOST_STEPS = 40; // of a long run; evenly chosen
 
-/** A plot over the steps; `onStep(step)` is told of a click. Returns {node, show({steps, load}), mark(step), stop()}. */
-export function focusPlot(onStep) {
-  const plot = lines({
-    title: t("focus.title"), series: [], xLabel: t("training.stepAxis"), yLabel: t("focus.axis"), height: 230, xFrom: 0, hint: t("focus.hint"), onPoint: onStep,
-  });
+/** A plot over the steps, of tokens or of a picture's places; `onStep(step)` is told of a click. Returns {node, show({steps, load}), mark(step), stop()}. */
+export function focusPlot(onStep, { isOfPictures = false } = {}) {
+  const [title, axis] = isOfPictures ? [t("focus.titlePictures"), t("focus.axisPictures")] : [t("focus.title"), t("focus.axis")];
+  const plot = lines({ title, series: [], xLabel: t("training.stepAxis"), yLabel: axis, height: 230, xFrom: 0, hint: t("focus.hint"), onPoint: onStep });
   let round = null;
   const show = async ({ steps, load }) => {
     const own = (round = {});
@@ -22,10 +21,10 @@ export function focusPlot(onStep) {
       if (round !== own) return;
       points.push([step, headHabits(map.weights, map.rows, map.columns, false).reach]);
     }
-    plot.update({ series: [{ name: t("focus.axis"), points }] });
+    plot.update({ series: [{ name: axis, points }] });
   };
   return {
-    node: h("div", { class: "focus-plot" }, h("h3", null, t("focus.title")), plot.node, savingButtons(plot.toSvg, t("focus.title"))),
+    node: h("div", { class: "focus-plot" }, h("h3", null, title), plot.node, savingButtons(plot.toSvg, title)),
     show: (asked) => show(asked).catch(() => null),
     mark: (step) => plot.update({ resting: step }),
     stop: () => ((round = null), plot.stop()),

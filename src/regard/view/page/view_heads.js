@@ -5,7 +5,7 @@ import { clear, h } from "./make.js";
 import { headThumbs } from "./head_thumbs.js";
 import { largeHead } from "./head_large.js";
 import { mapStore } from "./map_store.js";
-import { card, emptyNote, isAbandoned, lead, problemNote, segments, waitingNote } from "./notes.js";
+import { card, emptyNote, isAbandoned, lead, picturesNote, problemNote, segments, waitingNote } from "./notes.js";
 import { sentenceBar } from "./sentence_bar.js";
 import { askTrace, traceOf } from "./tracing.js";
 import { t } from "./text.js";
@@ -43,7 +43,7 @@ async function readSentence(view, text) {
   const model = app.model();
   if (!model) return say(view, emptyNote(t("note.noModel")));
   if (!model.is_ready) return say(view, emptyNote(t("note.notReady", { model: model.name })));
-  if (model.takes !== "text") return say(view, emptyNote(t("translate.pictures")));
+  if (model.takes !== "text") return say(view, picturesNote(app));
   if (!model.has_attention) return say(view, emptyNote(t("heads.none", { model: model.name })));
   say(view, waitingNote());
   view.request = { text, model: model.name };

@@ -1,12 +1,13 @@
 /** Inside: the arithmetic of attention, step by step; first a worked example by hand, then the user's own sentence and model. */
 
 import { onTheme } from "./colour.js";
+import { keepingFocus } from "./focusing.js";
 import { workThrough } from "./inside_arithmetic.js";
 import { EXAMPLE, exampleInside } from "./inside_example.js";
 import { insideSteps } from "./inside_steps.js";
 import { pieceLabel } from "./inside_tables.js";
 import { clear, h } from "./make.js";
-import { card, dropDown, emptyNote, isAbandoned, lead, problemNote, segments } from "./notes.js";
+import { card, dropDown, emptyNote, isAbandoned, lead, picturesNote, problemNote, segments } from "./notes.js";
 import { sentenceBar } from "./sentence_bar.js";
 import { t } from "./text.js";
 import { askTrace } from "./tracing.js";
@@ -115,6 +116,7 @@ function showOwn(view) {
   const { app } = view;
   const model = app.model();
   if (!model) return void clear(view.choices, emptyNote(t("translate.no_model")));
+  if (model.takes !== "text") return void clear(view.choices, picturesNote(app));
   view.own = h("div", { class: "stack" });
   const bar = app.api.isEmbedded ? null : sentenceBar(app, (text) => traceOwn(view, text));
   clear(view.choices, bar?.node, card(t("inside.own_title"), {}, view.own));
@@ -282,14 +284,4 @@ function showSteps(view) {
   keepingFocus(view.steps, () =>
     clear(view.steps, insideSteps({ inside, work, other, choice: shown, change: (changes) => changeInside(view, changes) })),
   );
-}
-
-/** What is built anew keeps the focus where it was. */
-function keepingFocus(node, build) {
-  const focused = node.contains(document.activeElement) ? document.activeElement : null;
-  const [name, at] = [focused?.dataset.focus, focused ? [...node.querySelectorAll("input, select, button")].indexOf(focused) : -1];
-  build();
-  if (!focused) return;
-  const same = name ? node.querySelector(`[data-focus="${name}"]`) : [...node.querySelectorAll("input, select, button")][at];
-  same?.focus({ preventScroll: true });
 }

@@ -1,54 +1,64 @@
 /** Pictures: a picture is described word by word, each word with the places that it looked at and the arithmetic behind it. */
 
+import { onTheme } from "./colour.js";
+import { keepingFocus } from "./focusing.js";
 import { workThrough } from "./inside_arithmetic.js";
 import { insideSteps } from "./inside_steps.js";
 import { clear, h } from "./make.js";
 import { card, dropDown, emptyNote, isAbandoned, lead, problemNote, waitingNote } from "./notes.js";
 import { pictureSource } from "./picture_source.js";
-import { hitsBox, regionPanel, regionSheet, saidWord, wordMaps } from "./region_maps.js";
+import { hitsBox, regionSheet, saidWord, seenPicture, wordMaps, wordPanels } from "./region_maps.js";
 import { savingButtons } from "./saving.js";
+import { captionerOf } from "./takers.js";
 import { t } from "./text.js";
 
-const WORD_PANEL = 116; // pixels of a word's picture
 const STEPS_BEGIN = { key: 0, isWhole: false, projection: "q", projectionDimension: 0, dimension: 0, outputDimension: 0, withoutScaling: false, withoutMasking: false };
 
-export const picturesView = { id: "pictures", title: "pictures.title", mount: mountPictures };
+export const picturesView = { id: "pictures", title: "pictures.title", takes: "pictures", mount: mountPictures };
 
 function mountPictures(root, app) {
   const view = {
-    app, answer: null, words: [], choice: { layer: 0, head: "mean", word: 0 }, steps: { ...STEPS_BEGIN },
+    app, answer: null, words: [], inside: null, choice: { layer: 0, head: "mean", word: 0 }, steps: { ...STEPS_BEGIN },
     asking: new AbortController(), leaving: new AbortController(),
     captionCard: h("div"), stepsCard: h("div", { class: "view steps" }),
   };
-  view.source = pictureSource(app, (given) => describe(view, given));
+  view.source = pictureSource(app, (given) => describe(view, given), view.leaving.signal);
   view.sourceCard = card(t("pictures.given"), {}, view.source.node);
   const explanation = t(app.api.isEmbedded ? "pictures.lead_fixed" : "pictures.lead");
   clear(root, h("div", { class: "view pictures" }, lead(t("pictures.heading"), explanation), view.sourceCard, view.captionCard, view.stepsCard));
-  const stopModel = app.onModel(() => begin(view));
+  const stops = [app.onModel(() => begin(view)), onTheme(() => view.inside && showWordSteps(view))];
   begin(view);
   return () => {
     view.asking.abort();
     view.leaving.abort();
-    stopModel();
+    stops.forEach((stop) => stop());
   };
 }
 
-/** The chosen model where it takes pictures, else the first ready one that does. */
-function captionerOf(app) {
-  const takers = app.models().filter((model) => model.takes === "pictures" && model.is_ready);
-  return takers.find((model) => model.name === app.model()?.name) ?? takers[0] ?? null;
-}
-
+/** A model was chosen, or the view was opened: its examples, and a picture described by it. */
 async function begin(view) {
   const model = captionerOf(view.app);
+  view.asking.abort();
   clear(view.captionCard);
-  clear(view.stepsCard);
+  clearSteps(view);
   view.sourceCard.hidden = !model;
   if (!model) return void clear(view.captionCard, emptyNote(t("pictures.none")));
-  const count = await view.source.showExamples(model.name, view.leaving.signal);
+  const count = await view.source.showExamples(model.name);
+  if (view.leaving.signal.aborted || model.name !== captionerOf(view.app)?.name) return;
   if (view.app.api.isEmbedded) view.sourceCard.hidden = count < 2;
-  if (count && !view.answer && !view.leaving.signal.aborted) describe(view, { example: 0 });
-  else if (view.given) describe(view, view.given);
+  const given = lastGiven(view.app, model) ?? (count ? { example: 0 } : null);
+  if (given) describe(view, given);
+}
+
+/** The reader's own picture; an example only where it is of this model, since another's has its own under that number. */
+function lastGiven({ state }, model) {
+  const { given, of } = state.pictures ?? {};
+  return given?.picture || of === model.name ? given : null;
+}
+
+function clearSteps(view) {
+  view.inside = null;
+  clear(view.stepsCard);
 }
 
 /** Describe a picture and show its words as they are said; a newer picture abandons an older one. */
@@ -56,8 +66,9 @@ async function describe(view, given) {
   const model = captionerOf(view.app);
   if (!model) return;
   if (given.picture === null) return void clear(view.captionCard, emptyNote(t("pictures.large")));
-  view.given = given;
-  clear(view.stepsCard);
+  view.app.state.pictures = { given, of: model.name };
+  view.source.mark(given.example);
+  clearSteps(view);
   clear(view.captionCard, waitingNote());
   await askedOnce(view, view.captionCard, async (signal) => {
     const growing = growingCaption(view, model.name);
@@ -81,12 +92,12 @@ function growingCaption(view, model) {
   return {
     seen(told) {
       seen = { ...told, model };
-      clear(strip, seenPicture(seen));
+      clear(strip, pictureAlone(seen));
       clear(view.captionCard, card(t("pictures.caption"), { explanation: t("pictures.reading") }, h("div", { class: "stack" }, text, strip)));
     },
     partial({ text: sofar, words }) {
       clear(text, sofar, h("span", { class: "caret", "aria-hidden": "true" }));
-      clear(strip, seenPicture(seen), words.map((word) => h("div", { class: "region-word" }, wordPanels(seen, saidWord(word, seen)))));
+      clear(strip, pictureAlone(seen), words.map((word) => h("div", { class: "region-word" }, wordPanels(seen, saidWord(word, seen)))));
     },
   };
 }
@@ -110,7 +121,7 @@ function pictureLayers({ answer }) {
 function showBlind(view) {
   const { answer } = view;
   clear(view.captionCard, card(t("pictures.caption"), {}, h("div", { class: "stack" },
-    h("p", { class: "caption-text", dir: "auto" }, answer.text), seenPicture(answer), h("p", { class: "explain" }, t("pictures.blind", { model: answer.model })))));
+    h("p", { class: "caption-text", dir: "auto" }, answer.text), pictureAlone(answer), h("p", { class: "explain" }, t("pictures.blind", { model: answer.model })))));
 }
 
 async function showMaps(view, signal) {
@@ -120,9 +131,8 @@ async function showMaps(view, signal) {
   await showArithmetic(view, signal);
 }
 
-function seenPicture(answer) {
-  const label = t("pictures.seen", { model: answer.model });
-  return h("img", { class: "picture-seen", src: answer.picture, alt: label, title: label, width: WORD_PANEL, height: WORD_PANEL });
+function pictureAlone({ picture, model }) {
+  return seenPicture(picture, t("pictures.seen", { model }));
 }
 
 /** The boxes of a word, where the caption is the one that is known to be right. */
@@ -133,19 +143,11 @@ function boxesOf({ answer, words }, index) {
 
 function showCaption(view) {
   const { answer, words } = view;
-  const strip = h("div", { class: "region-words", role: "group", "aria-label": t("pictures.caption") }, seenPicture(answer), words.map((_, index) => regionButton(view, index)));
+  const strip = h("div", { class: "region-words", role: "group", "aria-label": t("pictures.caption") }, pictureAlone(answer), words.map((_, index) => regionButton(view, index)));
   const saving = savingButtons(() => regionSheet(answer, words, (index) => boxesOf(view, index)), answer.text);
-  clear(view.captionCard, card(t("pictures.caption"), { explanation: t("pictures.reading"), beside: saving },
-    h("div", { class: "stack" }, h("p", { class: "caption-text", dir: "auto" }, answer.text), mapChoices(view), strip, h("p", { class: "faint" }, pointedAt(view)))));
-}
-
-/** A word, its map cell by cell and smoothed, and its largest weight. */
-function wordPanels(seen, word, { boxes = [], mark = "" } = {}) {
-  return [
-    h("b", { dir: "auto" }, word.text),
-    [false, true].map((isSmooth) => regionPanel(seen, word, { side: WORD_PANEL, isSmooth, boxes })),
-    h("span", { class: "number faint", "aria-hidden": "true" }, word.peak.weight.toFixed(2), mark),
-  ];
+  keepingFocus(view.captionCard, () =>
+    clear(view.captionCard, card(t("pictures.caption"), { explanation: t("pictures.reading"), beside: saving },
+      h("div", { class: "stack" }, h("p", { class: "caption-text", dir: "auto" }, answer.text), mapChoices(view), strip, h("p", { class: "faint" }, pointedAt(view))))));
 }
 
 function regionButton(view, index) {
@@ -197,20 +199,22 @@ function chooseWord(view, index) {
 /** The steps from this word's query to its weights, in the chosen head or, for their mean, in the first. */
 async function showArithmetic(view, signal) {
   const { layer, head, word } = view.choice;
-  if (!view.words[word]) return void clear(view.stepsCard);
+  if (!view.words[word]) return void clearSteps(view);
   const query = view.words[word].pieces[0] - 1;
   const asked = view.app.api.inside(view.answer.id, { layer, head: head === "mean" ? 0 : head, query }, { signal });
   const inside = await asked.catch((problem) => (problem.code === "embedded" ? null : Promise.reject(problem))); // a large file has maps alone
   if (!inside) return;
-  view.steps = { ...STEPS_BEGIN, key: inside.weights.indexOf(Math.max(...inside.weights)) };
-  const show = () => {
-    const change = (changes) => {
-      Object.assign(view.steps, changes);
-      show();
-    };
-    const steps = insideSteps({ inside, work: workThrough(inside), other: null, choice: view.steps, change });
-    const title = h("div", { class: "lead" }, h("h2", null, t("pictures.arithmetic", { word: view.words[word].text })), h("p", null, t("pictures.arithmetic_text")));
-    clear(view.stepsCard, title, steps);
+  Object.assign(view, { inside, steps: { ...STEPS_BEGIN, key: inside.weights.indexOf(Math.max(...inside.weights)) } });
+  showWordSteps(view);
+}
+
+function showWordSteps(view) {
+  const { inside, words, choice } = view;
+  const change = (changes) => {
+    Object.assign(view.steps, changes);
+    showWordSteps(view);
   };
-  show();
+  const steps = insideSteps({ inside, work: workThrough(inside), other: null, choice: view.steps, change });
+  const title = h("div", { class: "lead" }, h("h2", null, t("pictures.arithmetic", { word: words[choice.word].text })), h("p", null, t("pictures.arithmetic_text")));
+  keepingFocus(view.stepsCard, () => clear(view.stepsCard, title, steps));
 }

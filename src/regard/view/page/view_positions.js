@@ -46,7 +46,7 @@ function mountPositions(root, app) {
 async function learnOwn(view) {
   const model = view.app.model();
   view.own = null;
-  if (model) {
+  if (model?.takes === "text") { // a captioner is not asked: the server would refuse
     const answer = await view.app.api.positions(model.name, 4, { signal: view.leaving.signal }).catch((problem) => problem);
     if (isAbandoned(answer)) return;
     if (answer.values) view.own = { model: model.name, kind: answer.kind, layout: answer.layout, width: answer.width };

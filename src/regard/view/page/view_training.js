@@ -1,7 +1,7 @@
 /** Training: a run's curves and samples, and its attention as it formed; live while the run is under way. */
 
 import { clear, h } from "./make.js";
-import { paceOf, pollDelay, readJournal, roughSpan } from "./journal.js";
+import { looksAtPictures, paceOf, pollDelay, readJournal, roughSpan } from "./journal.js";
 import { dropDown, emptyNote, isAbandoned, lead, problemNote, waitingNote } from "./notes.js";
 import { samplesCard, trainingCurves } from "./training_curves.js";
 import { timeline } from "./training_timeline.js";
@@ -54,8 +54,8 @@ function openRun(view, name) {
   view.run = view.runs.find((run) => run.name === name);
   Object.assign(view, { events: [], after: 0, idle: 0, line: h("p", { class: "progress-line", "aria-live": "off" }), bar: h("progress", { max: 1, value: 0, "aria-label": t("training.progress") }) });
   view.curves = trainingCurves();
-  view.samples = samplesCard();
-  view.timeline = timeline(view.app, name);
+  view.samples = samplesCard({ isOfPictures: looksAtPictures(view.run) });
+  view.timeline = timeline(view.app, view.run);
   showPicker(view);
   clear(view.body, h("div", { class: "card progress-card" }, view.line, view.bar), view.timeline.node, view.curves.node, view.samples.node);
   follow(view, view.asked.signal);
@@ -103,7 +103,7 @@ function showEvents(view) {
   view.bar.value = view.run.steps ? Math.min(1, journal.step / view.run.steps) : 0;
   view.curves.show(journal);
   view.samples.show(journal);
-  view.timeline.show(journal.probeSteps, view.run.state === "training");
+  view.timeline.show(journal.probeSteps, ["ended", "stopped"].includes(view.run.state));
 }
 
 /** "step 800 of 2,000, 12,400 tokens/s, about 1 min left". */

@@ -4,7 +4,7 @@ import { whenWidthChanges } from "./fitting.js";
 import { measuredReadings } from "./gold.js";
 import { heatmap } from "./heatmap.js";
 import { clear, h } from "./make.js";
-import { card, emptyNote, isAbandoned, lead, problemNote } from "./notes.js";
+import { card, emptyNote, isAbandoned, lead, picturesNote, problemNote } from "./notes.js";
 import { savingButtons } from "./saving.js";
 import { t } from "./text.js";
 import { askTrace } from "./tracing.js";
@@ -18,7 +18,7 @@ const EXAMPLES_SHOWN = 5;
 const MEAN_READING = { layer: "mean", head: "mean", when: "said" };
 const WIDEST_MAP = 620;
 
-export const translateView = { id: "translate", title: "translate.title", mount: mountTranslate };
+export const translateView = { id: "translate", title: "translate.title", takes: "text", mount: mountTranslate };
 
 function mountTranslate(root, app) {
   const view = translateParts(app);
@@ -74,7 +74,11 @@ function translateParts(app) {
 async function beginTranslate(app, view) {
   const model = app.model();
   if (!model) return void clear(view.result, emptyNote(t("translate.no_model")));
-  if (model.takes !== "text") return void clear(view.result, emptyNote(t("translate.pictures")));
+  view.composer.node.hidden = model.takes !== "text";
+  if (model.takes !== "text") {
+    view.asking.abort();
+    return void clear(view.result, picturesNote(app));
+  }
   Object.assign(view, { hasChosen: false, readings: null, reading: { ...MEAN_READING } });
   const { examples } = await app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] }));
   if (model !== app.model()) return;
@@ -82,7 +86,7 @@ async function beginTranslate(app, view) {
   measuredReadings(app, model).then((readings) => readings.length && model === app.model() && takeReadings(app, view, readings));
   view.composer.setExamples(app.api.isEmbedded ? [] : examples.slice(0, EXAMPLES_SHOWN));
   const text = app.state.source || app.api.sourceText || examples[0]?.source;
-  if (!text) return;
+  if (!text) return void clear(view.result);
   view.composer.setText(text);
   translateText(app, view, text);
 }

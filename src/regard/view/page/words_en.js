@@ -33,6 +33,7 @@ export const wordsEnglish = {
   "translate.examples": "Try:",
   "translate.no_model": "No model is ready yet. This page shows one as soon as its first training steps are done.",
   "translate.pictures": "This model describes pictures. Choose one that takes text.",
+  "translate.to_pictures": "Give it a picture",
   "translate.words": "Word by word",
   "translate.source_words": "Words of the source",
   "translate.target_words": "Words of the translation",

@@ -1,0 +1,118 @@
+"""A server of captioners and translators together: each view shows what it can with the model that is chosen."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.sync_api import expect
+
+from regard.bundle import load_bundle, new_bundle, save_bundle
+from regard.config import from_table
+from regard.tokens import Tokenizer, Tokenizers
+from tests.browser.conftest import STACK, Watched, serving
+from tests.laws.small_models import randomise
+from tests.serve.described import make_gallery
+from tests.training.made_once import made_once
+
+RECURRENT = {"kind": "rnn", "embedding": 16, "encoder": {"width": 24}, "decoder": {"width": 24}}
+TRANSLATORS = {
+    "new": {"kind": "transformer", "encoder": STACK, "decoder": STACK},
+    "old": RECURRENT,
+}
+
+
+def make_translators(folder: Path) -> None:
+    """Two translators whose recipes name no languages."""
+    tokenizer = Tokenizer.train(["AI changes the world"], kind="word", size=40)
+    for name, model in TRANSLATORS.items():
+        table = {"model": model, "decoding": {"length_ratio": 1.0, "length_extra": 1}}
+        bundle = new_bundle(from_table(table, origin=name), Tokenizers(tokenizer, tokenizer))
+        randomise(bundle.model, seed=5)
+        save_bundle(folder / name / "model", bundle)
+
+
+def make_alone(folder: Path, gallery: Path) -> Path:
+    """A captioner whose validation set is not there, so that it has no examples."""
+    bundle = load_bundle(gallery / "looking" / "model")
+    data = msgspec.structs.replace(bundle.config.data, valid=[])
+    path = folder / "alone" / "model"
+    save_bundle(path, replace(bundle, config=msgspec.structs.replace(bundle.config, data=data)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "gallery", make_gallery)[0]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory, gallery: Path) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("mixed")
+    make_translators(folder)
+    captioners = [gallery / "heads" / "model", make_alone(folder, gallery)]
+    yield from serving(folder / "serve.log", *captioners, *(folder / name / "model" for name in TRANSLATORS))
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(locale="en-US", reduced_motion="reduce")
+    watched = Watched.of(context.new_page())
+    watched.page.set_default_timeout(30_000)
+    yield watched.page
+    context.close()
+    assert [told for told in watched.problems if "status of 404" not in told] == []  # no quality was measured
+
+
+def test_the_page_opens_with_pictures_where_the_chosen_model_takes_them(page: Any, address: str) -> None:
+    page.goto(address)
+    page.locator(".region-word").first.wait_for()
+    assert page.url.endswith("#pictures")
+    page.goto("about:blank")
+    page.goto(f"{address}#translate")  # whoever asks for a view gets it
+    note = page.get_by_text("This model describes pictures")
+    expect(note).to_be_visible()
+    expect(page.locator("#source-text")).to_be_hidden()
+    page.locator("#model").select_option("new")
+    expect(page.locator("#source-text")).to_be_visible()
+    expect(note).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", ["translate", "inside", "heads"])
+def test_a_view_of_sentences_leads_to_the_pictures(page: Any, address: str, view: str) -> None:
+    page.goto(f"{address}#{view}")
+    if view == "inside":
+        page.get_by_role("button", name="Your sentence, your model").click()
+    page.get_by_text("This model describes pictures. Choose one that takes text.").wait_for()
+    assert page.get_by_role("alert").count() == 0
+    page.get_by_role("button", name="Give it a picture").click()
+    page.locator(".region-word").first.wait_for()
+
+
+def test_translators_are_compared_while_a_captioner_is_chosen(page: Any, address: str) -> None:
+    page.goto(f"{address}#compare")
+    expect(page.locator(".compare-card .figures")).to_have_count(2)
+    assert page.locator(".compare-card").evaluate_all("cards => cards.map((card) => card.dataset.model)") == [
+        "old",
+        "new",
+    ]
+    expect(page.get_by_text("heads describes pictures, and captions are not compared here.")).to_be_visible()
+    expect(page.get_by_text("There is one model for these languages")).to_have_count(0)
+    page.locator("#model").select_option("new")
+    expect(page.get_by_text("describes pictures")).to_have_count(0)
+    expect(page.locator(".compare-card")).to_have_count(2)
+
+
+def test_a_model_without_examples_is_not_asked_for_anothers(page: Any, address: str, gallery: Path) -> None:
+    page.goto(f"{address}#pictures")
+    page.locator(".picture-example").nth(1).click()
+    page.locator("section.step").first.wait_for()
+    page.locator("#model").select_option("alone")
+    expect(page.locator(".picture-example")).to_have_count(0)
+    page.wait_for_load_state("networkidle")
+    assert page.get_by_role("alert").count() == 0
+    assert page.locator(".caption-text").count() == 0
+    page.set_input_files("#picture-file", str(gallery / "images" / "valid" / "2.png"))
+    page.locator("section.step").first.wait_for()
