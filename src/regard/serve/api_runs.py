@@ -55,22 +55,24 @@ class RunRoutes:
 
     async def runs(self, request: Request) -> Response:  # noqa: ARG002
         """What can be watched."""
-        records = [run.record(model.name if model.is_ready else None) for model, run in self._watched()]
-        return as_json(RunsAnswer(records))
+        watched = [(run, model.name if model.is_ready else None) for model, run in self._watched()]
+        return as_json(RunsAnswer(await asyncio.to_thread(lambda: [run.record(name) for run, name in watched])))
 
     async def events(self, request: Request) -> Response:
         """What happened in a run."""
-        return as_json(self._run(request).events(query_number(request, "after", default=0)))
+        after = query_number(request, "after", default=0)
+        return as_json(await asyncio.to_thread(self._run(request).events, after))
 
     async def probes(self, request: Request) -> Response:
         """Where the attention of the probes was saved."""
         step = query_number(request, "step") if "step" in request.query_params else None
-        return as_json(self._run(request).probes(step))
+        return as_json(await asyncio.to_thread(self._run(request).probes, step))
 
     async def probe_map(self, request: Request) -> Response:
         """A probe's map at a step."""
         step, probe, layer = (request.path_params[name] for name in ("step", "probe", "layer"))
-        return as_floats(self._run(request).probe_map(step, probe, layer, query_number_or_mean(request, "head")))
+        head, run = query_number_or_mean(request, "head"), self._run(request)
+        return as_floats(await asyncio.to_thread(run.probe_map, step, probe, layer, head))
 
     async def pictures(self, request: Request) -> Response:
         """What the probes of a captioner's run look at; a set of pictures takes a while to read."""
@@ -93,7 +95,8 @@ class RunRoutes:
         """Sentences to try, for languages that some model has: a language is also part of a file's name."""
         source, target = (request.query_params.get(side, "") for side in ("source", "target"))
         is_known = (source, target) in {one.languages for one in self.service.models.all}
-        return as_json(ExamplesAnswer(self.gold.examples((source, target)) if is_known else []))
+        found = await asyncio.to_thread(self.gold.examples, (source, target)) if is_known else []
+        return as_json(ExamplesAnswer(found))
 
     def _watched(self) -> list[tuple[ServedModel, Run]]:
         return [(one, Run(one.name, one.run)) for one in self.service.models.all if one.run is not None]
