@@ -29,6 +29,7 @@ from regard.config import (
     Stack,
     TrainingConfig,
     TransformerConfig,
+    check_sections,
     from_table,
     from_toml,
     load,
@@ -93,7 +94,7 @@ def complaint(table: dict[str, Any], *, path: str) -> str:
     with pytest.raises(RegardError) as caught:
         from_toml(tomli_w.dumps(table))
     first, *lines = str(caught.value).splitlines()
-    assert first == "the recipe has 1 problem(s):"
+    assert first == "1 problem in the recipe:"
     assert len(lines) == 1
     assert lines[0].startswith(f"  {path}: ")
     return lines[0]
@@ -199,7 +200,7 @@ def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(RegardError) as caught:
         from_table(table, origin="recipe.toml")
     first, *lines = str(caught.value).splitlines()
-    assert first == "recipe.toml has 6 problem(s):"
+    assert first == "6 problems in recipe.toml:"
     named = ["model.encoder.heads", "model.encoder.colour", "model.norm", "training.steps", "training.betas", "extra"]
     assert [line.strip().split(": ")[0] for line in lines] == named
 
@@ -301,8 +302,9 @@ def test_of_two_settings_of_one_key_the_later_holds() -> None:
     [
         ("training.steps", "has no value. Write section.key=value"),
         ("=3", "has no value. Write section.key=value"),
-        ("training.steps=many", "training.steps: Expected `int`, got `str`, got 'many'"),
-        ("training.steps=", "training.steps: Expected `int`, got `str`"),
+        ("training.steps=many", "training.steps: Expected `int`, got 'many' (--set training.steps=many)"),
+        ("training.steps=", "training.steps: Expected `int`, got '' (--set training.steps=)"),
+        ("data.languages=en", "data.languages: Expected `array`, got 'en' (--set data.languages=en)"),
         ("training.steps=nan", "training.steps: nan is not a finite number"),
         ("training.seed.deep=3", "seed is a value, not a section"),
         ("training=3", "training: expected a section, got 3"),
@@ -313,6 +315,50 @@ def test_of_two_settings_of_one_key_the_later_holds() -> None:
 def test_a_setting_that_cannot_be_is_answered_with_what_to_write(setting: str, message: str) -> None:
     with pytest.raises(RegardError, match=re.escape(message)):
         from_toml("[training]\nseed = 1", settings=(setting,))
+
+
+def test_only_the_settings_of_a_problem_are_named_with_it() -> None:
+    settings = ("training.steps=2", "model.score=dot", "model.kind=rnn-attention", "model.encoder.width=8")
+    with pytest.raises(RegardError) as caught:
+        from_toml("[training]\nseed = -1", settings=settings)
+    _, model, seed = sorted(str(caught.value).splitlines(), key=lambda line: ("seed" in line, "width" in line))
+    assert model.endswith("(--set model.score=dot, --set model.kind=rnn-attention, --set model.encoder.width=8)")
+    assert "--set" not in seed
+
+
+# --- what sections say against each other ----------------------------------------------------------------------------
+
+UNSHARED = '[model]\nkind = "transformer"\nshare_embeddings = true\n[tokens]\nshared = false\n'
+
+
+def test_one_table_for_two_vocabularies_is_refused_and_still_read() -> None:
+    config = from_toml(UNSHARED)  # a model that was saved so must load
+    with pytest.raises(RegardError, match=r"model\.share_embeddings: .* tokens\.shared is false"):
+        check_sections(config)
+    check_sections(from_toml(UNSHARED, settings=("tokens.shared=true",)))
+    check_sections(from_toml(UNSHARED, settings=("model.share_embeddings=false",)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "languages", "is_right"),
+    [
+        ("rnn", [], True),
+        ("rnn", ["en", "ko"], True),
+        ("rnn", ["en"], False),
+        ("rnn", ["en", "en"], False),
+        ("rnn", ["en", " "], False),
+        ("rnn", ["en", "ko", "de"], False),
+        ("captioner-rnn", ["en"], True),
+        ("captioner-rnn", ["en", "ko"], False),
+    ],
+)
+def test_as_many_languages_are_named_as_a_model_has(kind: str, languages: list[str], is_right: bool) -> None:
+    config = from_table({"model": {"kind": kind}, "data": {"languages": languages}})
+    if is_right:
+        check_sections(config)
+    else:
+        with pytest.raises(RegardError, match=r"data\.languages: expected .* as in "):
+            check_sections(config)
 
 
 # --- there and back --------------------------------------------------------------------------------------------------

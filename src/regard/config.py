@@ -6,6 +6,7 @@ torch, so that the command line can check a recipe in an instant.
 
 import difflib
 import math
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +60,7 @@ class AttendingConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag=
     encoder: RecurrentStack = RecurrentStack()  # each direction has half of its width
     decoder: RecurrentStack = RecurrentStack()
     score: ScoreName = "additive"
-    wiring: Literal["previous", "current"] = "previous"  # which state asks: s_{t-1} (notes 002, 004) or s_t (note 000)
+    wiring: Literal["previous", "current"] = "previous"  # which state asks: s_{t-1} (Bahdanau) or s_t (Luong)
     input_feeding: bool = False  # with "current": what was joined before the last output is part of the next input
     dropout: Share = 0.2
 
@@ -382,15 +383,25 @@ def from_toml(text: str, *, settings: tuple[str, ...] = (), origin: str = "the r
         raise RegardError(f"{origin} is not TOML: {error}. Mend the line, then try again.") from None
     for setting in settings:
         _lay_over(table, setting)
-    return from_table(table, origin=origin)
+    return from_table(table, origin=origin, settings=settings)
 
 
-def from_table(table: dict[str, Any], *, origin: str = "the recipe") -> Config:
-    """The config a plain table describes; one error lists every problem found."""
-    problems = list(_problems(table, Config, ""))
+def from_table(table: dict[str, Any], *, origin: str = "the recipe", settings: tuple[str, ...] = ()) -> Config:
+    """The config a plain table describes; one error lists every problem found, and the settings it may come from."""
+    problems = [line + _set_by(line, settings) for line in _problems(table, Config, "")]
     if problems:
-        raise RegardError(f"{origin} has {len(problems)} problem(s):\n" + "\n".join(f"  {line}" for line in problems))
+        raise RegardError(_listed(problems, origin))
     return msgspec.convert(table, Config)
+
+
+def check_sections(config: Config, *, origin: str = "the recipe") -> None:
+    """Refuse what sections say against each other.
+
+    Asked before a run begins, and not when a config is read: models that were saved before there was a rule still load.
+    """
+    problems = list(_contradictions(config))
+    if problems:
+        raise RegardError(_listed(problems, origin))
 
 
 def load(path: Path, *, settings: tuple[str, ...] = ()) -> Config:
@@ -427,6 +438,31 @@ def _lay_over(table: dict[str, Any], setting: str) -> None:
 # --- every problem at once -------------------------------------------------------------------------------------------
 
 
+def _listed(problems: list[str], origin: str) -> str:
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return "\n".join([f"{count} in {origin}:", *(f"  {line}" for line in problems)])
+
+
+def _set_by(problem: str, settings: tuple[str, ...]) -> str:
+    """The settings of the command line that a problem may come from, in brackets: those of its key, or inside it."""
+    where = problem.partition(": ")[0]
+    keys = {setting: setting.partition("=")[0].strip() for setting in settings}
+    found = [one for one, key in keys.items() if f"{key}.".startswith(f"{where}.") or where.startswith(f"{key}.")]
+    return f" ({', '.join(f'--set {_cut(setting)}' for setting in found)})" if found else ""
+
+
+def _contradictions(config: Config) -> Iterator[str]:
+    if getattr(config.model, "share_embeddings", False) and not config.tokens.shared:
+        yield (
+            "model.share_embeddings: true needs one vocabulary, and tokens.shared is false; "
+            "set tokens.shared = true, or model.share_embeddings = false"
+        )
+    codes, wanted = config.data.languages, 1 if isinstance(config.model, CaptionerConfig) else 2
+    if codes and (len(codes) != wanted or len({code for code in codes if code.strip()}) != wanted):
+        expected = 'the code of the captions, as in ["en"]' if wanted == 1 else 'two codes, as in ["en", "ko"]'
+        yield f"data.languages: expected {expected}, got {_shown(codes)}"
+
+
 def _problems(value: Any, expected: Any, path: str) -> Iterator[str]:
     """Every way in which a plain value is not what is expected, each with the path of its key."""
     struct = _struct_for(value, expected)
@@ -461,8 +497,10 @@ def _problem(value: Any, expected: Any, path: str) -> Iterator[str]:
     try:
         msgspec.convert(value, expected)
     except (msgspec.ValidationError, OverflowError) as error:
-        given = "" if isinstance(value, dict) else f", got {_shown(value)}"
-        yield f"{path or 'the whole'}: {error}{given}"
+        if isinstance(value, dict):
+            yield f"{path or 'the whole'}: {error}"
+        else:  # the value says more than the name of its type
+            yield f"{path}: {re.sub(', got `[^`]*`', '', str(error), count=1)}, got {_shown(value)}"
 
 
 def _struct_for(value: Any, expected: Any) -> type[Options] | str | None:
@@ -490,4 +528,8 @@ def _shown(value: Any) -> str:
         text = repr(value)
     except ValueError:  # Python refuses to write out a number of more than 4,300 digits
         return "a number of thousands of digits"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -11,6 +11,7 @@ import msgspec
 from regard.errors import RegardError
 
 NAME = "manifest.json"
+MODEL, EXPORT = "model", "ctranslate2"  # kinds that people take for each other
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,6 +69,8 @@ def read_manifest(directory: Path, kind: str, version: int) -> Manifest:
     strays = [name for name in manifest.files if Path(name).name != name or name in ("", ".", "..")]
     if strays:
         raise RegardError(f"{path} names files outside its directory: {strays}. Do not trust where it came from.")
+    if (manifest.kind, kind) == (EXPORT, MODEL):
+        raise RegardError(f"{directory} is an export for {EXPORT}. Give the model it was made from.")
     if (manifest.kind, manifest.version) != (kind, version):
         raise RegardError(
             f"{directory} holds a {manifest.kind} of version {manifest.version}, as {path.name} says; expected is a "

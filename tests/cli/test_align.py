@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from regard.metrics import alignment_error, parse_alignments
-from tests.cli.toy import Regard
+from tests.cli.toy import Regard, renamed
 
 
 def wish(corpus: Path) -> list[object]:
@@ -59,11 +59,15 @@ def test_the_best_reading_is_chosen_on_the_development_set(
     assert len(output.read_text().splitlines()) == 24
 
 
-def test_two_directions_are_joined(regard: Regard, transformer: Path, attending: Path, corpus: Path) -> None:
-    # The other model translates in the same direction, and reads the Korean as unknown words: its links are links.
+def test_two_directions_are_joined(
+    regard: Regard, transformer: Path, attending: Path, corpus: Path, tmp_path: Path
+) -> None:
+    # The other model only says that it is of the other direction, and reads the Korean as unknown words: its links are
+    # links.
+    backward = renamed(attending, tmp_path / "backward", "['ko-KR', 'en']")
     both = {}
     for how in ("intersection", "union"):
-        ended = regard("align", transformer, *wish(corpus), "--reverse", attending, "--symmetry", how)
+        ended = regard("align", transformer, *wish(corpus), "--reverse", backward, "--symmetry", how)
         assert ended.code == 0, ended.err
         assert f"joined by {how}" in ended.err
         both[how] = links_in(ended.out)
@@ -71,6 +75,14 @@ def test_two_directions_are_joined(regard: Regard, transformer: Path, attending:
     for smaller, own, larger in zip(both["intersection"], forward, both["union"], strict=True):
         assert smaller <= own <= larger
         assert all(source < 6 and target < 6 for source, target in larger)
+
+
+def test_a_model_of_the_same_direction_is_no_reverse(
+    regard: Regard, transformer: Path, attending: Path, corpus: Path
+) -> None:
+    ended = regard("align", transformer, *wish(corpus), "--reverse", attending)
+    assert ended.code == 2
+    assert f"{attending} en to ko. --reverse takes a model of the other direction" in ended.err
 
 
 def test_a_file_of_links_is_scored_without_a_model(regard: Regard, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The whole command line: help at once, exit codes, and one clear line where something went wrong."""
 
+import os
+import signal
 import subprocess
 import sys
 from types import ModuleType
@@ -7,7 +9,7 @@ from types import ModuleType
 import click
 import pytest
 
-from regard.cli import commands
+from regard.cli import Interruption, commands
 from tests.cli.toy import Regard, command, environment, in_a_process
 
 HEAVY = ("torch", "sacrebleu", "numpy", "sentencepiece", "rich")
@@ -51,6 +53,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that fails as the option says."""
     failures = {
         "disk": OSError(28, "No space left on device", "x.bin"),
+        "other": OSError(5, "Input/output error", "x.bin"),
         "memory": MemoryError(),
         "defect": KeyError("k"),
     }
@@ -70,7 +73,8 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("kind", "line"),
     [
-        ("disk", "error: x.bin: No space left on device"),
+        ("disk", "error: x.bin cannot be written: No space left on device. Make room, or write to another place."),
+        ("other", "error: x.bin: Input/output error"),
         ("memory", "error: there is not enough memory"),
         ("defect", "error: KeyError: 'k'"),
     ],
@@ -92,4 +96,18 @@ def test_a_full_standard_output_is_one_line() -> None:
     with open("/dev/full", "wb") as full:
         ended = subprocess.run(command("--version"), stdout=full, stderr=subprocess.PIPE, check=False)
     assert ended.returncode == 1
-    assert ended.stderr == b"error: No space left on device\n"
+    assert ended.stderr == (
+        b"error: the output cannot be written: No space left on device. Make room, or write to another place.\n"
+    )
+
+
+def test_a_second_interruption_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(os, "_exit", left.append)
+    interruption = Interruption()
+    with pytest.raises(KeyboardInterrupt):
+        interruption(signal.SIGINT, None)
+    assert left == []
+    with pytest.raises(KeyboardInterrupt):  # only because here the process goes on
+        interruption(signal.SIGINT, None)
+    assert left == [130]

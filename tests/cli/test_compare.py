@@ -5,7 +5,7 @@ from pathlib import Path
 from regard.cli.running.compare import figures
 from regard.cli.running.measuring import Measured
 from regard.metrics import Score
-from tests.cli.toy import Regard
+from tests.cli.toy import Regard, renamed
 
 
 def wish(corpus: Path) -> list[object]:
@@ -44,6 +44,27 @@ def test_json_gives_the_figures_of_each_model(regard: Regard, transformer: Path,
     assert models[0]["scores"] == models[1]["scores"]
     assert models[0]["bytes"] == sum(path.stat().st_size for path in twin.iterdir())
     assert all(one["tokens_per_second"] > one["sentences_per_second"] > 0 for one in models)
+
+
+def test_one_way_of_cutting_words_holds_for_all(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    nameless = renamed(transformer, tmp_path / "nameless", "[]")
+    for models in ([nameless, transformer], [transformer, nameless], [nameless, nameless]):
+        both = json.loads(regard("compare", *models, *wish(corpus), "--json").out)["models"]
+        assert both[0]["scores"] == both[1]["scores"]
+        assert "tok:13a" not in both[0]["scores"][0]["signature"]
+
+
+def test_models_of_languages_that_are_cut_otherwise_are_not_compared(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    german = renamed(transformer, tmp_path / "german", "['en', 'de']")
+    ended = regard("compare", transformer, german, *wish(corpus))
+    assert ended.code == 2
+    assert f"{german} (de: 13a) is cut in other ways" in ended.err
+    both = json.loads(regard("compare", transformer, german, *wish(corpus), "--json", "--tokenize", "char").out)
+    assert all("tok:char" in one["scores"][0]["signature"] for one in both["models"])
 
 
 def test_a_metric_that_a_model_lacks_is_left_open() -> None:

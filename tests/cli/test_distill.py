@@ -60,3 +60,51 @@ def test_teachers_of_other_vocabularies_are_refused(
     assert ended.code == 2
     assert "have other vocabularies" in ended.err
     assert not (tmp_path / "run" / "config.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (["--set", "training.stepz=2"], "training.stepz: unknown key"),
+        (["--set", "data.valid=[]"], "data.valid is empty"),
+        (["--set", "model={kind='captioner-rnn'}", "--set", "data.languages=[]"], "the student describes pictures"),
+        (["--set", "data.languages=['ko', 'en']"], "translates en to ko, and the student's data.languages are"),
+        (["--source", "{empty}"], "empty is empty. Give sentences for the teachers"),
+    ],
+)
+def test_what_is_wrong_is_told_before_the_teachers_begin(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, more: list[str], problem: str
+) -> None:
+    (tmp_path / "empty").touch()
+    given_more = [word.format(empty=tmp_path / "empty") if "empty" in word else word for word in more]
+    ended = regard(*given(transformer, corpus, tmp_path / "run", *given_more))
+    assert ended.code == 2
+    assert problem in ended.err
+    assert "translate 200 lines" not in ended.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_was_dropped_is_told_and_that_there_will_be_no_export(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "gaps").write_text("\n".join(["one cat", "", "two dog", "  ", "red dog runs"]) + "\n")
+    teachers, student = f"{transformer},{transformer}", ["--set", "model.mixer=ssru", "--set", "training.steps=1"]
+    ended = regard(*given(teachers, corpus, tmp_path / "run", "--source", tmp_path / "gaps", *student))
+    assert ended.code == 0, ended.err
+    before, _, after = ended.err.partition("kept 3 of 5 lines; dropped: 2 blank\n")
+    assert 'there will be no export of the student: model.mixer is "ssru"' in before
+    assert "export" not in after
+
+
+def test_a_teacher_that_says_nothing_is_told(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "blank").write_text("\n \n")
+    ended = regard(*given(f"{transformer},{transformer}", corpus, tmp_path / "run", "--source", tmp_path / "blank"))
+    assert ended.code == 2
+    assert "of 2 lines (2 blank) the teacher translated none" in ended.err
+
+
+def test_an_export_is_no_teacher(regard: Regard, student: Path, corpus: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
+    ended = regard(*given(student / "export-int8", corpus, tmp_path / "run"))
+    assert ended.code == 2
+    assert "export-int8 is an export for ctranslate2. Give the model it was made from." in ended.err

@@ -2,7 +2,9 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.cli.toy import Regard
+import pytest
+
+from tests.cli.toy import Regard, renamed
 
 
 def wish(corpus: Path) -> list[object]:
@@ -48,3 +50,25 @@ def test_an_unknown_tokenisation_is_told_before_translating(regard: Regard, tran
     ended = regard("evaluate", transformer, *wish(corpus), "--tokenize", "14b")
     assert ended.code == 2
     assert "the tokenisation is '14b'; choose one of 13a" in ended.err
+
+
+def test_without_languages_the_reference_decides_how_words_are_cut(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    nameless = renamed(transformer, tmp_path / "nameless", "[]")
+    ended = regard("evaluate", nameless, *wish(corpus))
+    assert "warning: no model names its languages; BLEU is cut as for ko" in ended.err
+    assert "tok:char" in ended.out or "tok:ko-mecab" in ended.out
+    english = ["--source", corpus / "test.en", "--reference", corpus / "test.en", "--beam", 1, "--resamples", 2]
+    ended = regard("evaluate", nameless, *english)
+    assert (ended.err, "tok:13a" in ended.out) == ("", True)
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare"])
+def test_a_plot_of_another_name_is_refused(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, verb: str
+) -> None:
+    ended = regard(verb, transformer, *wish(corpus), "--plot", tmp_path / "q.jpg")
+    assert ended.code == 2
+    assert "q.jpg does not end with .svg" in ended.err
+    assert not (tmp_path / "q.jpg").exists()

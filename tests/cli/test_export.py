@@ -126,3 +126,16 @@ def test_an_export_has_no_alignments_and_no_torch(regard: Regard, exported: Path
     assert refused.code == 2
     assert "Give the model that it was exported from" in refused.err
     assert regard(*given, "--engine", "torch").code == 2
+
+
+@pytest.mark.parametrize("words", [["info"], ["show", "one cat"]], ids=lambda words: words[0])
+def test_what_needs_the_model_says_that_this_is_an_export(regard: Regard, exported: Path, words: list[str]) -> None:
+    ended = regard(words[0], exported, *words[1:])
+    assert ended.code == 2
+    assert ended.err == f"error: {exported} is an export for ctranslate2. Give the model it was made from.\n"
+
+
+def test_a_quantization_alone_is_not_ignored(regard: Regard, attending: Path, corpus: Path) -> None:
+    ended = regard("translate", attending, "--input", corpus / "valid.en", "--quantization", "int8")
+    assert ended.code == 2
+    assert "the ctranslate2 engine cannot run" in ended.err

@@ -4,6 +4,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from regard.metrics import parse_alignment
 from tests.cli.toy import Regard, command, environment, in_a_process
 
@@ -117,7 +119,7 @@ def test_json_tells_all_of_a_line(regard: Regard, transformer: Path, tmp_path: P
 def test_a_beam_narrower_than_nbest_is_refused(regard: Regard, transformer: Path, corpus: Path) -> None:
     ended = regard("translate", transformer, "--input", corpus / "valid.en", "--beam", 2, "--nbest", 3)
     assert ended.code == 2
-    assert "nbest is 3 and beam 2" in ended.err
+    assert ended.err.startswith("error: 1 problem in the decoding options:\n  decoding: nbest is 3 and beam 2")
 
 
 def test_a_line_beyond_the_limit_is_cut_with_a_warning(regard: Regard, attending: Path, tmp_path: Path) -> None:
@@ -151,3 +153,17 @@ def test_a_file_may_be_its_own_output(regard: Regard, transformer: Path, corpus:
     assert regard("translate", transformer, "--input", text, "--output", text).code == 0
     assert len(text.read_text(encoding="utf-8").splitlines()) == 10
     assert text.read_text(encoding="utf-8") != (corpus / "valid.en").read_text()
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "standard output"])
+def test_a_full_disk_is_named_with_advice(transformer: Path, corpus: Path, place: str) -> None:
+    words = ["translate", transformer, "--beam", 1, "--input", corpus / "valid.en"]
+    words += ["--output", place] if place == "/dev/full" else []
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            command(*words), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False, text=True
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        f"error: {place} cannot be written: No space left on device. Make room, or write to another place.\n"
+    )

@@ -5,8 +5,11 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from regard.bundle import load_bundle, save_bundle
+from regard.config import from_toml, to_toml
 
 WORDS = {
     "one": "하나",
@@ -54,6 +57,14 @@ def in_a_process(*arguments: object, given: bytes = b"", **more: str) -> Finishe
         command(*arguments), input=given, capture_output=True, env=environment(**more), check=False, timeout=120
     )
     return Finished(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def renamed(model: Path, copy: Path, languages: str) -> Path:
+    """A copy of a model that names other languages."""
+    bundle = load_bundle(model / "model")
+    config = from_toml(to_toml(bundle.config), settings=(f"data.languages={languages}",))
+    save_bundle(copy, replace(bundle, config=config))
+    return copy
 
 
 def write_corpus(directory: Path) -> None:

@@ -132,5 +132,27 @@ def test_every_reason_against_an_export_is_named(tmp_path: Path) -> None:
     with pytest.raises(RegardError) as refused:
         export_huggingface(new_bundle(Config(model=config), words), tmp_path / "marian")
     assert all(reason in str(refused.value) for reason in reasons)
+    settings = ["mixer=attention", "norm=post", "positions=sinusoidal", "decoder.width=24"]
+    changed = [*(f"--set model.{setting}" for setting in settings), "--set tokens.kind=unigram"]
+    assert f"Train another one with {' '.join(changed)}, or use" in str(refused.value)
     assert not (tmp_path / "marian").exists()
     assert len(reasons_against(Config(model=AttendingConfig()), words)) == 1
+
+
+def test_only_the_settings_that_stand_in_the_way_are_named(tmp_path: Path) -> None:
+    stack = Stack(layers=1, width=24, heads=2, inner=20)
+    bundle = new_bundle(
+        Config(model=TransformerConfig(encoder=stack, decoder=stack, norm="pre")), Tokenizers(ONE, OTHER)
+    )
+    with pytest.raises(RegardError, match=r"Train another one with --set model\.norm=post, or use the torch engine"):
+        export_huggingface(bundle, tmp_path / "marian")
+
+
+def test_weights_that_are_not_finite_are_not_exported(tmp_path: Path) -> None:
+    stack = Stack(layers=1, width=24, heads=2, inner=20)
+    bundle = new_bundle(Config(model=TransformerConfig(encoder=stack, decoder=stack)), Tokenizers(ONE, OTHER))
+    with torch.no_grad():
+        next(bundle.model.parameters())[0, 0] = torch.inf
+    with pytest.raises(RegardError, match="not finite numbers"):
+        export_huggingface(bundle, tmp_path / "marian")
+    assert not (tmp_path / "marian").exists()

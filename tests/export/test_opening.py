@@ -53,6 +53,27 @@ def test_ctranslate2_gives_the_text_of_torch_and_auto_is_int8(bundle: Bundle, mo
     assert open_translator(model, engine="auto", quantization="int16").engine == "ctranslate2, int16"
 
 
+def test_a_quantization_names_its_engine(bundle: Bundle, model: Path) -> None:
+    assert open_translator(model, quantization="int8").engine == "ctranslate2, int8"
+    with pytest.raises(RegardError, match="int8 is for ctranslate2, and the engine is torch"):
+        open_translator(model, engine="torch", quantization="int8")
+    export_ctranslate2(bundle, model.parent / "export", quantization="int16")
+    assert open_translator(model.parent / "export", quantization="int16").engine == "ctranslate2, int16"
+    with pytest.raises(RegardError, match="is an export in int16, and int8 was asked for"):
+        open_translator(model.parent / "export", quantization="int8")
+
+
+def test_weights_that_are_not_finite_are_not_exported(bundle: Bundle, tmp_path: Path) -> None:
+    with torch.no_grad():
+        next(bundle.model.parameters())[0, 0] = torch.nan
+    with pytest.raises(RegardError, match=r"not finite numbers: source_embedding\.tokens\.weight\. Its training"):
+        export_ctranslate2(bundle, tmp_path / "export")
+    assert not (tmp_path / "export").exists()
+    save_bundle(tmp_path / "model", bundle)
+    with pytest.raises(RegardError, match="not finite numbers"):
+        open_translator(tmp_path / "model", engine="auto")
+
+
 def test_what_was_made_is_kept_until_the_weights_change(model: Path) -> None:
     open_translator(model, engine="auto")
     kept = model / "engines" / "ctranslate2-int8" / "model.bin"

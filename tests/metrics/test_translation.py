@@ -5,7 +5,7 @@ import pytest
 import sacrebleu
 
 from regard.errors import RegardError
-from regard.metrics import Bucket, by_length, evaluate, tokenization_for
+from regard.metrics import Bucket, by_length, evaluate, language_by_script, tokenization_for
 from regard.metrics.translation import BUCKET_WIDTH, LONGEST_FOR_TER, SMALLEST_BUCKET
 
 REFERENCES = [f"The cat number {number} sat on the mat of house {number % 7}." for number in range(40)]
@@ -131,3 +131,20 @@ def test_a_small_corpus_is_one_bucket_and_blank_sources_count():
 def test_importing_the_room_loads_neither_sacrebleu_nor_torch():
     code = "import sys, regard.metrics; print({'sacrebleu', 'torch'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("고양이가 잔다. OK 3", "ko"),
+        ("猫が眠っている。", "ja"),
+        ("貓在睡覺。", "zh"),
+        ("我用「カ」一字寫了一本關於日本文字的書。", "zh"),
+        ("The cat said 고양이.", ""),
+        ("Кошка спит.", ""),
+        ("123 !?", ""),
+        ("", ""),
+    ],
+)
+def test_the_script_tells_the_languages_whose_words_are_cut_otherwise(text: str, language: str) -> None:
+    assert language_by_script([text]) == language

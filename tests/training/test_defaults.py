@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from regard.config import Config, DataConfig, TransformerConfig, from_toml, to_toml
 from regard.errors import RegardError
-from regard.training.defaults import SIZES, CorpusSize, config_for, default_config, explain, measure_corpus
+from regard.training.defaults import SIZES, CorpusSize, config_for, explain, measure_corpus
 
 DATA = DataConfig(train=["a", "b"], valid=["c", "d"], languages=["en", "de"])
 sizes = st.integers(1, 50_000_000).map(lambda pairs: CorpusSize(pairs, pairs * 25))
@@ -50,6 +50,23 @@ def test_what_was_chosen_is_told_by_the_names_that_set_takes(found: CorpusSize) 
     assert f"{found.pairs:,} pairs" in told
 
 
+@given(found=sizes, steps=st.integers(1, 500))
+def test_the_warm_up_and_the_validations_fit_into_the_steps_that_are_set(found: CorpusSize, steps: int) -> None:
+    training = config_for(DATA, found, steps=steps).training
+    assert training.steps == steps
+    assert training.warmup < steps
+    assert training.validate_every <= steps
+
+
+def test_what_was_set_is_told_as_it_is() -> None:
+    found = CorpusSize(100, 2_500)
+    settings = ("training.patience=0", "tokens.shared=false", "model={kind='rnn'}")
+    told = "\n".join(explain(from_toml(to_toml(config_for(DATA, found)), settings=settings), found))
+    assert "a vocabulary for each side" in told
+    assert "Transformer" not in told
+    assert "or fewer" not in told
+
+
 def test_every_size_has_a_reason_to_be() -> None:
     assert [size.pairs for size in SIZES] == sorted({size.pairs for size in SIZES})
     assert SIZES[-1].pairs == float("inf")
@@ -65,4 +82,4 @@ def test_the_corpus_is_measured_by_its_longer_side(tmp_path: Path) -> None:
 
 def test_a_corpus_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="cannot be read"):
-        default_config(DataConfig(train=[str(tmp_path / "no"), str(tmp_path / "none")]))
+        measure_corpus(DataConfig(train=[str(tmp_path / "no"), str(tmp_path / "none")]))

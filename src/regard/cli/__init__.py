@@ -8,11 +8,13 @@
 Nothing here or in the commands' declarations imports torch, so that `--help` answers at once.
 """
 
+import errno
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -21,15 +23,33 @@ from regard.cli.commands import OutputClosed, root
 from regard.errors import RegardError
 
 FAILED, WRONG_INPUT = 1, 2
+FULL = (errno.ENOSPC, errno.EDQUOT)
 DEBUG = "REGARD_DEBUG"
+
+
+class Interruption:
+    """What Ctrl-C does: the first one cleans up and leaves; one that comes meanwhile leaves at once, without a word."""
+
+    def __init__(self) -> None:
+        self.is_last_word = False
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        if self.is_last_word:
+            os._exit(128 + number)
+        self.is_last_word = True
+        raise KeyboardInterrupt
 
 
 def main() -> NoReturn:
     """Run the command of this process, and leave with its exit code."""
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    interruption = Interruption()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as behind nohup
+        signal.signal(signal.SIGINT, interruption)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     code = run(sys.argv[1:])
+    interruption.is_last_word = True  # nothing is left to clean up
     try:
         sys.stdout.flush()
     except OSError:
@@ -52,14 +72,20 @@ def run(arguments: Sequence[str]) -> int:
     except RegardError as error:
         return _tell(f"error: {error}", WRONG_INPUT)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _tell(f"error: {where}{error.strerror or error}", FAILED)
+        return _tell(f"error: {_described(error)}", FAILED)
     except MemoryError:
         return _tell("error: there is not enough memory. Try a smaller batch, beam or model.", FAILED)
     except Exception as error:
         reason = (str(error) or "no reason given").splitlines()[0]
         advice = f"This is a defect of regard, or of this machine: {DEBUG}=1 shows where."
         return _tell(f"error: {type(error).__name__}: {reason}\n{advice}", FAILED)
+
+
+def _described(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    if error.errno in FULL:  # a failed write to standard output does not say where it was to go
+        return f"{error.filename or 'the output'} cannot be written: {reason}. Make room, or write to another place."
+    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 def _tell(message: str, code: int) -> int:

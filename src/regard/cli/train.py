@@ -45,7 +45,7 @@ Examples:
 @click.option("--target", type=PATH, help="Their translations, line by line.")
 @click.option("--valid-source", type=PATH, help="Source sentences to validate on.")
 @click.option("--valid-target", type=PATH, help="Their translations.")
-@click.option("--languages", metavar="SOURCE,TARGET", help="Language codes, as in en,de.")
+@click.option("--languages", metavar="SOURCE,TARGET", help="Language codes, as in en,de. [default: the files' endings]")
 @json_option
 def command(
     recipe: Path | None,
@@ -72,5 +72,5 @@ def command(
     from regard.cli.running.recipes import TextFiles, Wish
     from regard.cli.running.train import run_training
 
-    wish = Wish(recipe, TextFiles.given(languages, **files), settings=settings, probes=probes, run=run, resume=resume)
-    run_training(wish, as_json=as_json)
+    texts = TextFiles.given(languages, recipe=recipe, **files)
+    run_training(Wish(recipe, texts, settings=settings, probes=probes, run=run, resume=resume), as_json=as_json)

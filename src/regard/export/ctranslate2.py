@@ -16,7 +16,7 @@ from regard.bundle import Bundle, tensors_of
 from regard.config import Config, Stack, TransformerConfig, to_toml
 from regard.decoding.loop import NEVER_SAID
 from regard.errors import RegardError
-from regard.export.refusing import refuse
+from regard.export.refusing import refuse, refuse_what_is_not_finite
 from regard.layers.positions import sinusoidal
 from regard.manifest import write_manifest
 from regard.staged import staged_directory
@@ -52,6 +52,7 @@ def export_ctranslate2(
     require_installed()
     if quantization not in QUANTIZATIONS:
         raise RegardError(f"the quantization is {quantization!r}; choose one of {', '.join(QUANTIZATIONS)}.")
+    refuse_what_is_not_finite(tensors_of(bundle.model))
     spec = make_spec(bundle)
     spec.validate()
     spec.optimize(quantization=quantization)

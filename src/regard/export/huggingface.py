@@ -16,7 +16,7 @@ from regard.bundle import Bundle, tensors_of
 from regard.config import Config, TransformerConfig
 from regard.decoding.loop import NEVER_SAID
 from regard.export.ctranslate2 import POSITIONS, UNSAYABLE
-from regard.export.refusing import refuse
+from regard.export.refusing import refuse, refuse_what_is_not_finite
 from regard.staged import staged_directory
 from regard.symbols import BEGIN, END, PADDING
 from regard.tokens import Tokenizers
@@ -28,29 +28,50 @@ Tensors = dict[str, Tensor]
 
 def reasons_against(config: Config, tokenizers: Tokenizers) -> list[str]:
     """Everything about a model that Marian's classes cannot hold; none if it can be exported."""
+    return list(_obstacles(config, tokenizers))
+
+
+def _obstacles(config: Config, tokenizers: Tokenizers) -> dict[str, str]:
+    """The reasons, each with the setting that does away with it; empty where it takes another kind of model."""
     model = config.model
     if not isinstance(model, TransformerConfig):
         kind = str(type(model).__struct_config__.tag)
-        return [f"model.kind is {kind!r}: Marian is a Transformer of encoder and decoder"]
-    reasons = {
-        'model.mixer is "ssru": Marian\'s classes have self-attention only': model.mixer == "ssru",
-        'model.norm is "pre": Marian\'s classes normalise after each sub-layer ("post")': model.norm == "pre",
-        f'model.positions is "{model.positions}": Marian\'s are "sinusoidal"': model.positions != "sinusoidal",
-        f"encoder and decoder have widths of {model.encoder.width} and {model.decoder.width}: Marian has one": (
-            model.encoder.width != model.decoder.width
+        return {f"model.kind is {kind!r}: Marian is a Transformer of encoder and decoder": ""}
+    own, other = model.encoder.width, model.decoder.width
+    has_words = "word" in (tokenizers.source.kind, tokenizers.target.kind)
+    found = {
+        'model.mixer is "ssru": Marian\'s classes have self-attention only': (
+            "model.mixer=attention",
+            model.mixer == "ssru",
+        ),
+        'model.norm is "pre": Marian\'s classes normalise after each sub-layer ("post")': (
+            "model.norm=post",
+            model.norm == "pre",
+        ),
+        f'model.positions is "{model.positions}": Marian\'s are "sinusoidal"': (
+            "model.positions=sinusoidal",
+            model.positions != "sinusoidal",
+        ),
+        f"encoder and decoder have widths of {own} and {other}: Marian has one": (
+            f"model.decoder.width={own}",
+            own != other,
         ),
         'tokens.kind is "word": MarianTokenizer makes one <unk> of neighbouring unknown words': (
-            "word" in (tokenizers.source.kind, tokenizers.target.kind)
+            "tokens.kind=unigram",
+            has_words,
         ),
     }
-    return [reason for reason, holds in reasons.items() if holds]
+    return {reason: setting for reason, (setting, holds) in found.items() if holds}
 
 
 def export_huggingface(bundle: Bundle, directory: Path) -> None:
     """Write the bundle's model for the transformers library, whole or not at all."""
-    refuse(reasons_against(bundle.config, bundle.tokenizers), "Marian of the transformers library")
-    config = cast(TransformerConfig, bundle.config.model)  # `reasons_against` has seen to it
-    tensors = marian_tensors(tensors_of(bundle.model), config)
+    obstacles = _obstacles(bundle.config, bundle.tokenizers)
+    refuse(list(obstacles), "Marian of the transformers library", settings=filter(None, obstacles.values()))
+    config = cast(TransformerConfig, bundle.config.model)  # the obstacles have seen to it
+    weights = tensors_of(bundle.model)
+    refuse_what_is_not_finite(weights)
+    tensors = marian_tensors(weights, config)
     with staged_directory(directory) as staging:
         save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
         _write_json(staging / "config.json", _model_config(config, bundle.tokenizers))

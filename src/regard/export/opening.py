@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from regard.errors import RegardError
-from regard.manifest import kind_of, read_manifest
+from regard.manifest import MODEL, kind_of, read_manifest
 from regard.starting import without_collecting
 from regard.translation.ctranslate2_engine import is_installed, unknown_options
 from regard.translation.exported import KIND, ORIGIN, load_export, read_origin
@@ -19,7 +19,7 @@ from regard.translation.lines import LineTranslator
 EngineName = Literal["torch", "ctranslate2", "auto"]
 SAME_TEXT, FASTEST = "float32", "int8"  # what is made for "ctranslate2", and for "auto"
 KEPT = "engines"
-MODEL_KIND, MODEL_VERSION, WEIGHTS = "model", 1, "weights.safetensors"  # as bundle.py has them, which brings torch
+MODEL_VERSION, WEIGHTS = 1, "weights.safetensors"  # as bundle.py has them, which brings torch
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,17 @@ def open_translator(
 ) -> Opened:
     """The model or the export in a directory, with the engine asked for; one that is looked into brings its weights.
 
-    Without an engine's name a model has torch, and an export the one it was made for.
+    Without an engine's name a model has torch, and an export the one it was made for; a quantization is ctranslate2's,
+    and names it too.
     """
+    if quantization and engine == "torch":
+        raise RegardError(
+            f"the quantization {quantization} is for ctranslate2, and the engine is torch. Leave one of the two out."
+        )
     if kind_of(directory) == KIND:
-        return _export(directory, engine)
-    if engine in (None, "torch"):
+        return _export(directory, engine, quantization)
+    engine = engine or ("ctranslate2" if quantization else "torch")
+    if engine == "torch":
         return _with_torch(directory, "")
     reasons = [] if is_installed() else ["CTranslate2 is not installed: pip install 'regard[ctranslate2]'"]
     try:
@@ -62,11 +68,17 @@ class Unfit(Exception):  # noqa: N818  (not an error where another engine may do
         self.reasons = reasons
 
 
-def _export(directory: Path, engine: EngineName | None) -> Opened:
+def _export(directory: Path, engine: EngineName | None, quantization: str | None) -> Opened:
     if engine == "torch":
         raise RegardError(f"{directory} is an export for ctranslate2. For torch, give the model it was made from.")
     translator = load_export(directory)
-    return Opened(translator, f"ctranslate2, {_quantization(directory)}")
+    own = _quantization(directory)
+    if quantization not in (None, own):
+        raise RegardError(
+            f"{directory} is an export in {own}, and {quantization} was asked for. Leave the quantization out, or give "
+            "the model it was made from."
+        )
+    return Opened(translator, f"ctranslate2, {own}")
 
 
 def _with_torch(directory: Path, why: str) -> Opened:
@@ -120,7 +132,7 @@ def _converted(directory: Path, kept: Path, quantization: str) -> LineTranslator
 
 
 def _digest_of_weights(directory: Path) -> str:
-    return read_manifest(directory, MODEL_KIND, MODEL_VERSION).files.get(WEIGHTS, "")
+    return read_manifest(directory, MODEL, MODEL_VERSION).files.get(WEIGHTS, "")
 
 
 def _quantization(directory: Path) -> str:

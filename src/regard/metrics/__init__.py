@@ -13,7 +13,15 @@ from regard.metrics.alignment import (
 )
 from regard.metrics.captions import CaptionTokens, caption_words, evaluate_captions, exactly_right
 from regard.metrics.pointing import Pointing, pointing
-from regard.metrics.translation import Bucket, Score, Tokenization, by_length, evaluate, tokenization_for
+from regard.metrics.translation import (
+    Bucket,
+    Score,
+    Tokenization,
+    by_length,
+    evaluate,
+    language_by_script,
+    tokenization_for,
+)
 from regard.metrics.word_attention import links_from_weights, merge_words
 
 __all__ = [
@@ -33,6 +41,7 @@ __all__ = [
     "evaluate_captions",
     "exactly_right",
     "format_alignment",
+    "language_by_script",
     "links_from_weights",
     "merge_words",
     "parse_alignment",

@@ -1,5 +1,6 @@
 """BLEU, chrF and TER of translations through sacrebleu, each with its signature and a confidence interval."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,6 +16,10 @@ Tokenization = Literal["13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "non
 LONGEST_FOR_TER = (
     200  # words; TER's search for moved phrases takes 4 s for such a line, minutes for ten times the length
 )
+HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa\u31f0-\u31ff]")
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+LETTERS = re.compile(r"[^\W\d_]")  # of any script
 BUCKET_WIDTH = 10  # words
 SMALLEST_BUCKET = 10  # sentences; corpus BLEU of fewer says little
 
@@ -52,6 +57,17 @@ def tokenization_for(language: str) -> Tokenization:
     if code == "ja":
         return "ja-mecab" if find_spec("MeCab") and find_spec("ipadic") else "char"
     return "zh" if code == "zh" else "13a"
+
+
+def language_by_script(texts: Sequence[str]) -> str:
+    """The code of the language whose script most letters are of, where that decides how words are cut; else empty."""
+    text = "".join(texts)
+    hangul, kana, han, letters = (len(script.findall(text)) for script in (HANGUL, KANA, HAN, LETTERS))
+    if 2 * (hangul + kana + han) <= letters:
+        return ""
+    if hangul >= kana + han:
+        return "ko"
+    return "ja" if 10 * kana > han else "zh"  # Japanese has about as many kana as han; Chinese may quote a word of it
 
 
 def evaluate(

@@ -6,7 +6,7 @@ layers, few pieces and much dropout), and one too small stops learning early.
 
 from dataclasses import dataclass
 
-from regard.config import Config, DataConfig, Stack, TokensConfig, TrainingConfig, TransformerConfig
+from regard.config import Config, DataConfig, ModelConfig, Stack, TokensConfig, TrainingConfig, TransformerConfig
 from regard.data import read_pairs
 
 BYTES_OF_A_TOKEN = 4  # in UTF-8, about, whatever the script: longer words in letters, few characters in syllables
@@ -57,25 +57,21 @@ def measure_corpus(data: DataConfig) -> CorpusSize:
     return CorpusSize(pairs, size // BYTES_OF_A_TOKEN)
 
 
-def default_config(data: DataConfig) -> tuple[Config, list[str]]:
-    """A config that fits the training files, and lines that say what was chosen and why."""
-    found = measure_corpus(data)
-    return config_for(data, found), explain(config_for(data, found), found)
-
-
-def config_for(data: DataConfig, found: CorpusSize) -> Config:
-    """A Transformer as large as the corpus can feed."""
+def config_for(data: DataConfig, found: CorpusSize, *, steps: int | None = None) -> Config:
+    """A Transformer as large as the corpus can feed, trained for as long as that takes, or for the given steps."""
     size = next(one for one in SIZES if found.pairs <= one.pairs)
     stack = Stack(layers=size.layers, width=size.width, heads=size.width // HEAD_WIDTH, inner=4 * size.width)
     model = TransformerConfig(encoder=stack, decoder=stack, norm="pre", dropout=size.dropout, share_embeddings=True)
-    return Config(model=model, tokens=TokensConfig(size=size.vocabulary), data=data, training=_training(size, found))
+    return Config(
+        model=model, tokens=TokensConfig(size=size.vocabulary), data=data, training=_training(size, found, steps)
+    )
 
 
-def _training(size: Size, found: CorpusSize) -> TrainingConfig:
+def _training(size: Size, found: CorpusSize, steps: int | None) -> TrainingConfig:
     steps_of_epoch = max(1, found.tokens // size.batch_tokens)
-    steps = min(MOST_STEPS, max(400, size.epochs * steps_of_epoch))
+    steps = steps or min(MOST_STEPS, max(400, size.epochs * steps_of_epoch))
     accumulate = -(-size.batch_tokens // LARGEST_BATCH)
-    every = max(50, steps // VALIDATIONS)
+    every = min(steps, max(50, steps // VALIDATIONS))
     return TrainingConfig(
         steps=steps,
         batch_tokens=size.batch_tokens // accumulate,
@@ -89,18 +85,33 @@ def _training(size: Size, found: CorpusSize) -> TrainingConfig:
 
 
 def explain(config: Config, found: CorpusSize) -> list[str]:
-    """What was chosen, by the names that --set takes."""
-    model, training = config.model, config.training
-    assert isinstance(model, TransformerConfig)  # noqa: S101  (config_for makes no other)
-    stack = model.encoder
+    """What a config for this corpus came to, by the names that --set takes; some of it may have been set."""
+    training = config.training
     epochs = training.steps * training.batch_tokens * training.accumulate / max(1, found.tokens)
+    vocabulary = "one vocabulary for both sides" if config.tokens.shared else "a vocabulary for each side"
     return [
         f"{found.pairs:,} pairs, about {found.tokens:,} tokens. Chosen for a corpus of this size (change with --set):",
-        f"  tokens.size={config.tokens.size}: pieces of one vocabulary for both sides, seen often enough to be learnt",
-        f"  model: a Transformer of {stack.layers} + {stack.layers} layers, width {stack.width}, {stack.heads} heads",
-        f"  model.dropout={model.dropout}: more for a smaller corpus, so that it is not learnt by heart",
+        f"  tokens.size={config.tokens.size}: pieces of {vocabulary}, seen often enough to be learnt",
+        *_explain_model(config.model),
         f"  training.batch_tokens={training.batch_tokens}, training.accumulate={training.accumulate}",
         f"  training.learning_rate={training.learning_rate}, training.warmup={training.warmup} steps to reach it",
-        f"  training.steps={training.steps}: about {epochs:.0f} times through the corpus, or fewer: training ends "
-        f"after {training.patience} validations (each {training.validate_every} steps) without a better BLEU",
+        f"  training.steps={training.steps}: about {epochs:.0f} times through the corpus{_explain_end(training)}",
+    ]
+
+
+def _explain_end(training: TrainingConfig) -> str:
+    if not training.patience:
+        return ""
+    validations = f"{training.patience} validations (each {training.validate_every} steps)"
+    return f", or fewer: training ends after {validations} without a better {training.metric}"
+
+
+def _explain_model(model: ModelConfig) -> list[str]:
+    """Only a Transformer was chosen; another model was set, and its maker knows it."""
+    if not isinstance(model, TransformerConfig):
+        return []
+    own, other = model.encoder, model.decoder
+    return [
+        f"  model: a Transformer of {own.layers} + {other.layers} layers, width {own.width}, {own.heads} heads",
+        f"  model.dropout={model.dropout}: more for a smaller corpus, so that it is not learnt by heart",
     ]

@@ -6,12 +6,12 @@ import msgspec
 
 from regard.config import from_toml
 from regard.errors import RegardError
-from regard.manifest import read_verified
+from regard.manifest import EXPORT, read_verified
 from regard.tokens import Tokenizer, Tokenizers
 from regard.translation.ctranslate2_engine import CTranslate2Engine
 from regard.translation.lines import LineTranslator
 
-KIND, VERSION = "ctranslate2", 1
+KIND, VERSION = EXPORT, 1
 CONFIG, SOURCE, TARGET, ORIGIN, SHORTLIST = "config.toml", "source.tokens", "target.tokens", "origin.json", "vmap.txt"
 
 

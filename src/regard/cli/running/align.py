@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.bundle import Bundle
-from regard.cli.running.models import load_model
+from regard.cli.running.models import base_codes, languages_of, load_model
 from regard.cli.running.telling import tell, tell_json, tell_table, warn
 from regard.data import read_lines, read_pairs
 from regard.errors import RegardError
@@ -103,7 +103,17 @@ def _check(wish: Wish) -> None:
         raise RegardError("--best chooses layer and head itself. Leave out --layer and --head, or --best.")
 
 
+def _check_directions(wish: Wish) -> None:
+    own, other = (languages_of(model) if model else [] for model in (wish.model, wish.reverse))
+    if own and other and base_codes(own) != base_codes(other)[::-1]:
+        raise RegardError(
+            f"{wish.model} translates {' to '.join(own)}, and {wish.reverse} {' to '.join(other)}. "
+            f"--reverse takes a model of the other direction: give one from {own[-1]} to {own[0]}."
+        )
+
+
 def _from_models(wish: Wish, gold: list[Alignment] | None) -> Found:
+    _check_directions(wish)
     texts = _read_texts(wish.source, wish.target, gold)
     developing = texts
     if wish.dev_gold:

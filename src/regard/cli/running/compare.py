@@ -6,7 +6,17 @@ from pathlib import Path
 
 import msgspec
 
-from regard.cli.running.measuring import Measured, Scoring, TestSet, measure, shown, words, write_length_plot
+from regard.cli.running.measuring import (
+    Measured,
+    Scoring,
+    TestSet,
+    check_plot,
+    measure,
+    shown,
+    with_tokenization,
+    words,
+    write_length_plot,
+)
 from regard.cli.running.telling import tell, tell_json, tell_table
 from regard.staged import staged_file
 
@@ -22,7 +32,9 @@ class Report:
 
 def run_comparison(models: Sequence[Path], files: tuple[Path, Path], scoring: Scoring, report: Report) -> None:
     """Measure each model on the same text, and set the figures side by side."""
+    check_plot(report.plot)
     test = TestSet.read(*files)
+    scoring = with_tokenization(scoring, models, test)
     both = [measure(model, test, scoring) for model in models]
     measured = _told_apart([one for one, _ in both])
     if report.plot is not None:

@@ -2,7 +2,17 @@
 
 from pathlib import Path
 
-from regard.cli.running.measuring import Measured, Scoring, TestSet, measure, shown, words, write_length_plot
+from regard.cli.running.measuring import (
+    Measured,
+    Scoring,
+    TestSet,
+    check_plot,
+    measure,
+    shown,
+    with_tokenization,
+    words,
+    write_length_plot,
+)
 from regard.cli.running.telling import tell, tell_json, tell_table
 from regard.staged import staged_file
 
@@ -11,7 +21,9 @@ def run_evaluation(
     model: Path, files: tuple[Path, Path], scoring: Scoring, *, plot: Path | None, output: Path | None, as_json: bool
 ) -> None:
     """Measure a model and tell its figures."""
-    measured, texts = measure(model, TestSet.read(*files), scoring)
+    check_plot(plot)
+    test = TestSet.read(*files)
+    measured, texts = measure(model, test, with_tokenization(scoring, [model], test))
     if output is not None:
         with staged_file(output) as file:
             file.writelines(f"{text}\n".encode() for text in texts)

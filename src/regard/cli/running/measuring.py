@@ -1,15 +1,16 @@
 """Translating a test set and scoring it: what `evaluate` and `compare` share."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
-from regard.cli.running.models import Choice, bytes_on_disk, open_model, short_name
+from regard.cli.running.models import Choice, bytes_on_disk, languages_of, open_model, short_name
 from regard.cli.running.telling import bar, warn
 from regard.data import read_pairs
+from regard.errors import RegardError
 from regard.export.opening import EngineName
-from regard.metrics import Bucket, Score, Tokenization, by_length, evaluate, tokenization_for
+from regard.metrics import Bucket, Score, Tokenization, by_length, evaluate, language_by_script, tokenization_for
 from regard.staged import staged_file
 from regard.translation.lines import LineTranslator, Translation
 from regard.view.plots import Line, Plot, draw
@@ -57,11 +58,36 @@ class TestSet:
         return cls([pair.source for pair in pairs], [pair.target for pair in pairs])
 
 
+def with_tokenization(scoring: Scoring, models: Sequence[Path], test: TestSet) -> Scoring:
+    """The scoring with one way to cut words for all models, since BLEU of two ways cannot be compared.
+
+    It is the one asked for, or that of the language in which any of the models writes, or else of the reference.
+    """
+    if scoring.tokenize is not None:
+        return scoring
+    targets = {code: model for model in models for code in languages_of(model)[-1:]}
+    ways = {tokenization_for(code): (code, model) for code, model in targets.items()}
+    if len(ways) > 1:
+        named = " and ".join(f"{model} ({code}: {way})" for way, (code, model) in ways.items())
+        raise RegardError(
+            f"BLEU of {named} is cut in other ways, and cannot be compared. "
+            "Give models of one target language, or choose one way with --tokenize."
+        )
+    return replace(scoring, tokenize=next(iter(ways), None) or _by_script(test))
+
+
+def _by_script(test: TestSet) -> Tokenization:
+    language = language_by_script(test.references)
+    way = tokenization_for(language)
+    if language:
+        warn(f"no model names its languages; BLEU is cut as for {language} ({way}), by the script of the reference")
+    return way
+
+
 def measure(model: Path, test: TestSet, scoring: Scoring) -> tuple[Measured, list[str]]:
-    """The model's figures, and its translations."""
+    """The model's figures, and its translations; the scoring has its tokenisation."""
     translator = open_model(Choice(model, scoring.engine, scoring.quantization))
-    tokenize = cast(Tokenization, scoring.tokenize or tokenization_for(translator.languages[1]))
-    how = {"tokenize": tokenize, "lowercase": scoring.lowercase}
+    how = {"tokenize": scoring.tokenize, "lowercase": scoring.lowercase}
     evaluate(["a"], ["a"], resamples=1, **how)  # type: ignore[arg-type]  # a wrong name is told before the long work
     outputs, seconds = _timed(translator, test.sources, scoring.beam, short_name(model))
     texts = [output.text for output in outputs]
@@ -103,6 +129,12 @@ def shown(score: Score) -> str:
 def words(bucket: Bucket) -> str:
     """The range of a bucket's lengths."""
     return f"{bucket.low}–{bucket.high}"
+
+
+def check_plot(path: Path | None) -> None:
+    """Refuse a name that says another kind of picture; asked before a model is loaded."""
+    if path is not None and path.suffix.lower() != ".svg":
+        raise RegardError(f"{path.name} does not end with .svg, and the plot is one. Give such a name.")
 
 
 def write_length_plot(path: Path, models: list[Measured]) -> None:

@@ -1,14 +1,18 @@
 """Finding and loading the model that a command was given."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.running.telling import tell
+from regard.config import load as load_config
+from regard.errors import RegardError
 from regard.export.opening import EngineName, open_translator
 from regard.manifest import NAME as MANIFEST
 from regard.memory import keep_freed_memory
 from regard.starting import without_collecting
+from regard.translation.exported import CONFIG
 from regard.translation.lines import LineTranslator
 
 if TYPE_CHECKING:  # it brings torch, which an export does without
@@ -51,6 +55,19 @@ def open_model(choice: Choice, *, is_looked_into: bool = False) -> LineTranslato
     if choice.engine == "auto":
         tell(f"engine: {opened.engine}", to_error=True)
     return opened.translator
+
+
+def languages_of(path: Path) -> list[str]:
+    """The codes that a model's or an export's recipe names, read without its weights."""
+    try:
+        return load_config(model_directory(path) / CONFIG).data.languages
+    except RegardError:
+        return []  # opening it says what is wrong with it
+
+
+def base_codes(languages: Sequence[str]) -> list[str]:
+    """The codes without what tells the kinds of one language apart: en of en-GB."""
+    return [code.lower().replace("_", "-").split("-")[0] for code in languages]
 
 
 def short_name(path: Path) -> str:

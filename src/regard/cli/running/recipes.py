@@ -6,13 +6,17 @@ from pathlib import Path
 
 import msgspec
 
-from regard.config import CaptionerConfig, Config, DataConfig, from_toml, load, to_toml
+from regard.cli.running.endings import languages_by_ending
+from regard.config import CaptionerConfig, Config, DataConfig, check_sections, from_toml, load, to_toml
+from regard.data import read_pairs
 from regard.errors import RegardError
 from regard.training.checkpoint import checkpoints, step_of
-from regard.training.defaults import default_config
+from regard.training.defaults import config_for, explain, measure_corpus
+from regard.training.device import choose_device
 
 CONFIG = "config.toml"
 TRAINABLE = ("rnn", "rnn-attention", "transformer", "captioner-rnn", "captioner-attention", "captioner-transformer")
+DEFAULTS = "the defaults for these files"
 _OF_THE_WORLD = re.compile(r"(train|valid|test)\.(en|ko)")
 
 
@@ -23,25 +27,49 @@ class TextFiles:
     train: tuple[Path, Path]
     valid: tuple[Path, Path]
     languages: tuple[str, ...]
+    is_told_by_endings: bool = False  # nobody named the languages: they are read off the names of the training files
 
     @classmethod
-    def given(cls, languages: str | None, **files: Path | None) -> "TextFiles | None":
-        """The files if any was given; all four are needed then."""
-        missing = [f"--{name.replace('_', '-')}" for name, path in files.items() if path is None]
-        if len(missing) == len(files):
+    def given(cls, languages: str | None, *, recipe: Path | None, **files: Path | None) -> "TextFiles | None":
+        """The files if any was given; all four are needed then, and no recipe."""
+        given = {f"--{name.replace('_', '-')}": path for name, path in files.items()}
+        if not any(given.values()):
+            _refuse_languages_alone(languages)
             return None
-        if missing:
-            raise RegardError(f"{', '.join(missing)} is missing. Without a recipe, give all four files.")
+        _refuse_files_in_part(given, recipe)
         source, target, valid_source, valid_target = (
             Path(str(files[name])) for name in ("source", "target", "valid_source", "valid_target")
         )
-        codes = tuple(code.strip() for code in languages.split(",")) if languages else ()
-        return cls((source, target), (valid_source, valid_target), codes)
+        if languages:
+            codes = tuple(code.strip() for code in languages.split(","))
+            return cls((source, target), (valid_source, valid_target), codes)
+        codes = languages_by_ending(source, target)
+        return cls((source, target), (valid_source, valid_target), codes, is_told_by_endings=bool(codes))
 
     def data(self) -> DataConfig:
         """The data section that names the files."""
         train, valid = ([str(path) for path in pair] for pair in (self.train, self.valid))
         return DataConfig(train=train, valid=valid, languages=list(self.languages))
+
+
+def _refuse_languages_alone(languages: str | None) -> None:
+    if languages:
+        raise RegardError(
+            f"--languages {languages} goes with --source and --target. With a recipe, change its own: "
+            '--set \'data.languages=["en", "ko"]\'.'
+        )
+
+
+def _refuse_files_in_part(given: dict[str, Path | None], recipe: Path | None) -> None:
+    present, missing = ([name for name, path in given.items() if bool(path) == is_there] for is_there in (True, False))
+    if recipe is not None:
+        raise RegardError(
+            f"a recipe ({recipe}) and text files ({', '.join(present)}) exclude each other. Leave one of them out; "
+            "--set data.train=... and --set data.valid=... change a recipe's files."
+        )
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise RegardError(f"{', '.join(missing)} {verb} missing. Without a recipe, give all four files.")
 
 
 @dataclass(frozen=True)
@@ -65,8 +93,11 @@ class Plan:
     notes: list[str]
 
 
-def plan(wish: Wish) -> Plan:
-    """The config that was wished for and a run directory in which nothing will be lost."""
+def plan(wish: Wish, *, is_train_there: bool = True) -> Plan:
+    """The config that was wished for and a run directory in which nothing will be lost.
+
+    All that is cheap to check is checked; `is_train_there` is false where the training files are yet to be made.
+    """
     run = _run_directory(wish)
     refuse_to_overwrite(run, wish.resume)
     config, notes = _config(wish, run)
@@ -74,21 +105,50 @@ def plan(wish: Wish) -> Plan:
         training = msgspec.structs.replace(config.training, probes=list(wish.probes))
         config = msgspec.structs.replace(config, training=training)
     _check_trainable(config)
-    _check_files(config)
-    if wish.resume:
+    if wish.resume and (run / CONFIG).exists():
         _check_same_model(config, run)
+    else:
+        check_sections(config, origin=str(wish.recipe or DEFAULTS))
+        notes += _missing_languages(config)
+    _check_files(config, is_train_there=is_train_there)
+    choose_device(config.training.device)
     return Plan(config, run, notes)
 
 
 def _config(wish: Wish, run: Path) -> tuple[Config, list[str]]:
-    if wish.recipe and wish.files:
-        raise RegardError("a recipe and text files were given. Give one or the other; --set changes a recipe's data.")
     if wish.recipe:
         return load(wish.recipe, settings=wish.settings), []
     if wish.files:
-        config, notes = default_config(wish.files.data())
-        return from_toml(to_toml(config), settings=wish.settings, origin="the defaults with --set"), notes
+        return _config_for(wish.files, wish.settings)
     return load(run / CONFIG, settings=wish.settings), []
+
+
+def _config_for(files: TextFiles, settings: tuple[str, ...]) -> tuple[Config, list[str]]:
+    """The defaults for the files with the settings over them, and what that comes to."""
+    data = files.data()
+    check_sections(Config(data=data), origin="--languages")  # before the corpus is read
+    found = measure_corpus(data)
+    chosen = config_for(data, found)
+    config = _laid_over(chosen, settings)
+    if config.training.steps < chosen.training.steps:  # the warm-up and the validations must fit into fewer steps too
+        config = _laid_over(config_for(data, found, steps=config.training.steps), settings)
+    notes = explain(config, found)
+    if files.is_told_by_endings and config.data.languages == data.languages:
+        notes.append(f"  data.languages={list(files.languages)}: the endings of --source and --target")
+    return config, notes
+
+
+def _laid_over(config: Config, settings: tuple[str, ...]) -> Config:
+    return from_toml(to_toml(config), settings=settings, origin=DEFAULTS)
+
+
+def _missing_languages(config: Config) -> list[str]:
+    if config.data.languages or isinstance(config.model, CaptionerConfig):
+        return []
+    return [
+        "warning: data.languages is not named: the LibreTranslate and DeepL APIs of `regard serve` cannot offer the "
+        "model, and BLEU in training is cut as for English. Name them with --languages en,ko, or in the recipe."
+    ]
 
 
 def _run_directory(wish: Wish) -> Path:
@@ -129,15 +189,21 @@ def _check_trainable(config: Config) -> None:
         )
 
 
-def _check_files(config: Config) -> None:
-    """Look for every file before hours are spent on the first of them."""
+def _check_files(config: Config, *, is_train_there: bool) -> None:
+    """Look for every file, and into those to validate on, before hours are spent on the first of them."""
     data = config.data
     is_captioner = isinstance(config.model, CaptionerConfig)
-    named = [*data.train[:1], *data.valid[:1]] if is_captioner else [*data.train, *data.valid]  # then comes the split
-    for path in map(Path, named):
+    if not data.valid:
+        wanted = "a file of captions" if is_captioner else "a file of pairs, or a source and a target file"
+        raise RegardError(f"data.valid is empty. Name {wanted}, to validate on.")
+    sets = [data.train, data.valid] if is_train_there else [data.valid]
+    for path in (Path(name) for one in sets for name in (one[:1] if is_captioner else one)):  # then comes the split
         if not path.exists():
             hint = _how_to_generate(path, is_captioner)
             raise RegardError(f"{path} cannot be read: there is no such file. Check data.train and data.valid.{hint}")
+    if not is_captioner:
+        for _ in read_pairs(data.valid, languages=data.languages):
+            pass  # a line without a partner, or that is not text, is told
 
 
 def _how_to_generate(path: Path, is_captioner: bool) -> str:
@@ -149,8 +215,6 @@ def _how_to_generate(path: Path, is_captioner: bool) -> str:
 
 
 def _check_same_model(config: Config, run: Path) -> None:
-    if not (run / CONFIG).exists():
-        return
     saved = load(run / CONFIG)
     changed = [name for name in ("model", "tokens") if getattr(config, name) != getattr(saved, name)]
     if changed:

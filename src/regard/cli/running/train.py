@@ -1,14 +1,15 @@
 """Running `regard train`."""
 
 import shlex
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from regard.cli.running.recipes import CONFIG, Plan, Wish, plan
-from regard.cli.running.stopping import noted_signals
+from regard.cli.running.stopping import answered_signals, noted_signals
 from regard.cli.running.telling import tell
 from regard.cli.running.watching import SilentWatcher, Watcher, choose_watcher
 from regard.config import to_toml
@@ -30,7 +31,8 @@ def run_training(wish: Wish, *, as_json: bool) -> None:
             _locked(planned.run) if world.is_first else nullcontext(),
             closing(_watcher(planned, world, as_json)) as told,
         ):
-            corpus = world.after_first(lambda: _prepare(planned, told, world, resume=wish.resume))
+            with _stoppable_preparation(resume=wish.resume) if world.is_first else nullcontext():
+                corpus = world.after_first(lambda: _prepare(planned, told, world, resume=wish.resume))
             stopped_by = _train(planned, corpus, told, world, resume=wish.resume)
         if world.is_first:
             _tell_what_next(planned, corpus, stopped_by, as_json=as_json)
@@ -64,6 +66,18 @@ def _prepare(planned: Plan, watcher: Watcher, world: World, *, resume: bool) -> 
         with staged_file(planned.run / CONFIG) as file:
             file.write(to_toml(planned.config).encode())
     return corpus
+
+
+@contextmanager
+def _stoppable_preparation(*, resume: bool) -> Iterator[None]:
+    """Whoever stops before training begins is told that nothing is lost."""
+    try:
+        with answered_signals():
+            yield
+    except (KeyboardInterrupt, SystemExit):
+        anew = "goes on" if resume else "begins anew"
+        tell(f"stopped; there is nothing to save yet, and the same command {anew}", to_error=True)
+        raise
 
 
 def _train(planned: Plan, corpus: Corpus, watcher: Watcher, world: World, *, resume: bool) -> int | None:

@@ -1,8 +1,8 @@
 """Running `regard translate`."""
 
 import sys
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -80,6 +80,7 @@ class Page:
     @classmethod
     def opened(cls, stack: ExitStack, output: Path | None, form: Form, origin: str, longest: int) -> Self:
         """A page whose files take their names when the stack is left without an error."""
+        stack.enter_context(_told_where(str(output or "standard output")))
         texts = stack.enter_context(staged_file(output)) if output else sys.stdout.buffer
         links = stack.enter_context(staged_file(form.alignments)) if form.alignments else None
         return cls(form, origin, longest, texts, links)
@@ -96,6 +97,16 @@ class Page:
     def flush(self) -> None:
         """Let a reader have what was written so far."""
         self.texts.flush()
+
+
+@contextmanager
+def _told_where(place: str) -> Iterator[None]:
+    """An error of writing to a device or to standard output does not know where it was to go."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or place
+        raise
 
 
 def _described(output: Translation) -> dict[str, Any]:
