@@ -99,27 +99,32 @@ def prepare_pictures(
     directory = Path(directory)
     settings = f"{VERSION} {size} " + (f"{features.precision} {features.identity}" if features else "uint8")
     mark = fingerprint(pictures, settings)
-    _refuse_others(directory)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with alone_in(directory, lambda: progress(_listed_rows(directory), len(pictures))):
-            header = _header_of(directory, mark)
-            if header is None:
-                header = _begun(directory, mark, len(pictures), _computed(pictures[:1], size, features)[0])
-            kept = _kept_blocks(directory, header)
-            _continue(
-                directory,
-                header,
-                kept,
-                lambda rows: _computed([pictures[row] for row in rows], size, features),
-                progress,
-            )
+        header = _prepared(
+            directory,
+            mark,
+            len(pictures),
+            lambda rows: _computed([pictures[row] for row in rows], size, features),
+            progress,
+        )
     except OSError as error:
         raise RegardError(
             f"{directory} cannot be written: {error.strerror or error} ({_written(directory):,} bytes are there). "
             "Make room, or choose a directory that can be written; what is there is kept."
         ) from None
     return PictureStore(directory, header)
+
+
+def _prepared(
+    directory: Path, mark: str, count: int, compute: Callable[[range], NDArray[Any]], progress: Progress
+) -> Header:
+    """Whatever is missing is written, by one process at a time; the others see how far it is."""
+    _refuse_others(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    with alone_in(directory, lambda: progress(_listed_rows(directory), count)):
+        header = _header_of(directory, mark) or _begun(directory, mark, count, compute(range(1))[0])
+        _continue(directory, header, _kept_blocks(directory, header), compute, progress)
+    return header
 
 
 def _computed(pictures: Sequence[Path], size: int, features: Features | None) -> NDArray[Any]:
