@@ -25,7 +25,7 @@ Examples:
 def command(model: Path, pictures: tuple[Path, ...], beam: int | None, nbest: int, maps: bool, as_json: bool) -> None:
     """Describe pictures with MODEL, a directory such as runs/NAME/model: one line for each, in the same order.
 
-    Of several pictures each line begins with the picture's name and a tab.
+    Of several pictures each line begins with the picture's name and a tab; with --nbest, with its number, from 0.
     """
     from regard.cli.running.caption import Form, run_captions
 

@@ -42,7 +42,7 @@ def sentences(out: Path, seed: int, **counts: int) -> None:
 @click.option("--valid", type=COUNT, default=500, show_default=True, help="Pictures to validate on.")
 @click.option("--test", type=COUNT, default=1_000, show_default=True, help="Pictures to test on.")
 @click.option("--language", type=click.Choice(["en", "ko"]), default="en", show_default=True, help="Of the captions.")
-@click.option("--size", type=COUNT, default=64, show_default=True, help="Pixels of a picture's side.")
+@click.option("--size", type=click.IntRange(16, 1024), default=64, show_default=True, help="Pixels of a side.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other scenes.")
 def scenes(out: Path, **wish: Any) -> None:
     """Pictures of coloured shapes, with captions, and the boxes of what each word speaks of.
