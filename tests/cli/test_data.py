@@ -48,4 +48,4 @@ def test_captions_that_are_not_of_a_world_are_never_overwritten(regard: Regard, 
 def test_a_picture_without_a_side_cannot_be_asked_for(regard: Regard, tmp_path: Path) -> None:
     ended = regard("data", "world", "scenes", "--out", tmp_path / "scenes", "--size", 3)
     assert ended.code == 2
-    assert "16 to 1024" in ended.err
+    assert "16<=x<=1024" in ended.err
