@@ -80,6 +80,13 @@ def test_the_page_opens_with_pictures_where_the_chosen_model_takes_them(page: An
     expect(note).to_have_count(0)
 
 
+def test_the_page_opens_with_sentences_while_there_is_no_model(page: Any, tmp_path: Path) -> None:
+    for address in serving(tmp_path / "serve.log", "--run", tmp_path / "not-yet"):
+        page.goto(address)
+        page.get_by_text("This page shows one as soon as").first.wait_for()
+        assert page.url.endswith("#translate")
+
+
 @pytest.mark.parametrize("view", ["translate", "inside", "heads"])
 def test_a_view_of_sentences_leads_to_the_pictures(page: Any, address: str, view: str) -> None:
     page.goto(f"{address}#{view}")

@@ -127,6 +127,20 @@ def test_files_that_end_in_codes_need_not_name_their_languages(regard: Regard, c
     assert json.loads(regard("info", tmp_path / "run", "--json").out)["languages"] == ["en", "ko"]
 
 
+def test_a_run_that_began_without_languages_goes_on_without_them(
+    regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [path.absolute() if isinstance(path, Path) else path for path in text_files(corpus)]
+    begun = regard("train", *files, *SMALL_MODEL, "--set", "data.languages=[]")
+    assert begun.code == 0, begun.err
+    assert load(tmp_path / "runs" / "train" / "config.toml").data.languages == []
+    ended = regard("train", *files, *SMALL_MODEL, "--resume", "--set", "training.steps=3")
+    assert ended.code == 0, ended.err
+    assert "going on from step 2" in ended.out
+    assert load(tmp_path / "runs" / "train" / "config.toml").data.languages == []
+
+
 def test_a_model_without_languages_is_warned_about(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", *FEW_STEPS, "--set",
                    "data.languages=[]")  # fmt: skip

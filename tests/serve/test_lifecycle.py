@@ -155,6 +155,8 @@ def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_errors_that_sa
     assert f"port {port}: Address already in use. Choose another port with --port" in capsys.readouterr().err
     assert run(["serve", str(toys / "there"), "--port", "0", "--host", "192.0.2.1"]) == 2
     assert "or an address of this machine with --host" in capsys.readouterr().err
+    assert run(["serve", str(toys / "there"), "--port", "0", "--host", "a..b"]) == 2
+    assert "nothing can be served at a..b" in capsys.readouterr().err
 
 
 def test_a_server_for_others_without_a_key_and_a_run_that_is_not_there_are_warned_of(

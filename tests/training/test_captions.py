@@ -74,6 +74,17 @@ def test_a_step_that_is_left_out_leaves_nothing_in_the_statistics_of_the_eye(
     assert all(tensor.isfinite().all() for tensor in saved.weights.values())
 
 
+def test_long_captions_to_validate_on_are_cut_where_the_positions_end(tmp_path: Path) -> None:
+    scenes = write_scenes(tmp_path / "world")
+    names = (scenes / "valid.txt").read_text().split()
+    lines = (scenes / "captions.txt").read_text().splitlines()
+    longer = [line + " and so on" * 9 if line.split("\t")[0] in names else line for line in lines]
+    (scenes / "captions.txt").write_text("".join(f"{line}\n" for line in longer))
+    model = {**TRANSFORMER, "positions": "learned", "maximum_length": 16}
+    events = run_to_the_end(picture_config(scenes, model=model, steps=2), tmp_path / "run")
+    assert any(isinstance(event, Validated) for event in events)
+
+
 def test_a_wrong_probe_is_told_before_anything_is_prepared(scenes: Path, tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"nosuch\.png cannot be read"):
         corpus_of(picture_config(scenes, probes=[str(scenes / "nosuch.png")]), tmp_path / "run")

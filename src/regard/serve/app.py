@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -83,11 +84,13 @@ def _check_address(host: str, port: int) -> None:
     try:
         [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if sys.platform != "win32":  # where it would let two servers have one port
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the second for what cannot be a name
+        reason = getattr(error, "strerror", None) or error
         raise RegardError(
-            f"nothing can be served at {host}, port {port}: {error.strerror}. Choose another port with --port (0: any "
+            f"nothing can be served at {host}, port {port}: {reason}. Choose another port with --port (0: any "
             "free one), or an address of this machine with --host."
         ) from None
 

@@ -95,8 +95,12 @@ def _features(config: EyeConfig) -> Features:
 
 
 def _told(progress: Progress, name: str) -> Callable[[int, int], None]:
+    told = -1
+
     def tell(done: int, total: int) -> None:
-        if done == total or done % TELL_EVERY < 32:
+        nonlocal told
+        if done == total or done // TELL_EVERY > told:
+            told = done // TELL_EVERY
             progress(f"looking at the pictures of {name}", done)
 
     return tell

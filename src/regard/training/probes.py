@@ -23,6 +23,7 @@ from regard.data.pictures import read_captioned
 from regard.staged import staged_directory
 from regard.training.gallery import Gallery
 from regard.translation.attention_maps import Maps, TokenPair, attention_maps
+from regard.translation.lines import readable
 from regard.translation.translator import Translator
 
 DEFAULT_PROBES = 4
@@ -105,9 +106,9 @@ def _pictures(bundle: Bundle, valid: Gallery, given: list[str]) -> list[tuple[st
         outputs = captioner.caption(given, beam=1, nbest=1)
         both = zip(given, outputs, strict=True)
         return [(Path(path).name, captioner.opened([path]), output.tokens) for path, output in both]
-    encode = bundle.tokenizers.target.encode
+    encode, longest = bundle.tokenizers.target.encode, readable(bundle.model.longest)  # type: ignore[arg-type]
     return [
-        (one.picture.name, valid.source([index]).to(captioner.device), encode(one.captions[0]))
+        (one.picture.name, valid.source([index]).to(captioner.device), encode(one.captions[0])[:longest])
         for index, one in _spread(list(enumerate(valid.captioned)))
     ]
 

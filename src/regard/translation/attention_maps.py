@@ -13,7 +13,7 @@ from regard.models.uses import sides_of, use_of
 
 TokenPair = tuple[list[int], list[int]]  # source and target ids, without BEGIN and END
 Maps = dict[str, NDArray[np.float32]]  # by layer name: (heads, queries, keys)
-BATCH_CELLS = 2**18  # of one head's map, padding counted: 300 pairs of thirty words, or one of 500
+BATCH_PAIRS, BATCH_CELLS = 64, 2**18  # read at once; cells of one head's map, padding counted: one pair of 500 tokens
 
 
 def attention_maps(bundle: Bundle, pairs: Sequence[TokenPair], *, named: str = "") -> Iterator[Maps]:
@@ -37,11 +37,13 @@ def attention_maps(bundle: Bundle, pairs: Sequence[TokenPair], *, named: str = "
 def _batches(pairs: Sequence[TokenPair]) -> Iterator[list[TokenPair]]:
     """The pairs in their order, as many at once as have few cells together: of long ones, one."""
     batch: list[TokenPair] = []
+    longest = 0
     for pair in pairs:
-        longest = [max(len(row) + 1 for row in side) for side in zip(*batch, pair, strict=True)]
-        if batch and (len(batch) + 1) * max(longest) ** 2 > BATCH_CELLS:
+        own = max(map(len, pair)) + 1
+        longest = max(longest, own)
+        if batch and (len(batch) == BATCH_PAIRS or (len(batch) + 1) * longest**2 > BATCH_CELLS):
             yield batch
-            batch = []
+            batch, longest = [], own
         batch.append(pair)
     if batch:
         yield batch

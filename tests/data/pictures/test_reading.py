@@ -155,6 +155,7 @@ def test_files_that_list_no_pictures_are_not_named_as_splits(folder: Path) -> No
     write(folder / "captions.txt", TABBED)
     write(folder / "some.txt", "dog.jpg\n")
     write(folder / "README.txt", "These are pictures.\n")
+    (folder / "folder.txt").mkdir()
     with pytest.raises(RegardError, match="There are: some\\."):
         read_captioned(folder, split="nosuch")
 

@@ -1,7 +1,7 @@
 """From what the user gave (a recipe, two text files, or a run to go on with) to a config and a run directory."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -119,8 +119,15 @@ def _config(wish: Wish, run: Path) -> tuple[Config, list[str]]:
     if wish.recipe:
         return load(wish.recipe, settings=wish.settings), []
     if wish.files:
-        return _config_for(wish.files, wish.settings)
+        return _config_for(_as_begun(wish.files, wish, run), wish.settings)
     return load(run / CONFIG, settings=wish.settings), []
+
+
+def _as_begun(files: TextFiles, wish: Wish, run: Path) -> TextFiles:
+    """The files in the languages that the run to go on with began with: what nobody named is not changed on the way."""
+    if not (wish.resume and files.is_told_by_endings and (run / CONFIG).exists()):
+        return files
+    return replace(files, languages=tuple(load(run / CONFIG).data.languages), is_told_by_endings=False)
 
 
 def _config_for(files: TextFiles, settings: tuple[str, ...]) -> tuple[Config, list[str]]:
@@ -160,7 +167,8 @@ def _run_directory(wish: Wish) -> Path:
     if wish.recipe:
         return Path("runs") / wish.recipe.stem
     if wish.files:
-        return Path("runs") / ("-".join(wish.files.languages) or wish.files.train[0].stem)
+        named = () if wish.files.is_told_by_endings else wish.files.languages
+        return Path("runs") / ("-".join(named) or wish.files.train[0].stem)
     raise RegardError(
         "there is nothing to train. Give a recipe; or --source, --target, --valid-source and --valid-target; "
         "or --run DIR --resume to go on with a run."

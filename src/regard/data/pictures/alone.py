@@ -1,5 +1,9 @@
-"""One process at a time in a store of pictures: whoever comes second waits, and then finds the work done."""
+"""One process at a time in a store of pictures: whoever comes second waits, and then finds the work done.
 
+Where the system has no such locks (Windows, some network file systems), prepare a shared store with one run first.
+"""
+
+import errno
 import os
 import sys
 import time
@@ -8,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 LOCK = "lock"
+WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 LOOK_EVERY = 0.5  # seconds
 
 
@@ -34,4 +39,7 @@ def _is_taken(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        if error.errno not in WITHOUT_LOCKS:
+            raise
     return True

@@ -78,8 +78,11 @@ def _lists_beside(path: Path, described: list[Described]) -> set[str]:
 
 
 def _first_line(path: Path) -> str:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.readline(1000).strip()
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.readline(1000).strip()
+    except OSError:
+        return ""  # a folder of such a name, or a file that may not be read: no list
 
 
 def _of_list(path: Path, described: list[Described], names: Path) -> list[Described]:

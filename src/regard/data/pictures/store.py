@@ -118,10 +118,13 @@ def prepare_pictures(
 def _prepared(
     directory: Path, mark: str, count: int, compute: Callable[[range], NDArray[Any]], progress: Progress
 ) -> Header:
-    """Whatever is missing is written, by one process at a time; the others see how far it is."""
+    """Whatever is missing is written, by one process at a time; the others are told how far it is."""
     _refuse_others(directory)
+    if (header := _header_of(directory, mark)) is not None and _is_finished(directory, header):
+        progress(count, count)
+        return header  # nothing is written, so that any number of processes may look at once
     directory.mkdir(parents=True, exist_ok=True)
-    with alone_in(directory, lambda: progress(_listed_rows(directory), count)):
+    with alone_in(directory, _mirroring(directory, count, progress)):
         header = _header_of(directory, mark) or _begun(directory, mark, count, compute(range(1))[0])
         _continue(directory, header, _kept_blocks(directory, header), compute, progress)
     return header
@@ -189,6 +192,12 @@ def _kept_blocks(directory: Path, header: Header) -> list[Block]:
     return kept
 
 
+def _is_finished(directory: Path, header: Header) -> bool:
+    values = directory / VALUES
+    has_size = values.exists() and values.stat().st_size == header.count * header.row_bytes
+    return has_size and sum(block.rows for block in _kept_blocks(directory, header)) == header.count
+
+
 def _listed_blocks(path: Path) -> Iterator[Block]:
     for line in path.read_bytes().split(b"\n"):
         try:
@@ -219,8 +228,23 @@ def _continue(
 
 def _listed_rows(directory: Path) -> int:
     """How far another process is."""
-    path = directory / BLOCKS
-    return sum(block.rows for block in _listed_blocks(path)) if path.exists() else 0
+    try:
+        return sum(block.rows for block in _listed_blocks(directory / BLOCKS))
+    except FileNotFoundError:
+        return 0
+
+
+def _mirroring(directory: Path, count: int, progress: Progress) -> Callable[[], None]:
+    """Tells how far another process is, whenever it has gone further."""
+    told = -1
+
+    def tell() -> None:
+        nonlocal told
+        if (done := _listed_rows(directory)) > told:
+            told = done
+            progress(done, count)
+
+    return tell
 
 
 def _line(block: Block) -> bytes:

@@ -29,7 +29,8 @@ export async function startPage(root, { api, views, usesAddress = false }) {
 
 /** The first view that takes what the chosen model takes: a model that describes pictures is no use where sentences are typed. */
 function firstView(views, app) {
-  return views.find((view) => view.takes === app.model()?.takes) ?? views[0];
+  const takes = app.model()?.takes;
+  return views.find((view) => takes && view.takes === takes) ?? views[0];
 }
 
 /** What every view is given. */

@@ -61,6 +61,14 @@ function openRun(view, name) {
   follow(view, view.asked.signal);
 }
 
+/** Whether a run that was waiting has begun, and says what kind of model it trains. */
+async function isKnownNow(view, signal) {
+  const { runs } = await view.app.api.runs({ signal });
+  const isKnown = runs.some((run) => run.name === view.run.name && run.kind);
+  if (isKnown) view.runs = runs;
+  return isKnown;
+}
+
 /** Fetch what is new, show it, and come back later as long as the run goes on. */
 async function follow(view, signal) {
   view.wake = () => {
@@ -70,6 +78,7 @@ async function follow(view, signal) {
   try {
     const isNew = await fetchEvents(view, signal);
     view.idle = isNew ? 0 : view.idle + 1;
+    if (isNew && !view.run.kind && (await isKnownNow(view, signal))) return openRun(view, view.run.name);
     if (isNew || view.idle === 1) showEvents(view);
   } catch (problem) {
     if (isAbandoned(problem) || signal.aborted) return;
