@@ -85,6 +85,7 @@ def test_the_page_opens_with_sentences_while_there_is_no_model(page: Any, tmp_pa
         page.goto(address)
         page.get_by_text("This page shows one as soon as").first.wait_for()
         assert page.url.endswith("#translate")
+        page.goto("about:blank")  # a page that goes on asking a server that stops would be told so
 
 
 @pytest.mark.parametrize("view", ["translate", "inside", "heads"])
