@@ -1,5 +1,6 @@
 """A server of captioners and translators together: each view shows what it can with the model that is chosen."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +87,20 @@ def test_the_page_opens_with_sentences_while_there_is_no_model(page: Any, tmp_pa
         page.get_by_text("This page shows one as soon as").first.wait_for()
         assert page.url.endswith("#translate")
         page.goto("about:blank")  # a page that goes on asking a server that stops would be told so
+
+
+def test_a_model_that_is_still_trained_is_waited_for_without_an_alarm(page: Any, tmp_path: Path) -> None:
+    make_translators(tmp_path)
+    young = tmp_path / "young"
+    young.mkdir()
+    shutil.copy(tmp_path / "new" / "model" / "config.toml", young)
+    for address in serving(tmp_path / "serve.log", "--run", young):
+        page.goto(address)
+        page.get_by_text("This page shows one as soon as").first.wait_for()
+        assert page.get_by_role("alert").count() == 0
+        shutil.copytree(tmp_path / "new" / "model", young / "model")
+        expect(page.get_by_text("This page shows one as soon as")).to_have_count(0, timeout=30_000)
+        page.goto("about:blank")
 
 
 @pytest.mark.parametrize("view", ["translate", "inside", "heads"])

@@ -136,10 +136,11 @@ async function refreshModels(frame) {
     const isNew = JSON.stringify(models) !== JSON.stringify(frame.app.models());
     frame.root.classList.remove("is-offline");
     if (!isNew) return;
-    const hadNone = frame.app.models().length === 0;
+    const before = frame.app.model();
     frame.app.setModels(models);
     fillPicker(frame);
-    if (hadNone && frame.current) frame.app.go(frame.current.id);
+    const isWaitedFor = !before || (!before.is_ready && frame.app.model()?.is_ready);
+    if (isWaitedFor && frame.current) frame.app.go(frame.current.id);
   } catch (problem) {
     frame.root.classList.add("is-offline");
     if (frame.app.models().length === 0) frame.app.say(problem.message);

@@ -73,7 +73,7 @@ function translateParts(app) {
 /** A model was chosen: its examples and readings, and the last text (or the first example) translated by it. */
 async function beginTranslate(app, view) {
   const model = app.model();
-  if (!model) return void clear(view.result, emptyNote(t("translate.no_model")));
+  if (!model?.is_ready) return void clear(view.result, emptyNote(t("translate.no_model")));
   view.composer.node.hidden = model.takes !== "text";
   if (model.takes !== "text") {
     view.asking.abort();
