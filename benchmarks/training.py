@@ -3,12 +3,13 @@
     .venv/bin/python benchmarks/training.py                      # all sizes: about ten minutes on two idle cores
     .venv/bin/python benchmarks/training.py --sizes width-128    # of width-128, width-512, lstm, lstm-luong
 
-The limit is what one large product of matrices reaches (GEMM), measured before every timing; a model's share of it is
-its real target tokens a second, times the FLOPs of its matrices for a token, over the limit. Every contender has a
-process of its own, which sleeps while the others run, and turns are interleaved, so that what the machine does
-meanwhile meets all alike. The data are Multi30k (data/multi30k), or without it our generated world. There is a JSON
-line for each timing, then one for each bar with the median, lowest and highest of the repetitions. The exit code is 1
-if a bar is missed.
+The limit is what one large product of matrices reaches in float32 (GEMM), measured before every timing; a model's share
+of it is its real target tokens a second, times the FLOPs of its matrices for a token, over the limit. Where the
+processor multiplies bfloat16 numbers, which `regard train` then does by default, everyone is timed in both precisions
+(the peers by autocast). Every contender has a process of its own, which sleeps while the others run, and turns are
+interleaved, so that what the machine does meanwhile meets all alike. The data are Multi30k (data/multi30k), or without
+it our generated world. There is a JSON line for each timing, then one for each bar with the median, lowest and highest
+of the repetitions. The exit code is 1 if a bar is missed.
 """
 
 import argparse
@@ -20,10 +21,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import msgspec
 
 from regard.config import (
     AttendingConfig,
@@ -38,6 +42,7 @@ from regard.config import (
 from regard.data import plan_epoch
 from regard.data.worlds.sentences import write_world
 from regard.training.corpus import Corpus, prepare
+from regard.training.device import multiplies_bfloat16
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -48,6 +53,7 @@ PIECES = 10_000
 WARM_UP = 2  # steps that are not timed
 LSTM_BAR = 3_600 / 137e9  # target tokens a second that are due, for each FLOP a second of the limit
 Row = dict[str, Any]
+Bar = tuple[str, list[float], float]  # what is told, its repetitions, and the least that is due (0: nothing)
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,10 @@ class Size:
 
     @property
     def contenders(self) -> list[str]:
-        """The peers are Transformers."""
-        return ["ours", *(["hf marian", "torch.nn.Transformer"] if self.share_of_limit else [])]
+        """Each in float32 and, where the processor has it, in bfloat16; the peers are Transformers."""
+        peers = ["hf marian", "torch.nn.Transformer"] if self.share_of_limit else []
+        precisions = ["float32", *(["bfloat16"] if multiplies_bfloat16("cpu") else [])]
+        return [f"{who}, {precision}" for who in ("ours", *peers) for precision in precisions]
 
     def flops(self, vocabulary: int) -> float:
         """Of a target token, and the source token that comes with it: 6 for each weight of a matrix it meets."""
@@ -130,13 +138,19 @@ def _timings(size: Size, config: Config, run: Path, repetitions: int) -> Iterato
     """For each repetition and contender: speed in real target tokens a second, limit and peak memory in megabytes."""
     with ExitStack() as stack:
         limit = stack.enter_context(_process(Job("gemm", config, run)))
-        processes = {who: stack.enter_context(_process(Job(who, config, run))) for who in size.contenders}
+        processes = {who: stack.enter_context(_process(_job(who, config, run))) for who in size.contenders}
         for process in processes.values():
             _ask(process, WARM_UP)
         for repetition in range(repetitions):
             for who, process in processes.items():
                 reached = _ask(limit, 1)
                 yield {"who": who, "repetition": repetition, "limit": reached} | _ask(process, size.steps)
+
+
+def _job(contender: str, config: Config, run: Path) -> Job:
+    who, precision = contender.split(", ")
+    options = msgspec.structs.replace(config.training, precision=precision)
+    return Job(who, msgspec.structs.replace(config, training=options), run)
 
 
 @contextmanager
@@ -159,24 +173,34 @@ def _ask(process: Connection, steps: int) -> Any:
     return process.recv()
 
 
-def _bars(size: Size, rows: list[Row]) -> Iterator[tuple[str, list[float], float]]:
-    """What is told of all repetitions, and the least that is due (0: nothing)."""
-    own = [row for row in rows if row["who"] == "ours"]
+def _bars(size: Size, rows: list[Row]) -> Iterator[Bar]:
+    """What is told of all repetitions."""
+    by_name = {who: [row for row in rows if row["who"] == who] for who in size.contenders}
+    own = {who: timed for who, timed in by_name.items() if who.startswith("ours")}
     if not size.share_of_limit:
-        yield (
-            "speed / (3,600 at a limit of 137 GFLOP/s)",
-            [row["speed"] / (LSTM_BAR * row["limit"]) for row in own],
-            1.0,
-        )
-    for who in size.contenders if size.share_of_limit else ():
-        due = size.share_of_limit if who == "ours" else 0.0
-        yield f"share of the limit, {who}", [row["share_of_limit"] for row in rows if row["who"] == who], due
-    for peer in size.contenders[1:]:
-        theirs, is_marian = [row for row in rows if row["who"] == peer], peer == "hf marian"
-        speeds = [mine["speed"] / other["speed"] for mine, other in zip(own, theirs, strict=True)]
-        yield f"speed, ours / {peer}", speeds, size.times_marian if is_marian else 0.0
-        memories = [other["memory"] / mine["memory"] for mine, other in zip(own, theirs, strict=True)]
-        yield f"peak memory, {peer} / ours", memories[-1:], 1.0 if is_marian else 0.0
+        for who, timed in own.items():
+            speeds = [row["speed"] / (LSTM_BAR * row["limit"]) for row in timed]
+            yield f"{who}: speed / (3,600 at a limit of 137 GFLOP/s)", speeds, 1.0
+        return
+    for who, timed in by_name.items():
+        due = size.share_of_limit if who in own else 0.0
+        yield f"share of float32's limit, {who}", [row["share_of_limit"] for row in timed], due
+    *_, default = own  # what `regard train` does: bfloat16 where there is hardware for it
+    for (mine, timed), (peer, theirs) in product(own.items(), by_name.items()):
+        if peer not in own and (mine == default or _precision(mine) == _precision(peer)):
+            is_due = mine == default and peer.startswith("hf marian")
+            yield from _against(mine, timed, peer, theirs, size.times_marian if is_due else 0.0)
+
+
+def _precision(contender: str) -> str:
+    return contender.split(", ")[1]
+
+
+def _against(mine: str, timed: list[Row], peer: str, theirs: list[Row], due: float) -> Iterator[Bar]:
+    pairs = list(zip(timed, theirs, strict=True))
+    yield f"speed, {mine} / {peer}", [one["speed"] / other["speed"] for one, other in pairs], due
+    one, other = pairs[-1]
+    yield f"peak memory, {peer} / {mine}", [other["memory"] / one["memory"]], 1.0 if due else 0.0
 
 
 def _tell_bar(size: str, name: str, values: list[float], due: float) -> bool:

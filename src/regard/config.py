@@ -335,7 +335,7 @@ class TrainingConfig(Options, frozen=True, kw_only=True):
     keep: Positive = 3  # checkpoints, besides the best
     metric: Literal["loss", "bleu", "chrf", "cider"] = "bleu"  # cider: captioners only
     patience: Natural = 0  # validations without a better score before stopping; 0: never stop early
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # of products; auto: bfloat16 where hardware has it
     device: str = "auto"
     parallel: Literal["replicate", "shard"] = "replicate"  # on several ranks: the whole model on each, or a part of it
     threads: Natural = 0  # 0: as many as the machine has cores

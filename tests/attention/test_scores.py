@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.attention.scores import additive, dot, make_score, scaled_dot
+from regard.attention.scores import AdditiveScore, dot, make_score, scaled_dot
 
 NAMES = ("dot", "scaled_dot", "general", "additive")
 
@@ -36,9 +36,9 @@ def test_a_scaled_score_has_variance_one_whatever_the_width(width: int) -> None:
 
 def test_an_additive_score_is_bounded_by_its_vector() -> None:
     torch.manual_seed(0)
-    vector = torch.randn(5)
-    scores = additive(100 * torch.randn(2, 3, 5), 100 * torch.randn(2, 7, 5), vector)
-    assert scores.abs().max() <= vector.abs().sum() + 1e-6
+    score = AdditiveScore(5, 4)
+    scores = score(100 * torch.randn(2, 3, 5), score.prepare(100 * torch.randn(2, 7, 4)))
+    assert scores.abs().max() <= score.vector.abs().sum() + 1e-6
 
 
 def test_an_unknown_score_is_named_along_with_those_there_are() -> None:

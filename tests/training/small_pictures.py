@@ -24,7 +24,8 @@ def write_scenes(directory: Path, count: int = 24) -> Path:
 
 def picture_config(scenes: Path, *, model: dict[str, Any] | None = None, **training: Any) -> Config:
     """A config for the written scenes; training options may be changed by keyword."""
-    options = {"steps": 8, "batch_tokens": 60, "warmup": 2, "validate_every": 4, "checkpoint_every": 4, "threads": 1}
+    options = {"steps": 8, "batch_tokens": 60, "warmup": 2, "validate_every": 4, "checkpoint_every": 4}
+    options |= {"threads": 1, "precision": "float32"}  # the same everywhere
     table = {
         "model": model or ATTENDING,
         "tokens": {"kind": "word", "size": 100},

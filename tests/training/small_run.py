@@ -37,6 +37,7 @@ def small_config(directory: Path, *, model: dict[str, Any] | None = None, **trai
         "validate_every": 6,
         "checkpoint_every": 4,
         "threads": 1,
+        "precision": "float32",  # whatever the processor has, so that a test is the same everywhere
     }
     table = {
         "model": model or TRANSFORMER,

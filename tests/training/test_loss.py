@@ -46,3 +46,27 @@ def test_without_gradients_the_value_is_the_same() -> None:
     with_gradients = smoothed_loss(hidden, output, targets, smoothing=0.1)
     with torch.no_grad():
         assert torch.allclose(smoothed_loss(hidden, output, targets, smoothing=0.1), with_gradients)
+
+
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_under_autocast_the_loss_is_torchs_own_to_the_precision_of_its_products(has_bias: bool) -> None:
+    torch.manual_seed(0)
+    hidden = torch.randn(ROWS_AT_ONCE + 13, 32, requires_grad=True)
+    weight = torch.randn(50, 32, requires_grad=True)
+    bias = torch.randn(50, requires_grad=True) if has_bias else None
+    targets = torch.randint(0, 50, (len(hidden),))
+    leaves = [leaf for leaf in (hidden, weight, bias) if leaf is not None]
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = smoothed_loss(hidden, Output(weight, bias), targets, smoothing=0.1)
+        logits = functional.linear(hidden, weight, bias).float()
+    expected = functional.cross_entropy(logits, targets, label_smoothing=0.1, reduction="sum")
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-3)
+    for own, other in zip(torch.autograd.grad(loss, leaves), torch.autograd.grad(expected, leaves), strict=True):
+        assert own.dtype == torch.float32
+        assert (own - other).norm() < 0.01 * other.norm()
+    exact = functional.cross_entropy(
+        functional.linear(hidden, weight, bias), targets, label_smoothing=0.1, reduction="sum"
+    )
+    assert loss.item() != exact.item()  # the products were rounded

@@ -26,36 +26,28 @@ def scaled_dot(query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -
     return dot(query, key) / math.sqrt(query.shape[-1])
 
 
-def additive(
-    query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"], vector: Float[Tensor, " D"]
-) -> Float[Tensor, "... Q K"]:
-    """v . tanh(q + k), of queries and keys that have been projected to one width."""
-    return torch.tanh(query.unsqueeze(-2) + key.unsqueeze(-3)) @ vector
-
-
 class DotScore(nn.Module):
     """A dot product, scaled or not, of keys as they are or (the general score) after a matrix of their own."""
 
     def __init__(self, formula: Callable[[Tensor, Tensor], Tensor], prepare: nn.Module) -> None:
         super().__init__()
-        self.formula = formula
-        self.prepare = prepare
+        self.formula, self.prepare = formula, prepare
 
     def forward(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
         return self.formula(query, key)
 
 
 class AdditiveScore(nn.Module):
-    """A network with one hidden layer says how well a query and a key agree."""
+    """v . tanh(q + k): a network with one hidden layer, as wide as a query, says how well a query and a key agree."""
 
-    def __init__(self, query_width: int, key_width: int, hidden_width: int) -> None:
+    def __init__(self, query_width: int, key_width: int) -> None:
         super().__init__()
-        self.query = nn.Linear(query_width, hidden_width, bias=False)
-        self.prepare = nn.Linear(key_width, hidden_width)
-        self.vector = nn.Parameter(torch.empty(hidden_width).uniform_(-1, 1) / math.sqrt(hidden_width))
+        self.query = nn.Linear(query_width, query_width, bias=False)
+        self.prepare = nn.Linear(key_width, query_width)
+        self.vector = nn.Parameter(torch.empty(query_width).uniform_(-1, 1) / math.sqrt(query_width))
 
     def forward(self, query: Float[Tensor, "... Q query"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
-        return additive(self.query(query), key, self.vector)
+        return torch.tanh(self.query(query).unsqueeze(-2) + key.unsqueeze(-3)) @ self.vector
 
 
 def make_score(name: str, query_width: int, key_width: int) -> DotScore | AdditiveScore:
@@ -66,6 +58,5 @@ def make_score(name: str, query_width: int, key_width: int) -> DotScore | Additi
         case "general":
             return DotScore(dot, nn.Linear(key_width, query_width, bias=False))
         case "additive":
-            return AdditiveScore(query_width, key_width, query_width)
-        case _:
-            raise ValueError(f"no score is called {name!r}; there are dot, scaled_dot, general and additive")
+            return AdditiveScore(query_width, key_width)
+    raise ValueError(f"no score is called {name!r}; there are dot, scaled_dot, general and additive")

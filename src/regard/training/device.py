@@ -31,13 +31,21 @@ def set_threads(config: TrainingConfig, *, sharing: int = 1) -> int:
 
 
 def dtype_of(config: TrainingConfig, device: str) -> torch.dtype:
-    """What the forward pass computes in: bfloat16 where it was asked for, or where "auto" finds hardware for it."""
-    has_hardware = device.startswith("cuda") and torch.cuda.is_bf16_supported()
-    is_half = config.precision == "bfloat16" or (config.precision == "auto" and has_hardware)
-    return torch.bfloat16 if is_half else torch.float32
+    """What products are computed in: bfloat16 where it was asked for, or where "auto" finds hardware for it."""
+    is_narrow = config.precision == "bfloat16" or (config.precision == "auto" and multiplies_bfloat16(device))
+    return torch.bfloat16 if is_narrow else torch.float32
+
+
+def multiplies_bfloat16(device: str) -> bool:
+    """Whether the hardware has instructions for it; without them a processor would be slower than in float32."""
+    if device.startswith("cuda"):
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    has = torch.cpu.get_capabilities()
+    return device == "cpu" and any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
 
 
 def precision_of(config: TrainingConfig, device: str) -> AbstractContextManager[object]:
     """A context for the forward pass in its precision."""
-    dtype = dtype_of(config, device)
-    return nullcontext() if dtype == torch.float32 else torch.autocast(device.split(":")[0], dtype=dtype)
+    dtype, kind = dtype_of(config, device), device.split(":")[0]
+    # Weights once rounded are not kept: threads would share what is kept, and throw it away at moments left to chance.
+    return nullcontext() if dtype == torch.float32 else torch.autocast(kind, dtype, cache_enabled=kind != "cpu")

@@ -1,8 +1,8 @@
 """Label-smoothed cross-entropy over the real tokens, without holding the logits of a whole batch.
 
 The output layer is by far the widest. Its rows are worked off in pieces: each piece's gradient is computed while its
-logits are at hand, so that they are written once and not kept for a backward pass. Under autocast, which chooses a
-precision for each product by itself, torch's own loss is taken, and the logits are held.
+logits are at hand, so that they are written once and not kept for a backward pass. Under autocast the products are in
+its precision, as those of all layers are; the softmax between them, and the sums over pieces, stay in float32.
 """
 
 from typing import Any
@@ -21,10 +21,12 @@ def smoothed_loss(
     hidden: Float[Tensor, "N W"], output: Output, targets: Int[Tensor, " N"], *, smoothing: float
 ) -> Float[Tensor, ""]:
     """The summed cross-entropy of the targets, a share of which is spread evenly over the vocabulary."""
-    if not torch.is_grad_enabled() or torch.is_autocast_enabled(hidden.device.type):
+    if not torch.is_grad_enabled():
         logits = output(hidden).float()
         return functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
-    loss: Tensor = _PiecewiseLoss.apply(hidden, output.weight, output.bias, targets, smoothing)  # type: ignore[no-untyped-call]
+    kind = hidden.device.type
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else output.weight.dtype
+    loss: Tensor = _PiecewiseLoss.apply(hidden, output.weight, output.bias, targets, smoothing, dtype)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -33,33 +35,52 @@ class _PiecewiseLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        context: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+        context: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        smoothing: float,
+        dtype: torch.dtype,
     ) -> Tensor:
-        loss = hidden.new_zeros(())
-        hidden_gradient, weight_gradient = torch.empty_like(hidden), torch.zeros_like(weight)
+        loss = weight.new_zeros(())
+        hidden_gradient, weight_gradient = torch.empty_like(hidden, dtype=dtype), torch.zeros_like(weight)
         bias_gradient = None if bias is None else torch.zeros_like(bias)
-        room = hidden.new_empty(min(len(hidden), ROWS_AT_ONCE), len(weight))  # one for all pieces: no fresh pages
+        room = weight.new_empty(min(len(hidden), ROWS_AT_ONCE), len(weight))  # one for all pieces: no fresh pages
+        hidden, weight = hidden.to(dtype), weight.to(dtype)
         for start in range(0, len(hidden), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
             logits = _project(hidden[rows], weight, bias, out=room[: len(targets[rows])])
             loss += _into_gradient(logits, targets[rows], smoothing)
-            torch.mm(logits, weight, out=hidden_gradient[rows])
-            weight_gradient.addmm_(logits.t(), hidden[rows])
             if bias_gradient is not None:
                 bias_gradient += logits.sum(dim=0)
+            gradient = logits.to(dtype)
+            torch.mm(gradient, weight, out=hidden_gradient[rows])
+            _add_product(weight_gradient, gradient.t(), hidden[rows])
         context.save_for_backward(hidden_gradient, weight_gradient, bias_gradient)
         return loss
 
     @staticmethod
     def backward(context: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         hidden, weight, bias = context.saved_tensors
-        return hidden * scale, weight * scale, None if bias is None else bias * scale, None, None
+        return hidden * scale, weight * scale, None if bias is None else bias * scale, None, None, None
 
 
 def _project(hidden: Tensor, weight: Tensor, bias: Tensor | None, *, out: Tensor) -> Float[Tensor, "N V"]:
+    if hidden.dtype != out.dtype:
+        out.copy_(hidden @ weight.t())
+        return out if bias is None else out.add_(bias)
     if bias is None:
         return torch.mm(hidden, weight.t(), out=out)
     return torch.addmm(bias, hidden, weight.t(), out=out)
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Into the total, which may be of a higher precision than its factors."""
+    if left.dtype == total.dtype:
+        total.addmm_(left, right)
+    else:
+        total += left @ right
 
 
 def _into_gradient(logits: Float[Tensor, "N V"], targets: Int[Tensor, " N"], smoothing: float) -> Float[Tensor, ""]:

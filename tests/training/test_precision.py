@@ -1,0 +1,99 @@
+"""Products in bfloat16: where they are taken, that every model can be trained in them, and what stays in float32."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from regard.attention.key_values import KeyValues
+from regard.attention.multi_head import MultiHeadAttention
+from regard.batch import Batch, Padded
+from regard.config import TrainingConfig
+from regard.training.device import dtype_of, multiplies_bfloat16, precision_of
+from regard.training.validation import batch_loss
+from tests.laws.small_models import GENERATORS, Case, Small
+from tests.training.small_pictures import picture_config, write_scenes
+from tests.training.small_run import run_to_the_end, small_config, with_training, write_pairs
+
+NARROW = TrainingConfig(precision="bfloat16")
+
+
+@pytest.mark.parametrize("has_instructions", [True, False])
+def test_auto_takes_bfloat16_where_the_processor_multiplies_it(
+    has_instructions: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has = {"avx2": True, "avx512_bf16": has_instructions}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+    assert multiplies_bfloat16("cpu") == has_instructions
+    assert dtype_of(TrainingConfig(), "cpu") == (torch.bfloat16 if has_instructions else torch.float32)
+    assert dtype_of(TrainingConfig(precision="float32"), "cpu") == torch.float32
+    assert dtype_of(NARROW, "cpu") == torch.bfloat16
+    assert dtype_of(TrainingConfig(), "mps") == torch.float32  # it is the processor's gift alone
+
+
+def loss_and_gradient(model: nn.Module, batch: Batch, options: TrainingConfig) -> tuple[float, torch.Tensor]:
+    model.zero_grad()
+    with precision_of(options, "cpu"):
+        loss = batch_loss(model, batch, smoothing=0.1)
+    loss.backward()  # type: ignore[no-untyped-call]
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    assert all(gradient.dtype == torch.float32 for gradient in gradients)
+    return loss.item(), torch.cat([gradient.flatten() for gradient in gradients])
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_every_model_has_nearly_the_same_loss_and_gradient(name: str) -> None:
+    small, case = Small(name, torch.float32), Case((4, 2), (3, 4), seed=5)
+    model = small.build(3)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(0.4)  # as large as those of a trained model, so that rounding does not decide between words
+    outputs = Padded.from_rows([[*row, 2] for row in case.target.tokens[:, 1:].tolist()])
+    batch = Batch(small.source(case), case.target, outputs)
+    loss, gradient = loss_and_gradient(model, batch, TrainingConfig(precision="float32"))
+    rounded_loss, rounded = loss_and_gradient(model, batch, NARROW)
+    assert rounded_loss == pytest.approx(loss, rel=0.02)
+    assert (rounded - gradient).norm() < 0.1 * gradient.norm()
+    assert not torch.equal(rounded, gradient)
+
+
+def test_attention_on_a_processor_stays_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, seen = MultiHeadAttention(12, 2), []
+    kernel = nn.functional.scaled_dot_product_attention
+
+    def watched(*inputs: torch.Tensor) -> torch.Tensor:
+        seen.append(({tensor.dtype for tensor in inputs[:3]}, torch.is_autocast_enabled("cpu")))
+        return kernel(*inputs)
+
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", watched)
+    with precision_of(NARROW, "cpu"):
+        key_values: KeyValues = layer.key_values(torch.randn(1, 3, 12))
+        found = layer(torch.randn(1, 2, 12), key_values)
+    assert key_values.key.dtype == found.dtype == torch.bfloat16  # products around it are in bfloat16
+    assert seen == [({torch.float32}, False)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_run_in_bfloat16_learns_and_goes_on_to_the_same_bits(tmp_path: Path, threads: int) -> None:
+    write_pairs(tmp_path)
+    config = small_config(tmp_path, precision="bfloat16", threads=threads)
+    try:
+        run_to_the_end(config, tmp_path / "whole")
+        run_to_the_end(with_training(config, steps=6), tmp_path / "parts")
+        run_to_the_end(config, tmp_path / "parts", resume=True)
+    finally:
+        torch.set_num_threads(1)
+    whole, parts = (tmp_path / run / "model" / "weights.safetensors" for run in ("whole", "parts"))
+    assert whole.read_bytes() == parts.read_bytes()
+
+
+def test_a_captioner_is_trained_in_bfloat16_by_a_crew(tmp_path: Path) -> None:
+    config = picture_config(write_scenes(tmp_path), precision="bfloat16", threads=2)
+    try:
+        for run in ("one", "other"):
+            run_to_the_end(config, tmp_path / run)
+    finally:
+        torch.set_num_threads(1)
+    one, other = (tmp_path / run / "model" / "weights.safetensors" for run in ("one", "other"))
+    assert one.read_bytes() == other.read_bytes()
