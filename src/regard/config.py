@@ -4,19 +4,17 @@ A run has one `Config`: its sections are `model`, `tokens`, `data`, `training` a
 torch, so that the command line can check a recipe in an instant.
 """
 
-import difflib
-import math
-import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union
 
 import msgspec
 import tomli_w
 from msgspec import Meta
 
 from regard.errors import RegardError
+from regard.problems import listed, problems_of, set_by, shown
 
 Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Natural = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -388,9 +386,9 @@ def from_toml(text: str, *, settings: tuple[str, ...] = (), origin: str = "the r
 
 def from_table(table: dict[str, Any], *, origin: str = "the recipe", settings: tuple[str, ...] = ()) -> Config:
     """The config a plain table describes; one error lists every problem found, and the settings it may come from."""
-    problems = [line + _set_by(line, settings) for line in _problems(table, Config, "")]
+    problems = [line + set_by(line, settings) for line in problems_of(table, Config, "")]
     if problems:
-        raise RegardError(_listed(problems, origin))
+        raise RegardError(listed(problems, origin))
     return msgspec.convert(table, Config)
 
 
@@ -401,7 +399,19 @@ def check_sections(config: Config, *, origin: str = "the recipe") -> None:
     """
     problems = list(_contradictions(config))
     if problems:
-        raise RegardError(_listed(problems, origin))
+        raise RegardError(listed(problems, origin))
+
+
+def _contradictions(config: Config) -> Iterator[str]:
+    if getattr(config.model, "share_embeddings", False) and not config.tokens.shared:
+        yield (
+            "model.share_embeddings: true needs one vocabulary, and tokens.shared is false; "
+            "set tokens.shared = true, or model.share_embeddings = false"
+        )
+    codes, wanted = config.data.languages, 1 if isinstance(config.model, CaptionerConfig) else 2
+    if codes and (len(codes) != wanted or len({code for code in codes if code.strip()}) != wanted):
+        expected = 'the code of the captions, as in ["en"]' if wanted == 1 else 'two codes, as in ["en", "ko"]'
+        yield f"data.languages: expected {expected}, got {shown(codes)}"
 
 
 def load(path: Path, *, settings: tuple[str, ...] = ()) -> Config:
@@ -433,103 +443,3 @@ def _lay_over(table: dict[str, Any], setting: str) -> None:
         table[last] = tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):
         table[last] = value  # a bare word is a string, so that nobody has to quote for the shell and for TOML
-
-
-# --- every problem at once -------------------------------------------------------------------------------------------
-
-
-def _listed(problems: list[str], origin: str) -> str:
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return "\n".join([f"{count} in {origin}:", *(f"  {line}" for line in problems)])
-
-
-def _set_by(problem: str, settings: tuple[str, ...]) -> str:
-    """The settings of the command line that a problem may come from, in brackets: those of its key, or inside it."""
-    where = problem.partition(": ")[0]
-    keys = {setting: setting.partition("=")[0].strip() for setting in settings}
-    found = [one for one, key in keys.items() if f"{key}.".startswith(f"{where}.") or where.startswith(f"{key}.")]
-    return f" ({', '.join(f'--set {_cut(setting)}' for setting in found)})" if found else ""
-
-
-def _contradictions(config: Config) -> Iterator[str]:
-    if getattr(config.model, "share_embeddings", False) and not config.tokens.shared:
-        yield (
-            "model.share_embeddings: true needs one vocabulary, and tokens.shared is false; "
-            "set tokens.shared = true, or model.share_embeddings = false"
-        )
-    codes, wanted = config.data.languages, 1 if isinstance(config.model, CaptionerConfig) else 2
-    if codes and (len(codes) != wanted or len({code for code in codes if code.strip()}) != wanted):
-        expected = 'the code of the captions, as in ["en"]' if wanted == 1 else 'two codes, as in ["en", "ko"]'
-        yield f"data.languages: expected {expected}, got {_shown(codes)}"
-
-
-def _problems(value: Any, expected: Any, path: str) -> Iterator[str]:
-    """Every way in which a plain value is not what is expected, each with the path of its key."""
-    struct = _struct_for(value, expected)
-    if struct is None:
-        yield from _problem(value, expected, path)
-    elif not isinstance(value, dict):
-        yield f"{path or 'the whole'}: expected a section, got {_shown(value)}"
-    elif isinstance(struct, str):
-        yield f"{path}.kind: {struct}"
-    else:
-        found = list(_problems_inside(value, struct, path))
-        # A struct's own rule speaks of several fields, so it is asked only when each field is right by itself.
-        yield from found or _problem(value, struct, path)
-
-
-def _problems_inside(table: dict[str, Any], struct: type[Options], path: str) -> Iterator[str]:
-    fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
-    tag = struct.__struct_config__.tag
-    for key, value in table.items():
-        where = f"{path}.{key}" if path else key
-        if key in fields:
-            yield from _problems(value, fields[key], where)
-        elif key != "kind" or tag is None:
-            yield f"{where}: unknown key{_suggestion(key, fields)}; allowed: {', '.join(fields)}"
-
-
-def _problem(value: Any, expected: Any, path: str) -> Iterator[str]:
-    for number in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(number, float) and not math.isfinite(number):  # not every msgspec's bounds stop NaN
-            yield f"{path}: {number} is not a finite number"
-            return
-    try:
-        msgspec.convert(value, expected)
-    except (msgspec.ValidationError, OverflowError) as error:
-        if isinstance(value, dict):
-            yield f"{path or 'the whole'}: {error}"
-        else:  # the value says more than the name of its type
-            yield f"{path}: {re.sub(', got `[^`]*`', '', str(error), count=1)}, got {_shown(value)}"
-
-
-def _struct_for(value: Any, expected: Any) -> type[Options] | str | None:
-    """The struct to hold a table against; None for a plain field; text where a union's `kind` fits no member."""
-    if isinstance(expected, type) and issubclass(expected, Options):
-        return expected
-    if get_origin(expected) is not Union:
-        return None
-    members: dict[str, type[Options]] = {str(member.__struct_config__.tag): member for member in get_args(expected)}
-    kind = value.get("kind") if isinstance(value, dict) else None
-    if isinstance(kind, str) and kind in members:
-        return members[kind]
-    near = _suggestion(kind, members) if isinstance(kind, str) else ""
-    return f"got {_shown(kind)}{near}; allowed: {', '.join(members)}"
-
-
-def _suggestion(word: str, allowed: Any) -> str:
-    near = difflib.get_close_matches(word, list(allowed), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-def _shown(value: Any) -> str:
-    """A value as it was written, cut where it is too long to read."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python refuses to write out a number of more than 4,300 digits
-        return "a number of thousands of digits"
-    return _cut(text)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}..."

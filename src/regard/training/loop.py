@@ -175,6 +175,7 @@ def _began(trainer: Trainer, notes: list[str]) -> Began:
         pairs=len(corpus.lengths[0]),
         parameters=sum(parameter.numel() for parameter in trainer.model.parameters()),
         device=trainer.device,
+        precision=trainer.precision,
         threads=torch.get_num_threads(),
         real_share=plan.real_share,
         notes=notes,

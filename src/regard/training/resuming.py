@@ -19,7 +19,6 @@ from regard.training.checkpoint import (
     prune,
     save_checkpoint,
 )
-from regard.training.device import dtype_of
 from regard.training.journal import Saved
 from regard.training.sharding import like, whole, whole_tensors
 from regard.training.trainer import Trainer
@@ -149,7 +148,7 @@ def _surroundings(trainer: Trainer) -> dict[str, str]:
         "processes": str(trainer.world.size),
         "parallel": trainer.config.training.parallel,
         "device": trainer.device.split(":")[0],
-        "precision": str(dtype_of(trainer.config.training, trainer.device)).removeprefix("torch."),
+        "precision": trainer.precision,
         "seed": str(trainer.config.training.seed),
         "batch_tokens": str(trainer.config.training.batch_tokens),
         "accumulate": str(trainer.config.training.accumulate),

@@ -22,7 +22,7 @@ from regard.memory import keep_freed_memory
 from regard.training.checkpoint import checkpoints
 from regard.training.corpus import Corpus, Drawn
 from regard.training.crew import Crew, crew_size
-from regard.training.device import choose_device, precision_of, set_threads
+from regard.training.device import choose_device, dtype_of, precision_of, set_threads
 from regard.training.distributed import ALONE, World
 from regard.training.journal import Skipped
 from regard.training.meter import Meter
@@ -73,6 +73,11 @@ class Trainer:
     @property
     def model(self) -> nn.Module:
         return self.bundle.model
+
+    @property
+    def precision(self) -> str:
+        """Of products, by name."""
+        return str(dtype_of(self.config.training, self.device)).removeprefix("torch.")
 
     @property
     def is_over(self) -> bool:

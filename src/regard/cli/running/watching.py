@@ -119,7 +119,10 @@ def describe(event: AnyEvent, steps: int) -> str:
 def _what_happened(event: AnyEvent) -> str:
     match event:
         case Began():
-            facts = f"{event.pairs:,} pairs, {event.parameters:,} parameters, {event.device}, {event.threads} thread(s)"
+            facts = (
+                f"{event.pairs:,} pairs, {event.parameters:,} parameters, "
+                f"{event.device}, {event.threads} thread(s), {event.precision}"
+            )
             return "; ".join([f"begins: {facts}", *event.notes])
         case Progressed():
             speed = f"{event.tokens_per_second:,.0f} tokens/s"
