@@ -43,7 +43,7 @@ class Dropout(nn.Module):
         room = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
         draws = room.random_(-(2**63), None, generator=getattr(_own, "generator", None))  # all 64 bits
         is_kept = draws.view(torch.uint8)[: x.numel()].view(x.shape) < kept_levels
-        return x * is_kept.to(x.dtype).mul_(LEVELS / kept_levels)
+        return (x * is_kept.to(x.dtype)).mul_(LEVELS / kept_levels)  # a factor of its own would be rounded in bfloat16
 
     def extra_repr(self) -> str:
         return f"share={self.share}"

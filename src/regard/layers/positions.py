@@ -36,9 +36,10 @@ def rotate(x: Turned, positions: Int[Tensor, " T"] | None) -> Turned:
     if positions is None:
         raise ValueError("rotary positions need the positions to turn by")
     angle = angles(positions, x.shape[-1])
-    sine, cosine = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
+    wide = torch.promote_types(x.dtype, torch.float32)  # narrower numbers are turned in float32, and rounded once
+    sine, cosine = angle.sin().to(wide), angle.cos().to(wide)
     first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cosine - second * sine, first * sine + second * cosine], dim=-1)
+    return torch.cat([first * cosine - second * sine, first * sine + second * cosine], dim=-1).to(x.dtype)
 
 
 class Sinusoidal(nn.Module):

@@ -25,10 +25,18 @@ class SingleSteps(nn.RNNBase):
         if not is_step or self.num_layers > 1 or self.bidirectional:
             return super().forward(x, state)
         before = state[0] if isinstance(state, Tensor) else tuple(part[0] for part in state)  # of the one layer
-        after = self.cell(x.squeeze(1), before, *self.all_weights[0])  # type: ignore[union-attr]
+        after = self._step(x.squeeze(1), before)  # type: ignore[union-attr]
         if isinstance(after, Tensor):
             return after.unsqueeze(1), after.unsqueeze(0)
         return after[0].unsqueeze(1), (after[0].unsqueeze(0), after[1].unsqueeze(0))
+
+    def _step(self, x: Tensor, before: Tensor | tuple[Tensor, ...]) -> Tensor | tuple[Tensor, Tensor]:
+        """In float32 on a processor: rounded weights would be kept for the gradient once for every step."""
+        if x.device.type != "cpu" or not torch.is_autocast_enabled("cpu"):
+            return self.cell(x, before, *self.all_weights[0])
+        before = before.float() if isinstance(before, Tensor) else tuple(part.float() for part in before)
+        with torch.autocast("cpu", enabled=False):
+            return self.cell(x.float(), before, *self.all_weights[0])
 
 
 class PlainRecurrence(SingleSteps, nn.RNN):

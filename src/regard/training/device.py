@@ -40,8 +40,8 @@ def multiplies_bfloat16(device: str) -> bool:
     """Whether the hardware has instructions for it; without them a processor would be slower than in float32."""
     if device.startswith("cuda"):
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    has = torch.cpu.get_capabilities()
-    return device == "cpu" and any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
+    has = torch.cpu.get_capabilities() if device.startswith("cpu") else {}
+    return any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
 
 
 def precision_of(config: TrainingConfig, device: str) -> AbstractContextManager[object]:

@@ -21,7 +21,7 @@ class Began(Event, frozen=True, kw_only=True, tag="began"):
     parameters: int
     device: str
     threads: int
-    precision: str = "float32"  # of products; journals of earlier versions do not tell
+    precision: str = ""  # of products; journals of earlier versions do not tell
     real_share: float  # of the token places in a batch
     notes: list[str] = []
 

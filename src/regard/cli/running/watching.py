@@ -119,11 +119,9 @@ def describe(event: AnyEvent, steps: int) -> str:
 def _what_happened(event: AnyEvent) -> str:
     match event:
         case Began():
-            facts = (
-                f"{event.pairs:,} pairs, {event.parameters:,} parameters, "
-                f"{event.device}, {event.threads} thread(s), {event.precision}"
-            )
-            return "; ".join([f"begins: {facts}", *event.notes])
+            facts = f"{event.pairs:,} pairs, {event.parameters:,} parameters, {event.device}, {event.threads} thread(s)"
+            precision = f", {event.precision}" if event.precision else ""
+            return "; ".join([f"begins: {facts}{precision}", *event.notes])
         case Progressed():
             speed = f"{event.tokens_per_second:,.0f} tokens/s"
             return f"loss {event.loss:.3f}  rate {event.rate:.2e}  {speed}  epoch {event.epoch + 1}"
