@@ -52,6 +52,7 @@ valid = ["{place}/valid.src", "{place}/valid.trg"]
 [training]
 steps = {steps}
 batch_tokens = 2048
+precision = "float32"
 validate_every = {steps}
 """
 

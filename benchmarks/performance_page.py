@@ -57,7 +57,7 @@ def _opening(rows: list[Row]) -> str:
     return f"""# Performance
 
 Made by `benchmarks/performance.py`; the rows behind it are in [performance.jsonl](performance.jsonl). Measured on
-{" and ".join(machines)}, float32, torch {", ".join(torches)}, {days[0]} to {days[-1]}.
+{" and ".join(machines)}, float32 where nothing else is said, torch {", ".join(torches)}, {days[0]} to {days[-1]}.
 
 **How noisy.** The machine is a virtual one, which shares its processor with others: one and the same product of
 matrices (2048 x 2048, two threads) ran {noise} while these figures were taken. So believe
@@ -74,8 +74,8 @@ def _training(rows: list[Row]) -> str:
         "`benchmarks/training.py`: real target tokens a second, on the same batches of Multi30k (English to German,",
         "10,000 pieces shared, batches of 4,096 padded tokens, two threads), three turns each. *Share of the limit* is",
         "the FLOPs of the model's matrices (6 for each weight and token) over what the large product reached just",
-        "before, in float32. This processor multiplies bfloat16 numbers twice as fast, so everyone was timed in",
-        "both: `regard train` takes bfloat16 by default where it is so. Memory is the peak of the whole process.",
+        "before, in float32. Memory is the peak of the whole process.",
+        *_precisions(timings),
         "",
         *_table(
             ["model", "who", "tokens/s", "share of the limit", "peak memory"],
@@ -88,6 +88,15 @@ def _training(rows: list[Row]) -> str:
         if "real_share" in row and row["size"] == "width-128":
             lines += ["", f"Of all token places {row['real_share']:.1%} hold a token and not padding."]
     return "\n".join(lines) + "\n"
+
+
+def _precisions(timings: list[Row]) -> list[str]:
+    if not any(row["who"].endswith("bfloat16") for row in timings):
+        return []
+    return [
+        "This processor has instructions for products of bfloat16 numbers, which `regard train` uses by default where",
+        "there are any, so everyone was timed in both precisions, the peers by autocast.",
+    ]
 
 
 def _timing(size: str, who: str, own: list[Row]) -> list[str]:

@@ -87,7 +87,7 @@ def speed(task: Task, processes: int, threads: int) -> float:
 
 def _train(task: Task, place: dict[str, str | int], found: "SimpleQueue[float]") -> None:
     os.environ |= {name: str(value) for name, value in place.items()}
-    training = TrainingConfig(threads=int(place["threads"]))
+    training = TrainingConfig(threads=int(place["threads"]), precision="float32")
     config = Config(model=task.config.model, tokens=task.config.tokens, data=task.config.data, training=training)
     with joined_world() as world:
         corpus = prepare(config, task.run, progress=lambda *_: None)

@@ -1,6 +1,6 @@
 """Training speed, side by side in one run: ours, Hugging Face's MarianMTModel, torch.nn.Transformer, and the limit.
 
-    .venv/bin/python benchmarks/training.py                      # all sizes: about ten minutes on two idle cores
+    .venv/bin/python benchmarks/training.py                      # all sizes: a quarter of an hour on two idle cores
     .venv/bin/python benchmarks/training.py --sizes width-128    # of width-128, width-512, lstm, lstm-luong
 
 The limit is what one large product of matrices reaches in float32 (GEMM), measured before every timing; a model's share
@@ -25,7 +25,7 @@ from itertools import product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -52,8 +52,19 @@ MULTI30K = Path("data/multi30k")
 PIECES = 10_000
 WARM_UP = 2  # steps that are not timed
 LSTM_BAR = 3_600 / 137e9  # target tokens a second that are due, for each FLOP a second of the limit
+PEERS = ("hf marian", "torch.nn.Transformer")
 Row = dict[str, Any]
 Bar = tuple[str, list[float], float]  # what is told, its repetitions, and the least that is due (0: nothing)
+
+
+class Contender(NamedTuple):
+    """Who trains, and in which precision its products are."""
+
+    who: str
+    precision: str
+
+    def __str__(self) -> str:
+        return f"{self.who}, {self.precision}"
 
 
 @dataclass(frozen=True)
@@ -66,11 +77,10 @@ class Size:
     times_marian: float = 0.0
 
     @property
-    def contenders(self) -> list[str]:
-        """Each in float32 and, where the processor has it, in bfloat16; the peers are Transformers."""
-        peers = ["hf marian", "torch.nn.Transformer"] if self.share_of_limit else []
-        precisions = ["float32", *(["bfloat16"] if multiplies_bfloat16("cpu") else [])]
-        return [f"{who}, {precision}" for who in ("ours", *peers) for precision in precisions]
+    def contenders(self) -> list[Contender]:
+        """Each in every precision; the peers are Transformers."""
+        peers = PEERS if self.share_of_limit else ()
+        return [Contender(who, precision) for who in ("ours", *peers) for precision in _precisions()]
 
     def flops(self, vocabulary: int) -> float:
         """Of a target token, and the source token that comes with it: 6 for each weight of a matrix it meets."""
@@ -138,19 +148,23 @@ def _timings(size: Size, config: Config, run: Path, repetitions: int) -> Iterato
     """For each repetition and contender: speed in real target tokens a second, limit and peak memory in megabytes."""
     with ExitStack() as stack:
         limit = stack.enter_context(_process(Job("gemm", config, run)))
-        processes = {who: stack.enter_context(_process(_job(who, config, run))) for who in size.contenders}
+        processes = {one: stack.enter_context(_process(_job(one, config, run))) for one in size.contenders}
         for process in processes.values():
             _ask(process, WARM_UP)
         for repetition in range(repetitions):
-            for who, process in processes.items():
+            for contender, process in processes.items():
                 reached = _ask(limit, 1)
-                yield {"who": who, "repetition": repetition, "limit": reached} | _ask(process, size.steps)
+                yield {"who": str(contender), "repetition": repetition, "limit": reached} | _ask(process, size.steps)
 
 
-def _job(contender: str, config: Config, run: Path) -> Job:
-    who, precision = contender.split(", ")
-    options = msgspec.structs.replace(config.training, precision=precision)
-    return Job(who, msgspec.structs.replace(config, training=options), run)
+def _precisions() -> list[str]:
+    """The last one is what `regard train` takes by default."""
+    return ["float32", "bfloat16"] if multiplies_bfloat16("cpu") else ["float32"]
+
+
+def _job(contender: Contender, config: Config, run: Path) -> Job:
+    options = msgspec.structs.replace(config.training, precision=contender.precision)
+    return Job(contender.who, msgspec.structs.replace(config, training=options), run)
 
 
 @contextmanager
@@ -175,32 +189,27 @@ def _ask(process: Connection, steps: int) -> Any:
 
 def _bars(size: Size, rows: list[Row]) -> Iterator[Bar]:
     """What is told of all repetitions."""
-    by_name = {who: [row for row in rows if row["who"] == who] for who in size.contenders}
-    own = {who: timed for who, timed in by_name.items() if who.startswith("ours")}
-    if not size.share_of_limit:
-        for who, timed in own.items():
-            speeds = [row["speed"] / (LSTM_BAR * row["limit"]) for row in timed]
-            yield f"{who}: speed / (3,600 at a limit of 137 GFLOP/s)", speeds, 1.0
-        return
-    for who, timed in by_name.items():
-        due = size.share_of_limit if who in own else 0.0
-        yield f"share of float32's limit, {who}", [row["share_of_limit"] for row in timed], due
-    *_, default = own  # what `regard train` does: bfloat16 where there is hardware for it
-    for (mine, timed), (peer, theirs) in product(own.items(), by_name.items()):
-        if peer not in own and (mine == default or _precision(mine) == _precision(peer)):
-            is_due = mine == default and peer.startswith("hf marian")
-            yield from _against(mine, timed, peer, theirs, size.times_marian if is_due else 0.0)
+    timed = {one: [row for row in rows if row["who"] == str(one)] for one in size.contenders}
+    own = [one for one in timed if one.who == "ours"]
+    for one in own if not size.share_of_limit else ():
+        speeds = [row["speed"] / (LSTM_BAR * row["limit"]) for row in timed[one]]
+        yield f"{one}: speed / (3,600 at a limit of 137 GFLOP/s)", speeds, 1.0
+    for one in timed if size.share_of_limit else ():
+        due = size.share_of_limit if one in own else 0.0
+        yield f"share of float32's limit, {one}", [row["share_of_limit"] for row in timed[one]], due
+    for one, peer in product(own, timed):
+        # In one precision; and what `regard train` takes by default, against whatever a peer may take.
+        if peer not in own and (one.precision == peer.precision or one == own[-1]):
+            yield from _against(size, (one, timed[one]), (peer, timed[peer]))
 
 
-def _precision(contender: str) -> str:
-    return contender.split(", ")[1]
-
-
-def _against(mine: str, timed: list[Row], peer: str, theirs: list[Row], due: float) -> Iterator[Bar]:
-    pairs = list(zip(timed, theirs, strict=True))
-    yield f"speed, {mine} / {peer}", [one["speed"] / other["speed"] for one, other in pairs], due
-    one, other = pairs[-1]
-    yield f"peak memory, {peer} / {mine}", [other["memory"] / one["memory"]], 1.0 if due else 0.0
+def _against(size: Size, own: tuple[Contender, list[Row]], peer: tuple[Contender, list[Row]]) -> Iterator[Bar]:
+    """How many times as fast as a peer, and how many times less memory."""
+    (one, mine), (other, theirs) = own, peer
+    due = size.times_marian if other.who == "hf marian" else 0.0
+    speeds = [fast["speed"] / slow["speed"] for fast, slow in zip(mine, theirs, strict=True)]
+    yield f"speed, {one} / {other}", speeds, due
+    yield f"peak memory, {other} / {one}", [theirs[-1]["memory"] / mine[-1]["memory"]], 1.0 if due else 0.0
 
 
 def _tell_bar(size: str, name: str, values: list[float], due: float) -> bool:

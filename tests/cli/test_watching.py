@@ -7,7 +7,16 @@ from regard.training.journal import AnyEvent, Began, Ended, Probed, Progressed, 
 
 SAMPLE = ("[red]cat[/red]", "고양이", "하나 " * 200)
 EVENTS: list[AnyEvent] = [
-    Began(step=0, pairs=1200, parameters=34567, device="cpu", threads=2, real_share=0.9, notes=["going on"]),
+    Began(
+        step=0,
+        pairs=1200,
+        parameters=34567,
+        device="cpu",
+        threads=2,
+        precision="bfloat16",
+        real_share=0.9,
+        notes=["going on"],
+    ),
     Probed(step=0, file="probes/step-00000000"),
     Progressed(step=5, loss=3.25, rate=5e-4, tokens_per_second=12345.6, seconds=3.0, epoch=0),
     Skipped(step=6, loss=float("nan"), in_a_row=2),
@@ -29,7 +38,15 @@ def test_plain_lines_tell_every_event(capsys: pytest.CaptureFixture[str]) -> Non
     watch(PlainWatcher(10))
     out = capsys.readouterr().out
     assert out.count("\nstep ") == len(EVENTS)
-    for words in ("a note", "tokenising: 1,200", "34,567 parameters", "going on", "12,346 tokens/s", "epoch 1"):
+    for words in (
+        "a note",
+        "tokenising: 1,200",
+        "34,567 parameters",
+        "2 thread(s), bfloat16",
+        "going on",
+        "12,346 tokens/s",
+        "epoch 1",
+    ):
         assert words in out
     for words in ("2 in a row", "BLEU 12.3", "the best so far", "[red]cat[/red]", "all steps were taken, after 61 s"):
         assert words in out

@@ -28,6 +28,7 @@ MODELS = {
 }
 TRAINING = (
     "steps = 60\nbatch_tokens = 250\nwarmup = 10\nlearning_rate = 5e-3\nvalidate_every = 30\ncheckpoint_every = 30\n"
+    'precision = "float32"\n'  # whatever the processor has, so that a test is the same everywhere
 )
 
 

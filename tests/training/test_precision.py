@@ -1,5 +1,6 @@
 """Products in bfloat16: where they are taken, that every model can be trained in them, and what stays in float32."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,14 @@ from regard.attention.key_values import KeyValues
 from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import Batch, Padded
 from regard.config import TrainingConfig
+from regard.layers.recurrent import CELLS
 from regard.training.device import dtype_of, multiplies_bfloat16, precision_of
+from regard.training.journal import Began, Validated
+from regard.training.trainer import begin
 from regard.training.validation import batch_loss
 from tests.laws.small_models import GENERATORS, Case, Small
 from tests.training.small_pictures import picture_config, write_scenes
-from tests.training.small_run import run_to_the_end, small_config, with_training, write_pairs
+from tests.training.small_run import corpus_of, run_to_the_end, small_config, with_training, write_pairs
 
 NARROW = TrainingConfig(precision="bfloat16")
 
@@ -74,26 +78,56 @@ def test_attention_on_a_processor_stays_in_float32(monkeypatch: pytest.MonkeyPat
     assert seen == [({torch.float32}, False)]
 
 
+def weights(run: Path) -> bytes:
+    return (run / "model" / "weights.safetensors").read_bytes()
+
+
+@pytest.fixture
+def one_thread_afterwards() -> Iterator[None]:
+    yield
+    torch.set_num_threads(1)
+
+
+@pytest.mark.usefixtures("one_thread_afterwards")
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_run_in_bfloat16_learns_and_goes_on_to_the_same_bits(tmp_path: Path, threads: int) -> None:
+def test_a_run_in_bfloat16_tells_it_and_goes_on_to_the_same_bits(tmp_path: Path, threads: int) -> None:
     write_pairs(tmp_path)
     config = small_config(tmp_path, precision="bfloat16", threads=threads)
-    try:
-        run_to_the_end(config, tmp_path / "whole")
-        run_to_the_end(with_training(config, steps=6), tmp_path / "parts")
-        run_to_the_end(config, tmp_path / "parts", resume=True)
-    finally:
-        torch.set_num_threads(1)
-    whole, parts = (tmp_path / run / "model" / "weights.safetensors" for run in ("whole", "parts"))
-    assert whole.read_bytes() == parts.read_bytes()
+    began, *_ = run_to_the_end(config, tmp_path / "whole")
+    assert isinstance(began, Began)
+    assert began.precision == "bfloat16"
+    run_to_the_end(with_training(config, steps=6), tmp_path / "parts")
+    run_to_the_end(config, tmp_path / "parts", resume=True)
+    assert weights(tmp_path / "whole") == weights(tmp_path / "parts")
+    run_to_the_end(with_training(config, precision="float32"), tmp_path / "wide")
+    assert weights(tmp_path / "whole") != weights(tmp_path / "wide")
 
 
-def test_a_captioner_is_trained_in_bfloat16_by_a_crew(tmp_path: Path) -> None:
+def test_a_model_learns_in_bfloat16(tmp_path: Path) -> None:
+    write_pairs(tmp_path)
+    config = small_config(tmp_path, precision="bfloat16", steps=60, validate_every=60, learning_rate=0.01)
+    loss = [event.loss for event in run_to_the_end(config, tmp_path / "run") if isinstance(event, Validated)]
+    assert loss[-1] < 2.9  # ln(25 pieces) = 3.2 is a model that knows nothing
+
+
+@pytest.mark.usefixtures("one_thread_afterwards")
+def test_a_crew_trains_a_captioner_to_the_same_bits_each_time(tmp_path: Path) -> None:
     config = picture_config(write_scenes(tmp_path), precision="bfloat16", threads=2)
-    try:
-        for run in ("one", "other"):
-            run_to_the_end(config, tmp_path / run)
-    finally:
-        torch.set_num_threads(1)
-    one, other = (tmp_path / run / "model" / "weights.safetensors" for run in ("one", "other"))
-    assert one.read_bytes() == other.read_bytes()
+    for run in ("one", "other"):
+        run_to_the_end(config, tmp_path / run)
+    assert begin(config, tmp_path / "one", corpus_of(config, tmp_path / "one")).crew.size == 2
+    assert weights(tmp_path / "one") == weights(tmp_path / "other")
+
+
+def test_single_steps_of_a_cell_keep_no_rounded_weights() -> None:
+    layer, kept = CELLS["lstm"](6, 8, batch_first=True), []
+    state = (torch.zeros(1, 2, 8), torch.zeros(1, 2, 8))
+    watched = torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda kept: kept)
+    with watched, precision_of(NARROW, "cpu"):
+        for _ in range(5):
+            output, state = layer(torch.randn(2, 1, 6), state)
+    assert output.dtype == torch.float32
+    own = {weight.data_ptr() for weight in layer.parameters()}
+    matrices = [tensor for tensor in kept if tensor.numel() >= 4 * 8 * 6]
+    assert matrices
+    assert {tensor.data_ptr() for tensor in matrices} <= own

@@ -58,10 +58,10 @@ class MultiHeadAttention(nn.Module):
 
 
 def _fused(query: Float[Tensor, "B H Q D"], key_values: KeyValues, visible: Visible, dropout: float) -> Tensor:
-    """The same by torch's kernel; on a processor in float32: its gradient takes seven times as long in bfloat16."""
-    is_narrow = query.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    """What `look` computes, by torch's kernel: on a processor in float32, where its gradient is seven times as fast."""
+    is_rounding = query.device.type == "cpu" and torch.is_autocast_enabled("cpu")
     inputs = (query, key_values.key, key_values.value)
-    query, key, value = (tensor.float() for tensor in inputs) if is_narrow else inputs
+    query, key, value = (tensor.float() for tensor in inputs) if is_rounding else inputs
     mask, is_causal = (None, True) if isinstance(visible, str) else (visible, False)  # no table for the causal rule
-    with torch.autocast("cpu", enabled=False) if is_narrow else nullcontext():
+    with torch.autocast("cpu", enabled=False) if is_rounding else nullcontext():
         return functional.scaled_dot_product_attention(query, key, value, mask, dropout, is_causal)

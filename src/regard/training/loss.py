@@ -21,8 +21,8 @@ def smoothed_loss(
     hidden: Float[Tensor, "N W"], output: Output, targets: Int[Tensor, " N"], *, smoothing: float
 ) -> Float[Tensor, ""]:
     """The summed cross-entropy of the targets, a share of which is spread evenly over the vocabulary."""
-    if not torch.is_grad_enabled():
-        logits = output(hidden).float()
+    if not torch.is_grad_enabled() or torch.compiler.is_compiling():  # a compiler would unroll the pieces, and again
+        logits = output(hidden).float()  # for every other number of rows
         return functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else output.weight.dtype

@@ -1,0 +1,66 @@
+"""Recipes trained in float32 and in bfloat16, in turn: how much faster the second is on this processor.
+
+    .venv/bin/python benchmarks/precision.py recipes/world-transformer.toml recipes/world-rnn.toml
+
+The data that a recipe names must be there. Real target tokens a second of the very step of `regard train`, with as many
+threads as there are cores; a JSON line for each recipe with the median of either and their ratio's spread.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from regard.config import load
+from regard.data import Position
+from regard.training.corpus import Drawn, batches, prepare
+from regard.training.meter import Meter
+from regard.training.trainer import Trainer, begin, take_step
+
+PRECISIONS = ("float32", "bfloat16")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipes", nargs="+", type=Path)
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20)
+    given = parser.parse_args()
+    for recipe in given.recipes:
+        with TemporaryDirectory(prefix="regard-precision-") as directory:
+            compare(recipe, Path(directory), given.repetitions, given.steps)
+
+
+def compare(recipe: Path, directory: Path, repetitions: int, steps: int) -> None:
+    """Time one recipe both ways, and tell it."""
+    runs = [_begun(recipe, directory, precision) for precision in PRECISIONS]
+    for run in runs:
+        _speed(*run, steps)  # not counted: what is slow the first time
+    speeds = [[_speed(*run, steps) for run in runs] for _ in range(repetitions)]
+    ratios = [narrow / wide for wide, narrow in speeds]
+    medians = [round(statistics.median(own)) for own in zip(*speeds, strict=True)]
+    spread = {"ratio": statistics.median(ratios), "low": min(ratios), "high": max(ratios)}
+    row = dict(zip(PRECISIONS, medians, strict=True)) | {name: round(value, 3) for name, value in spread.items()}
+    print(json.dumps({"recipe": recipe.stem} | row), flush=True)
+
+
+def _begun(recipe: Path, directory: Path, precision: str) -> tuple[Trainer, Iterator[Drawn]]:
+    config = load(recipe, settings=(f"training.precision={precision}",))
+    corpus = prepare(config, directory, progress=lambda *_: None)
+    trainer = begin(config, directory, corpus)
+    return trainer, batches(corpus, config, Position(), device=trainer.device, parts=trainer.crew.size)
+
+
+def _speed(trainer: Trainer, drawn: Iterator[Drawn], steps: int) -> float:
+    taken = [next(drawn) for _ in range(steps)]
+    begun = time.perf_counter()
+    for one in taken:
+        take_step(trainer, [one], Meter(0.0))
+    return sum(one.tokens for one in taken) / (time.perf_counter() - begun)
+
+
+if __name__ == "__main__":
+    main()
