@@ -64,19 +64,20 @@ def gradients(directory: Path) -> dict[str, Any]:
     plain = small_config(directory, model={**TRANSFORMER, "dropout": 0.0}, batch_tokens=14, accumulate=2)
     corpus_of(plain, directory / "gradients")
     results: dict[str, Any] = {}
-    for name, size, parallel in [
-        ("one", 1, "replicate"),
-        ("two", 2, "replicate"),
-        ("three", 3, "replicate"),
-        ("shard", 2, "shard"),
+    for name, size, parallel, precision in [
+        ("one", 1, "replicate", "float32"),
+        ("two", 2, "replicate", "float32"),
+        ("three", 3, "replicate", "float32"),
+        ("shard", 2, "shard", "float32"),
+        ("rounded", 2, "shard", "bfloat16"),
     ]:
-        config = with_training(plain, parallel=parallel)
+        config = with_training(plain, parallel=parallel, precision=precision)
         in_ranks(size, partial(_gradients, config, directory / "gradients", directory / name))
         results[name] = torch.load(directory / f"{name}-0", weights_only=True)
         results[name]["parts"] = [
             torch.load(directory / f"{name}-{rank}", weights_only=True)["parts"] for rank in range(size)
         ]
-    return {name: _compared(results["one"], results[name]) for name in ("two", "three", "shard")}
+    return {name: _compared(results["one"], results[name]) for name in ("two", "three", "shard", "rounded")}
 
 
 def _gradients(config: Config, run: Path, out: Path, world: World) -> None:

@@ -55,6 +55,12 @@ def test_gradients_are_those_of_one_process(outcome: dict[str, Any], several: st
     assert found["loss"] < 2e-6
 
 
+def test_a_sharded_model_has_nearly_the_same_gradients_in_bfloat16(outcome: dict[str, Any]) -> None:
+    found = outcome["gradients"]["rounded"]
+    assert 1e-5 < found["gradient"] < 0.05 * found["largest"]
+    assert 1e-5 < found["loss"] < 0.02
+
+
 def test_each_example_of_an_epoch_is_seen_once_by_one_then_two_then_one(outcome: dict[str, Any]) -> None:
     found = outcome["once"]
     assert found["steps"] > 7
