@@ -170,8 +170,9 @@ def _plain_loop(model: nn.Module, logits: Callable[[Batch], Tensor], config: Con
         [batch] = drawn.parts
         said = batch.outputs.tokens.flatten()
         with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bfloat16"):
-            scores = logits(batch).flatten(0, 1)
-            loss = functional.cross_entropy(scores, said, ignore_index=PADDING, label_smoothing=options.label_smoothing)
+            loss = functional.cross_entropy(  # of logits that nobody holds any longer than their gradient needs them
+                logits(batch).flatten(0, 1), said, ignore_index=PADDING, label_smoothing=options.label_smoothing
+            )
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), options.clip)
         optimiser.step()

@@ -4,10 +4,12 @@ At small widths those page faults cost a quarter of the training time, and a twe
 """
 
 import ctypes
+import os
 import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENAS = -1, -3, -8  # of mallopt(3)
 _HEAP_BELOW = 1 << 30  # bytes: larger blocks come from the system and go back to it
+_KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}  # of oneDNN, and of torch around it
 _NEVER = -1  # give back what is free: each step needs it again, and at width 512 it is more than mallopt can name
 
 
@@ -23,3 +25,13 @@ def keep_freed_memory() -> bool:
     # One arena for all threads: only the first one keeps what is freed.
     wishes = ((_MMAP_THRESHOLD, _HEAP_BELOW), (_TRIM_THRESHOLD, _NEVER), (_ARENAS, 1))
     return mallopt is not None and all(mallopt(*wish) for wish in wishes)
+
+
+def keep_few_kernels() -> None:
+    """Ask torch to keep few of the kernels that it makes for bfloat16, one for each shape that a product may have.
+
+    By default it is the last 1,024 of them, twice: batches have ever new shapes, and memory grew by 600 MB in a hundred
+    steps. It is heard before the first such product only; whoever has set it otherwise is obeyed.
+    """
+    for name, count in _KERNELS.items():
+        os.environ.setdefault(name, count)

@@ -1,5 +1,6 @@
 """Products in bfloat16: where they are taken, that every model can be trained in them, and what stays in float32."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,3 +132,10 @@ def test_single_steps_of_a_cell_keep_no_rounded_weights() -> None:
     matrices = [tensor for tensor in kept if tensor.numel() >= 4 * 8 * 6]
     assert matrices
     assert {tensor.data_ptr() for tensor in matrices} <= own
+
+
+def test_kernels_of_ever_new_shapes_are_not_all_kept(tmp_path: Path) -> None:
+    write_pairs(tmp_path)
+    config = small_config(tmp_path, precision="bfloat16")
+    begin(config, tmp_path / "run", corpus_of(config, tmp_path / "run"))
+    assert int(os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"]) == int(os.environ["LRU_CACHE_CAPACITY"]) == 64

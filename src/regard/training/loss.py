@@ -48,13 +48,15 @@ class _PiecewiseLoss(torch.autograd.Function):
         bias_gradient = None if bias is None else torch.zeros_like(bias)
         room = weight.new_empty(min(len(hidden), ROWS_AT_ONCE), len(weight))  # one for all pieces: no fresh pages
         hidden, weight = hidden.to(dtype), weight.to(dtype)
+        narrow = room if dtype == room.dtype else torch.empty_like(room, dtype=dtype)  # what products write and read
         for start in range(0, len(hidden), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
-            logits = _project(hidden[rows], weight, bias, out=room[: len(targets[rows])])
+            logits, rounded = room[: len(targets[rows])], narrow[: len(targets[rows])]
+            _project(hidden[rows], weight, bias, product=rounded, out=logits)
             loss += _into_gradient(logits, targets[rows], smoothing)
             if bias_gradient is not None:
                 bias_gradient += logits.sum(dim=0)
-            gradient = logits.to(dtype)
+            gradient = rounded.copy_(logits)
             torch.mm(gradient, weight, out=hidden_gradient[rows])
             _add_product(weight_gradient, gradient.t(), hidden[rows])
         context.save_for_backward(hidden_gradient, weight_gradient, bias_gradient)
@@ -66,13 +68,14 @@ class _PiecewiseLoss(torch.autograd.Function):
         return hidden * scale, weight * scale, None if bias is None else bias * scale, None, None, None
 
 
-def _project(hidden: Tensor, weight: Tensor, bias: Tensor | None, *, out: Tensor) -> Float[Tensor, "N V"]:
-    if hidden.dtype != out.dtype:
-        out.copy_(hidden @ weight.t())
-        return out if bias is None else out.add_(bias)
-    if bias is None:
-        return torch.mm(hidden, weight.t(), out=out)
-    return torch.addmm(bias, hidden, weight.t(), out=out)
+def _project(hidden: Tensor, weight: Tensor, bias: Tensor | None, *, product: Tensor, out: Tensor) -> None:
+    """Logits into `out`, which is the product's own room where both are of one precision."""
+    if product.dtype == out.dtype and bias is not None:
+        torch.addmm(bias, hidden, weight.t(), out=out)
+        return
+    out.copy_(torch.mm(hidden, weight.t(), out=product))
+    if bias is not None:
+        out += bias
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:

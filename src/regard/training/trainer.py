@@ -18,7 +18,7 @@ from regard.bundle import Bundle, new_bundle, restore
 from regard.config import Config
 from regard.data import Position
 from regard.errors import RegardError
-from regard.memory import keep_freed_memory
+from regard.memory import keep_few_kernels, keep_freed_memory
 from regard.training.checkpoint import checkpoints
 from regard.training.corpus import Corpus, Drawn
 from regard.training.crew import Crew, crew_size
@@ -89,6 +89,7 @@ def begin(config: Config, run: Path, corpus: Corpus, world: World = ALONE) -> Tr
     """A run before its first step."""
     options = config.training
     keep_freed_memory()
+    keep_few_kernels()
     threads = set_threads(options, sharing=world.local_size)
     torch.manual_seed(options.seed)
     device = choose_device(options.device, world.local_rank)
