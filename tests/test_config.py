@@ -444,3 +444,10 @@ def test_a_config_cannot_be_changed() -> None:
 def test_checking_a_recipe_does_not_wait_for_torch() -> None:
     code = "import sys, regard.config; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_word_that_is_not_among_those_allowed_is_told_along_with_them() -> None:
+    with pytest.raises(RegardError) as caught:
+        from_table({"training": {"precision": "bfloat"}})
+    told = "training.precision: got 'bfloat' (did you mean 'bfloat16'?); allowed: auto, float32, bfloat16"
+    assert told in str(caught.value)

@@ -6,8 +6,8 @@ msgspec tells the first problem that it finds; whoever wrote a recipe wants to k
 import difflib
 import math
 import re
-from collections.abc import Iterator
-from typing import Any, Union, get_args, get_origin
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -35,7 +35,7 @@ def _inside(table: dict[str, Any], struct: type[msgspec.Struct], path: str) -> I
         if key in fields:
             yield from problems_of(value, fields[key], where)
         elif key != "kind" or tag is None:
-            yield f"{where}: unknown key{_suggestion(key, fields)}; allowed: {', '.join(fields)}"
+            yield f"{where}: unknown key{_suggestion(key, fields)}; {_allowed(fields)}"
 
 
 def _problem(value: Any, expected: Any, path: str) -> Iterator[str]:
@@ -46,7 +46,9 @@ def _problem(value: Any, expected: Any, path: str) -> Iterator[str]:
     try:
         msgspec.convert(value, expected)
     except (msgspec.ValidationError, OverflowError) as error:
-        if isinstance(value, dict):
+        if get_origin(expected) is Literal and isinstance(value, str):
+            yield f"{path}: got {shown(value)}{_suggestion(value, get_args(expected))}; {_allowed(get_args(expected))}"
+        elif isinstance(value, dict):
             yield f"{path or 'the whole'}: {error}"
         else:  # the value says more than the name of its type
             yield f"{path}: {re.sub(', got `[^`]*`', '', str(error), count=1)}, got {shown(value)}"
@@ -65,7 +67,11 @@ def _struct_for(value: Any, expected: Any) -> type[msgspec.Struct] | str | None:
     if isinstance(kind, str) and kind in members:
         return members[kind]
     near = _suggestion(kind, members) if isinstance(kind, str) else ""
-    return f"got {shown(kind)}{near}; allowed: {', '.join(members)}"
+    return f"got {shown(kind)}{near}; {_allowed(members)}"
+
+
+def _allowed(words: Iterable[str]) -> str:
+    return f"allowed: {', '.join(words)}"
 
 
 def _suggestion(word: str, allowed: Any) -> str:
