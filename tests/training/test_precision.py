@@ -139,3 +139,16 @@ def test_kernels_of_ever_new_shapes_are_not_all_kept(tmp_path: Path) -> None:
     config = small_config(tmp_path, precision="bfloat16")
     begin(config, tmp_path / "run", corpus_of(config, tmp_path / "run"))
     assert int(os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"]) == int(os.environ["LRU_CACHE_CAPACITY"]) == 64
+
+
+@pytest.mark.parametrize("has_avx512", [True, False])
+def test_an_lstm_takes_sequences_in_float32_where_torch_has_no_other_for_the_processor(
+    has_avx512: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if has_avx512 and not torch.cpu.get_capabilities().get("avx512_bw", False):
+        pytest.skip("this processor has no AVX-512")
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bw": has_avx512})
+    layer, rows = CELLS["lstm"](4, 6, batch_first=True), torch.randn(2, 3, 4)
+    with precision_of(NARROW, "cpu"):
+        found, _ = layer(rows)
+    assert found.dtype == (torch.bfloat16 if has_avx512 else torch.float32)

@@ -42,8 +42,11 @@ class Dropout(nn.Module):
         kept_levels = min(max(1, round((1 - self.share) * LEVELS)), LEVELS - 1)
         room = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
         draws = room.random_(-(2**63), None, generator=getattr(_own, "generator", None))  # all 64 bits
-        is_kept = draws.view(torch.uint8)[: x.numel()].view(x.shape) < kept_levels
-        return (x * is_kept.to(x.dtype)).mul_(LEVELS / kept_levels)  # a factor of its own would be rounded in bfloat16
+        levels = draws.view(torch.uint8)[: x.numel()].view(x.shape)
+        is_kept = torch.lt(levels, kept_levels, out=torch.empty_like(x))  # ones and zeros: torch is slow with booleans
+        if x.dtype == torch.float32:
+            return x * is_kept.mul_(LEVELS / kept_levels)
+        return (x * is_kept).mul_(LEVELS / kept_levels)  # a pass more: bfloat16 would round a factor that stood alone
 
     def extra_repr(self) -> str:
         return f"share={self.share}"

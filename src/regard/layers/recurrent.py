@@ -22,21 +22,35 @@ class SingleSteps(nn.RNNBase):
 
     def forward(self, x: Tensor | PackedSequence, state: Any = None) -> Any:
         is_step = isinstance(x, Tensor) and x.shape[1] == 1 and state is not None
-        if not is_step or self.num_layers > 1 or self.bidirectional:
-            return super().forward(x, state)
+        is_step = is_step and self.num_layers == 1 and not self.bidirectional
+        takes: Callable[..., Any] = self._step if is_step else super().forward
+        if not _is_rounded_on_a_processor(x) or (not is_step and self._has_narrow_sequences()):
+            return takes(x, state)
+        with torch.autocast("cpu", enabled=False):
+            return takes(x.float(), _in_float32(state))
+
+    def _step(self, x: Tensor, state: Any) -> Any:
+        """By the cell; in float32 on a processor, for rounded weights would be kept for the gradient at every step."""
         before = state[0] if isinstance(state, Tensor) else tuple(part[0] for part in state)  # of the one layer
-        after = self._step(x.squeeze(1), before)  # type: ignore[union-attr]
+        after = self.cell(x.squeeze(1), before, *self.all_weights[0])
         if isinstance(after, Tensor):
             return after.unsqueeze(1), after.unsqueeze(0)
         return after[0].unsqueeze(1), (after[0].unsqueeze(0), after[1].unsqueeze(0))
 
-    def _step(self, x: Tensor, before: Tensor | tuple[Tensor, ...]) -> Tensor | tuple[Tensor, Tensor]:
-        """In float32 on a processor: rounded weights would be kept for the gradient once for every step."""
-        if x.device.type != "cpu" or not torch.is_autocast_enabled("cpu"):
-            return self.cell(x, before, *self.all_weights[0])
-        before = before.float() if isinstance(before, Tensor) else tuple(part.float() for part in before)
-        with torch.autocast("cpu", enabled=False):
-            return self.cell(x.float(), before, *self.all_weights[0])
+    def _has_narrow_sequences(self) -> bool:
+        """Whether torch takes sequences in bfloat16 on this processor: its LSTM fails where there is no AVX-512."""
+        return not isinstance(self, nn.LSTM) or bool(torch.cpu.get_capabilities().get("avx512_bw", False))
+
+
+def _is_rounded_on_a_processor(x: Tensor | PackedSequence) -> bool:
+    device = x.device if isinstance(x, Tensor) else x.data.device
+    return device.type == "cpu" and torch.is_autocast_enabled("cpu")
+
+
+def _in_float32(state: Any) -> Any:
+    if state is None or isinstance(state, Tensor):
+        return state if state is None else state.float()
+    return tuple(part.float() for part in state)
 
 
 class PlainRecurrence(SingleSteps, nn.RNN):
