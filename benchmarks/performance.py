@@ -77,7 +77,13 @@ def _is_of_other_size(row: Row, new: list[Row]) -> bool:
 def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{len(names)} cores of {names[0]}" if names else platform.processor()
+    return f"{len(names)} cores of {names[0]} ({_widest_instructions()})" if names else platform.processor()
+
+
+def _widest_instructions() -> str:
+    has = torch.cpu.get_capabilities()
+    found = [name for name in ("avx512_bf16", "avx512_f", "avx2") if has.get(name, False)]
+    return found[0] if found else str(has.get("architecture", "other"))
 
 
 def _arguments() -> argparse.Namespace:

@@ -20,16 +20,16 @@ LARGEST, TOGETHER = "largest process (MB)", "all together (MB)"
 
 def page(rows: list[Row]) -> str:
     """The whole page."""
-    sections = [
-        _opening(rows),
-        _training(_of(rows, "training")),
-        _processes(_of(rows, "processes")),
-        _decoding(_of(rows, "decoding")),
-        _student(_of(rows, "student")),
-        _lengths(_of(rows, "lengths")),
-        _corpus(_of(rows, "corpus")),
-    ]
-    return "\n".join(section for section in sections if section)
+    parts = {
+        "training": _training,
+        "processes": _processes,
+        "decoding": _decoding,
+        "student": _student,
+        "lengths": _lengths,
+        "corpus": _corpus,
+    }
+    sections = [_signed(section(_of(rows, part)), _of(rows, part)) for part, section in parts.items()]
+    return "\n".join([_opening(rows), *filter(None, sections)])
 
 
 def pictures(rows: list[Row]) -> dict[str, str]:
@@ -49,20 +49,23 @@ def pictures(rows: list[Row]) -> dict[str, str]:
 
 
 def _opening(rows: list[Row]) -> str:
-    machines = sorted({row["machine"] for row in rows if "machine" in row})
-    days = sorted({row["day"] for row in rows if "day" in row})
-    torches = sorted({row["torch"] for row in rows if "torch" in row})
     limits = [row["limit"] / 1e9 for row in rows if "limit" in row]
     noise = f"between {min(limits):.0f} and {max(limits):.0f} GFLOP/s" if limits else "not measured"
     return f"""# Performance
 
-Made by `benchmarks/performance.py`; the rows behind it are in [performance.jsonl](performance.jsonl). Measured on
-{" and ".join(machines)}, float32 where nothing else is said, torch {", ".join(torches)}, {days[0]} to {days[-1]}.
+Made by `benchmarks/performance.py`; the rows behind it are in [performance.jsonl](performance.jsonl). Each section ends
+with the machine and the day that it was measured on. Numbers are float32 where nothing else is said.
 
-**How noisy.** The machine is a virtual one, which shares its processor with others: one and the same product of
-matrices (2048 x 2048, two threads) ran {noise} while these figures were taken. So believe
+**How noisy.** Machines are virtual ones, which share their processors with others: one and the same product of
+matrices (2048 x 2048, two threads) ran {noise} while the training was timed. So believe
 ratios, not absolutes: whatever is compared was run by turns in one sitting, and every ratio has its lowest and highest.
 """
+
+
+def _signed(section: str, rows: list[Row]) -> str:
+    """The section with where and when it was measured."""
+    told = [f"{row['machine']}, torch {row['torch']}, {row['day']}" for row in rows if "machine" in row]
+    return f"{section}\n*{'; '.join(dict.fromkeys(told))}.*\n" if section else ""
 
 
 def _training(rows: list[Row]) -> str:
@@ -74,7 +77,7 @@ def _training(rows: list[Row]) -> str:
         "`benchmarks/training.py`: real target tokens a second, on the same batches of Multi30k (English to German,",
         "10,000 pieces shared, batches of 4,096 padded tokens, two threads), three turns each. *Share of the limit* is",
         "the FLOPs of the model's matrices (6 for each weight and token) over what the large product reached just",
-        "before, in float32. Memory is the peak of the whole process.",
+        "before and after, in float32. Memory is the peak of the whole process.",
         *_precisions(timings),
         "",
         *_table(

@@ -3,13 +3,13 @@
     .venv/bin/python benchmarks/training.py                      # all sizes: a quarter of an hour on two idle cores
     .venv/bin/python benchmarks/training.py --sizes width-128    # of width-128, width-512, lstm, lstm-luong
 
-The limit is what one large product of matrices reaches in float32 (GEMM), measured before every timing; a model's share
-of it is its real target tokens a second, times the FLOPs of its matrices for a token, over the limit. Where the
-processor multiplies bfloat16 numbers, which `regard train` then does by default, everyone is timed in both precisions
-(the peers by autocast). Every contender has a process of its own, which sleeps while the others run, and turns are
-interleaved, so that what the machine does meanwhile meets all alike. The data are Multi30k (data/multi30k), or without
-it our generated world. There is a JSON line for each timing, then one for each bar with the median, lowest and highest
-of the repetitions. The exit code is 1 if a bar is missed.
+The limit is what one large product of matrices reaches in float32 (GEMM), measured before and after every timing; a
+model's share of it is its real target tokens a second, times the FLOPs of its matrices for a token, over the limit.
+Where the processor multiplies bfloat16 numbers, which `regard train` then does by default, everyone is timed in both
+precisions (the peers by autocast). Every contender has a process of its own, which sleeps while the others run, and
+turns are interleaved, so that what the machine does meanwhile meets all alike. The data are Multi30k (data/multi30k),
+or without it our generated world. There is a JSON line for each timing, then one for each bar with the median, lowest
+and highest of the repetitions. The exit code is 1 if a bar is missed.
 """
 
 import argparse
@@ -153,8 +153,8 @@ def _timings(size: Size, config: Config, run: Path, repetitions: int) -> Iterato
             _ask(process, WARM_UP)
         for repetition in range(repetitions):
             for contender, process in processes.items():
-                reached = _ask(limit, 1)
-                yield {"who": str(contender), "repetition": repetition, "limit": reached} | _ask(process, size.steps)
+                before, timing, after = _ask(limit, 1), _ask(process, size.steps), _ask(limit, 1)
+                yield {"who": str(contender), "repetition": repetition, "limit": (before + after) / 2} | timing
 
 
 def _precisions() -> list[str]:

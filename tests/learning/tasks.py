@@ -28,10 +28,10 @@ class Lesson:
     task: str
     shortest: int = 1
     longest: int = 10
-    learning_rate: float = 2e-3
+    learning_rate: float = 4e-3
     warmup: int = 100
-    batch: int = 64
-    steps: int = 1000
+    batch: int = 32
+    steps: int = 900
     ends_early: bool = True
 
 

@@ -1,5 +1,8 @@
 """Learning shown: digits copied, reversed and sorted; and the notes' first claim, that attention mends long inputs."""
 
+from collections.abc import Iterator
+
+import jaxtyping
 import pytest
 import torch
 
@@ -20,8 +23,12 @@ LONG = Lesson("reverse", longest=30, learning_rate=5e-3, batch=32, steps=2000, e
 
 
 @pytest.fixture(autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)  # these models are too small for two to help
+def _swift() -> Iterator[None]:
+    """One thread, these models are too small for two; and no shape is checked, which would take most of the time."""
+    torch.set_num_threads(1)
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.parametrize("task", TASKS)
