@@ -76,8 +76,8 @@ def _training(rows: list[Row]) -> str:
         "## Training",
         "`benchmarks/training.py`: real target tokens a second, on the same batches of Multi30k (English to German,",
         "10,000 pieces shared, batches of 4,096 padded tokens, two threads), three turns each. *Share of the limit* is",
-        "the FLOPs of the model's matrices (6 for each weight and token) over what the large product reached just",
-        "before and after, in float32. Memory is the peak of the whole process.",
+        "the FLOPs of the model's matrices (6 for each weight and token) over what the large product reached right",
+        "beside it, in float32. Memory is the peak of the whole process.",
         *_precisions(timings),
         "",
         *_table(
