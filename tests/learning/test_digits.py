@@ -24,7 +24,7 @@ LONG = Lesson("reverse", longest=30, learning_rate=5e-3, batch=32, steps=2000, e
 
 @pytest.fixture(autouse=True)
 def _swift() -> Iterator[None]:
-    """One thread, these models are too small for two; and no shape is checked, which would take most of the time."""
+    """One thread, these models are too small for two; and no shape is checked, which takes a while."""
     torch.set_num_threads(1)
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
