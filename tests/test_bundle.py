@@ -1,11 +1,14 @@
 """A bundle comes back as it was saved, or an error names the file; loading one runs no code of its maker."""
 
+import hashlib
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from regard import manifest as manifest_module
 from regard.batch import Batch
 from regard.bundle import Bundle, load_bundle, new_bundle, save_bundle
 from regard.config import (
@@ -53,6 +56,7 @@ def test_save_and_load_gives_the_same_logits(model: ModelConfig, tmp_path: Path)
     loaded = load_bundle(tmp_path / "model")
     assert loaded.config == bundle.config
     assert loaded.tokenizers == bundle.tokenizers
+    assert loaded.tokenizers.source is loaded.tokenizers.target  # it remembers the cuts of words, once for both sides
     assert torch.equal(logits_of(loaded), logits_of(bundle))
 
 
@@ -80,6 +84,26 @@ def test_one_flipped_bit_anywhere_is_noticed_and_the_file_named(tmp_path: Path) 
                 assert str(tmp_path / "model") in error
         path.write_bytes(content)
     load_bundle(tmp_path / "model")
+
+
+def test_a_bundle_that_is_replaced_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older, newer = bundle_of(MODELS[0]), bundle_of(MODELS[1])
+    save_bundle(tmp_path / "model", older)
+    coming, read = [newer], manifest_module.read_manifest
+
+    def read_while_another_is_published(*given: Any) -> manifest_module.Manifest:
+        found = read(*given)
+        if coming:
+            save_bundle(tmp_path / "model", coming.pop())
+        return found
+
+    monkeypatch.setattr(manifest_module, "read_manifest", read_while_another_is_published)
+    loaded = load_bundle(tmp_path / "model")
+    assert loaded.config == newer.config
+    assert torch.equal(logits_of(loaded), logits_of(newer))
+    assert loaded.digest == hashlib.sha256((tmp_path / "model" / "weights.safetensors").read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize("keep", [0, 1, 0.5])

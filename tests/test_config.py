@@ -339,6 +339,14 @@ def test_one_table_for_two_vocabularies_is_refused_and_still_read() -> None:
     check_sections(from_toml(UNSHARED, settings=("model.share_embeddings=false",)))
 
 
+def test_two_kinds_of_averages_are_refused_and_still_read() -> None:
+    config = from_toml("[training]\naverage = 2\nmoving_average = 0.9")  # a run that began so goes on
+    with pytest.raises(RegardError, match=r"training\.moving_average: 0\.9 .* training\.average = 2: .* to 0"):
+        check_sections(config)
+    check_sections(from_toml("[training]\naverage = 1\nmoving_average = 0.9"))
+    check_sections(from_toml("[training]\naverage = 2"))
+
+
 @pytest.mark.parametrize(
     ("kind", "languages", "is_right"),
     [

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RegardError
-from regard.staged import staged_directory, staged_file
+from regard.staged import check_file, staged_directory, staged_file
 
 
 def names(directory: Path) -> list[str]:
@@ -104,6 +104,71 @@ def test_a_device_is_written_as_it_is() -> None:
     assert not Path(os.devnull).is_file()
 
 
+@pytest.mark.parametrize("was_there", [True, False])
+def test_the_file_that_links_lead_to_is_replaced_and_they_stay(tmp_path: Path, was_there: bool) -> None:
+    real, link = tmp_path / "disk" / "lines", tmp_path / "link"
+    real.parent.mkdir()
+    if was_there:
+        real.write_bytes(b"old")
+    (tmp_path / "near").symlink_to("disk/lines")
+    link.symlink_to(tmp_path / "near")
+    with staged_file(link) as file:
+        file.write(b"new")
+    assert link.readlink() == tmp_path / "near"
+    assert real.read_bytes() == b"new"
+    assert (names(tmp_path), names(real.parent)) == (["disk", "link", "near"], ["lines"])
+
+
+def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None:
+    """As /dev/stdout is, which links to /proc/self/fd/1, behind `> got` or `>> got`."""
+    got, link = tmp_path / "got", tmp_path / "link"
+    with got.open("wb", buffering=0) as already:
+        link.symlink_to(f"/proc/self/fd/{already.fileno()}")
+        already.write(b"before ")
+        with staged_file(link) as file:
+            file.write(b"text ")
+        already.write(b"after")
+    assert got.read_bytes() == b"before text after"
+    assert link.is_symlink()
+    assert names(tmp_path) == ["got", "link"]
+
+
+def test_links_in_a_circle_lead_nowhere_so_that_the_file_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    with staged_file(tmp_path / "one") as file:
+        file.write(b"new")
+    assert (tmp_path / "one").read_bytes() == b"new"
+    assert not (tmp_path / "one").is_symlink()
+
+
 def test_a_file_that_cannot_be_made_is_told_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="cannot be written: No such file"), staged_file(tmp_path / "no" / "file"):
         raise AssertionError("the block must not be entered")
+
+
+def test_the_reason_is_told_where_nothing_can_be_removed_either(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    final = tmp_path / "file" / "final"
+    with pytest.raises(RegardError, match="final cannot be written: Not a directory"), staged_file(final):
+        raise AssertionError("the block must not be entered")
+
+
+def test_a_file_that_can_be_written_leaves_no_trace_of_the_question(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("far")
+    for name in ("old", "new", "link"):
+        check_file(tmp_path / name)
+    check_file(Path(os.devnull))
+    assert names(tmp_path) == ["link", "old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("no/file", "No such file"), ("file/under", "Not a directory"), (".", "is a directory")]
+)
+def test_a_file_that_cannot_be_written_is_refused_when_it_is_asked_for(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RegardError, match=problem):
+        check_file(tmp_path / name)
+    assert names(tmp_path) == ["file"]

@@ -33,6 +33,7 @@ _HOMES = {
     "load": "regard.translation.translator",
     "load_bundle": "regard.bundle",
     "load_captioner": "regard.captioning.captioner",
+    "load_export": "regard.translation.exported",
     "record_attention": "regard.attention.recording",
     "rescore": "regard.decoding.rescoring",
     "save_bundle": "regard.bundle",

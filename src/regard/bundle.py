@@ -1,6 +1,6 @@
 """A saved model: config, vocabularies, weights, and a manifest of hashes. Loading one can run no code of its maker."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from regard.config import Config, from_toml, to_toml
 from regard.errors import RegardError
-from regard.manifest import read_verified, write_manifest
+from regard.manifest import read_with_list, write_manifest
 from regard.models.catalogue import build
 from regard.staged import staged_directory
-from regard.tokens import Tokenizer, Tokenizers
+from regard.tokens import Tokenizers
 
 KIND, VERSION = "model", 1
 CONFIG, WEIGHTS, SOURCE, TARGET = "config.toml", "weights.safetensors", "source.tokens", "target.tokens"
@@ -27,6 +27,7 @@ class Bundle:
     config: Config
     tokenizers: Tokenizers
     model: nn.Module
+    digest: str = ""  # SHA-256 of the file that the weights were loaded from; empty: they come from none
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -54,13 +55,13 @@ def save_bundle(directory: Path, bundle: Bundle) -> None:
 def load_bundle(directory: Path | str, *, device: str = "cpu") -> Bundle:
     """The bundle in a directory, checked file by file, ready to be used."""
     directory = Path(directory)
-    files = read_verified(directory, KIND, VERSION)
+    files, manifest = read_with_list(directory, KIND, VERSION)
     missing = sorted({CONFIG, SOURCE, TARGET, WEIGHTS} - set(files))
     if missing:
         raise RegardError(f"{directory} has no {', '.join(missing)}. Restore it from a copy.")
     config = from_toml(files[CONFIG].decode(), origin=str(directory / CONFIG))
-    tokenizers = Tokenizers(Tokenizer.from_bytes(files[SOURCE]), Tokenizer.from_bytes(files[TARGET]))
-    bundle = new_bundle(config, tokenizers)
+    tokenizers = Tokenizers.from_bytes(files[SOURCE], files[TARGET])
+    bundle = replace(new_bundle(config, tokenizers), digest=manifest.files[WEIGHTS])
     restore(bundle.model, read_tensors(files[WEIGHTS], directory / WEIGHTS), origin=str(directory / WEIGHTS))
     bundle.model.eval().to(device)
     return bundle

@@ -304,7 +304,7 @@ class DataConfig(Options, frozen=True, kw_only=True):
     """
 
     train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
-    valid: list[str] = []
+    valid: list[str] = []  # empty: a few of the pairs are held out of `train`; a captioner needs pictures of its own
     languages: list[str] = []  # [source, target], as codes: ["en", "ko"]; of a captioner, [target]
     pictures: PicturesConfig = PicturesConfig()
     maximum_length: Positive = 256  # longer training sentences (in tokens) are dropped, and counted
@@ -327,7 +327,7 @@ class TrainingConfig(Options, frozen=True, kw_only=True):
     label_smoothing: Share = 0.1
     clip: Amount = 1.0  # largest norm of the gradient; 0: no bound
     average: Natural = 0  # the bundle holds the mean of this many last checkpoints; 0 or 1: the best one alone
-    moving_average: Share = 0.0  # decay of an exponential moving average of the weights; 0: none
+    moving_average: Share = 0.0  # decay of an exponential moving average of the weights, instead of `average`; 0: none
     validate_every: Positive = 500  # steps
     checkpoint_every: Positive = 500
     keep: Positive = 3  # checkpoints, besides the best
@@ -356,8 +356,13 @@ class DecodingConfig(Options, frozen=True, kw_only=True):
     length_extra: Positive = 20
 
     def __post_init__(self) -> None:
-        if self.nbest > self.beam:
+        if self.nbest > self.beam and not self.sample:
             raise ValueError(f"nbest is {self.nbest} and beam {self.beam}; a beam cannot hold more than itself")
+
+    @property
+    def width(self) -> int:
+        """How many hypotheses of a sentence there are at once."""
+        return self.nbest if self.sample else self.beam
 
 
 class Config(Options, frozen=True, kw_only=True):
@@ -375,17 +380,13 @@ class Config(Options, frozen=True, kw_only=True):
 
 def from_toml(text: str, *, settings: tuple[str, ...] = (), origin: str = "the recipe") -> Config:
     """The config a TOML text describes, `section.key=value` settings laid over it."""
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # not TOML, a number of thousands of digits, or brackets as deep
-        raise RegardError(f"{origin} is not TOML: {error}. Mend the line, then try again.") from None
-    for setting in settings:
-        _lay_over(table, setting)
-    return from_table(table, origin=origin, settings=settings)
+    return from_table(_table(text, origin), origin=origin, settings=settings)
 
 
 def from_table(table: dict[str, Any], *, origin: str = "the recipe", settings: tuple[str, ...] = ()) -> Config:
-    """The config a plain table describes; one error lists every problem found, and the settings it may come from."""
+    """The config a plain table describes, settings over it; one error lists all problems, and where they may be set."""
+    for setting in settings:
+        _lay_over(table, setting)
     problems = [line + set_by(line, settings) for line in problems_of(table, Config, "")]
     if problems:
         raise RegardError(listed(problems, origin))
@@ -408,6 +409,13 @@ def _contradictions(config: Config) -> Iterator[str]:
             "model.share_embeddings: true needs one vocabulary, and tokens.shared is false; "
             "set tokens.shared = true, or model.share_embeddings = false"
         )
+    training = config.training
+    if training.average > 1 and training.moving_average:
+        yield (
+            f"training.moving_average: {training.moving_average} does not go together with training.average = "
+            f"{training.average}: the scores would be those of the moving average, and the model a mean without it; "
+            "set one of the two to 0"
+        )
     codes, wanted = config.data.languages, 1 if isinstance(config.model, CaptionerConfig) else 2
     if codes and (len(codes) != wanted or len({code for code in codes if code.strip()}) != wanted):
         expected = 'the code of the captions, as in ["en"]' if wanted == 1 else 'two codes, as in ["en", "ko"]'
@@ -416,18 +424,38 @@ def _contradictions(config: Config) -> Iterator[str]:
 
 def load(path: Path, *, settings: tuple[str, ...] = ()) -> Config:
     """The config in a TOML file."""
+    return from_table(read_table(path), settings=settings, origin=str(path))
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """What a TOML file names, as a plain table that nothing was checked of."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise RegardError(f"{path} is not UTF-8: {error}. Save it as UTF-8.") from None
     except OSError as error:
         raise RegardError(f"{path} cannot be read: {error.strerror}. Give the path of a TOML recipe.") from None
-    return from_toml(text, settings=settings, origin=str(path))
+    return _table(text, str(path))
+
+
+def laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """A table with another over it: sections that both have are joined, and of two values the upper one counts."""
+    joined = {
+        key: value for key, value in above.items() if isinstance(value, dict) and isinstance(below.get(key), dict)
+    }
+    return below | above | {key: laid_over(below[key], value) for key, value in joined.items()}
 
 
 def to_toml(config: Config) -> str:
     """The whole config, defaults included, as TOML that `from_toml` reads back as an equal config."""
     return tomli_w.dumps(msgspec.to_builtins(config))
+
+
+def _table(text: str, origin: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # not TOML, a number of thousands of digits, or brackets as deep
+        raise RegardError(f"{origin} is not TOML: {error}. Mend the line, then try again.") from None
 
 
 def _lay_over(table: dict[str, Any], setting: str) -> None:

@@ -31,8 +31,21 @@ def write_manifest(directory: Path, kind: str, version: int) -> None:
 
 def read_verified(directory: Path, kind: str, version: int) -> dict[str, bytes]:
     """The contents of every listed file, each checked against its hash."""
-    manifest = read_manifest(directory, kind, version)
-    return {name: _read_file(directory / name, digest) for name, digest in manifest.files.items()}
+    return read_with_list(directory, kind, version)[0]
+
+
+def read_with_list(directory: Path, kind: str, version: int) -> tuple[dict[str, bytes], Manifest]:
+    """The contents of every listed file, each checked against its hash, and the list that they were checked by.
+
+    A directory that another one takes the place of meanwhile is not damaged: it is read again.
+    """
+    while True:
+        manifest = read_manifest(directory, kind, version)
+        try:
+            return {name: _read_file(directory / name, digest) for name, digest in manifest.files.items()}, manifest
+        except RegardError:
+            if read_manifest(directory, kind, version) == manifest:
+                raise
 
 
 def verify(directory: Path, kind: str, version: int) -> None:
@@ -52,6 +65,12 @@ def kind_of(directory: Path) -> str | None:
         return msgspec.json.decode((directory / NAME).read_bytes(), type=Manifest).kind
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def model_directory(path: Path) -> Path:
+    """The directory itself or, where it is a run's, that of the model in it."""
+    inside = path / "model"
+    return inside if (inside / NAME).exists() and not (path / NAME).exists() else path
 
 
 def read_manifest(directory: Path, kind: str, version: int) -> Manifest:

@@ -9,12 +9,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from regard.errors import RegardError
 
+MOST_LINKS = 40  # that lead from one to the next; Linux follows no more
 _ORPHAN = re.compile(r"(?P<final>.+)\.(new|old)-\d+")
 
 
@@ -35,29 +36,70 @@ def staged_directory(final: Path) -> Iterator[Path]:
 
 @contextmanager
 def staged_file(final: Path) -> Iterator[BinaryIO]:
-    """A new file to write; when the block ends well it takes the place of `final`, else it is removed."""
-    if final.exists() and not final.is_file():  # a device or a pipe is written as it is: nothing can take its place
+    """A new file to write; when the block ends well it takes the place of `final`, else it is removed.
+
+    Where `final` is a link, the file that it leads to is replaced. A device, a pipe, or what this process has open
+    already, as /dev/stdout is, is written as it is: nothing can take its place.
+    """
+    if _is_written_as_it_is(final):
         with _opened(final, final) as file:
             yield file
         return
-    _sweep(final)
-    staging = _beside(final, "new")
+    place = Path(os.path.realpath(final))
+    _sweep(place)
+    staging = _beside(place, "new")
     try:
         with _opened(staging, final) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(staging, final)
+        os.replace(staging, place)
     except OSError as error:
         error.filename = error.filename or str(final)  # a failed write does not say where it was to go
         raise
     finally:
+        _discard(staging)
+
+
+def check_file(final: Path) -> None:
+    """Refuse a file that cannot be written; asked before work whose end is to write it."""
+    if final.is_dir():
+        raise RegardError(f"{final} is a directory. Give the name of a file, in it or elsewhere.")
+    if not _is_written_as_it_is(final):
+        staging = _beside(Path(os.path.realpath(final)), "new")
+        try:
+            _opened(staging, final).close()
+        finally:
+            _discard(staging)
+
+
+def _discard(staging: Path) -> None:
+    with suppress(OSError):  # what cannot be removed was not made, and the reason is on its way
         staging.unlink(missing_ok=True)
 
 
+def _is_written_as_it_is(final: Path) -> bool:
+    return _descriptor(final) is not None or (final.exists() and not final.is_file())
+
+
+def _descriptor(path: Path) -> int | None:
+    """The number under which this process has open what a path names, itself or through links; else None."""
+    own = re.compile(rf"(/proc/{os.getpid()}|/dev)/fd/([0-9]+)")
+    for _ in range(MOST_LINKS):
+        path = Path(os.path.realpath(path.parent), path.name)
+        if match := own.fullmatch(str(path)):
+            return int(match[2])
+        if not path.is_symlink():
+            break
+        path = path.parent / path.readlink()
+    return None
+
+
 def _opened(path: Path, final: Path) -> BinaryIO:
+    descriptor = _descriptor(path)
     try:
-        return path.open("wb")
+        # Opened anew by its name, a file would be written from its beginning, over what the descriptor wrote before.
+        return path.open("wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb")
     except OSError as error:
         raise RegardError(
             f"{final} cannot be written: {error.strerror or error}. Choose a directory that can be written."

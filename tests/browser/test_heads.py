@@ -154,3 +154,12 @@ def test_heads_speak_korean(open_page: Open) -> None:
     page.wait_for_selector(THUMB)
     page.get_by_role("button", name="1층, 헤드 2").click()
     expect(large_title(page)).to_have_text("디코더 → 인코더: 1층, 헤드 2")
+
+
+def test_every_choice_of_an_attention_is_seen_on_a_narrow_screen(open_page: Open) -> None:
+    page = open_page("heads", locale="ko-KR", viewport={"width": 390, "height": 800})
+    page.get_by_role("button", name="디코더 셀프(마스크)").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for box in (button.bounding_box() for button in page.locator(".card .segments button").all()):
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390

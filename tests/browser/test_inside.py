@@ -41,10 +41,10 @@ def column(card: Any, number: int) -> list[str]:
 
 def written_sum(card: Any) -> tuple[list[str], str]:
     """The terms of the sum that a card writes out in full, and its total."""
-    more = card.get_by_role("button", name="more terms")
-    if more.count():
-        more.first.click()
     table = card.locator("table.terms").last
+    more = table.get_by_role("button", name="more terms")
+    if more.count():
+        more.click()
     return table.locator("tbody tr td:last-child").all_inner_texts(), table.locator("tfoot td").inner_text()
 
 
@@ -52,12 +52,23 @@ def linear(x: Any, weight: Any, bias: Any) -> Row:
     return np.asarray(x) @ np.asarray(weight, dtype=np.float64).T + (0 if bias is None else np.asarray(bias))
 
 
+def turned(vectors: Row, positions: Any) -> Row:
+    """Vectors turned by their positions: numbers i and i + D/2 together, as one complex number."""
+    half = vectors.shape[1] // 2
+    angles = np.asarray(positions)[:, None] / 10000.0 ** (np.arange(half) / half)
+    pairs = (vectors[:, :half] + 1j * vectors[:, half:]) * np.exp(1j * angles)
+    return np.concatenate([pairs.real, pairs.imag], axis=1)
+
+
 def recomputed(inside: Any, *, is_scaled: bool = True, is_masked: bool = True) -> dict[str, Row]:
     """Every step in float64, from the float32 numbers that the API gives."""
     query, keys, values = (np.asarray(inside[name], dtype=np.float64) for name in ("query", "keys", "values"))
-    if inside["query_weight"] and not inside["is_rotary"]:
+    if inside["query_weight"]:
         query = linear(inside["x"], inside["query_weight"], inside["query_bias"])
         keys = linear(inside["key_inputs"], inside["key_weight"], inside["key_bias"])
+    if inside["is_rotary"]:
+        query = turned(query[None], [inside["query_index"]])[0]
+        keys = turned(keys, range(len(keys)))
     if inside["value_weight"]:
         values = linear(inside["key_inputs"], inside["value_weight"], inside["value_bias"])
     if inside["general"]:
@@ -140,9 +151,25 @@ def test_every_attention_of_a_transformer_is_worked_through_as_numpy_does(open_p
     terms, total = written_sum(output)
     same(terms, np.asarray(inside["output_weight"][0]) * work["context"])
     same([total], [part[0]])
+    assert "+ the other head " in output.locator(".adding").inner_text()
     adding = output.locator(".adding .number").all_inner_texts()
     rest = inside["output"][0] - part[0] - inside["output_bias"][0]
     same(adding, [part[0], rest, inside["output_bias"][0], inside["output"][0]])
+
+
+def test_a_projections_formula_has_the_bias_that_its_sum_has_and_its_terms_name_row_and_column(open_page: Open) -> None:
+    page = open_page("inside")
+    page.wait_for_selector(".step")
+    card = step(page, "Query, keys and values")
+    formula = "math => math.textContent.replace(/\\s/g, '')"
+    assert card.locator(".formula").evaluate(formula) == "q=WQx,kj=WKxj,vj=WVxj"
+    page = open_own(open_page, "transformer")
+    card = step(page, "Query, keys and values")
+    assert card.locator(".formula").evaluate(formula) == "q=WQx+bQ,kj=WKxj+bK,vj=WVxj+bV"
+    card.locator(".dimension input").fill("12")
+    card.locator(".dimension input").press("Enter")
+    labels = card.locator("table.terms tbody th").all_inner_texts()
+    assert labels[:3] == ["bias b₁₂", "W₁₂,₁ x₁", "W₁₂,₂ x₂"]
 
 
 @pytest.mark.parametrize(("model", "layer"), [("attending", 0), ("general", 0), ("rotary", 0)])
@@ -153,6 +180,82 @@ def test_other_scores_and_rotary_positions_are_worked_through_too(open_page: Ope
     check_steps(page, inside)
     told = page.inner_text(".deviation")
     assert "differ" in told
+
+
+@pytest.mark.parametrize("number", [3, 11])  # of 16: one of either half
+@pytest.mark.parametrize("letter", ["q", "k"])
+def test_rotary_queries_and_keys_are_written_out_before_and_through_their_turn(
+    open_page: Open, letter: str, number: int
+) -> None:
+    page = open_own(open_page, "rotary")
+    inside = choose(page, 0, head=1, query=2)
+    key = int(np.argmax(inside["weights"]))
+    name, x, place = ("query", inside["x"], 2) if letter == "q" else ("key", inside["key_inputs"][key], key)
+    weight, bias = np.asarray(inside[f"{name}_weight"]), np.asarray(inside[f"{name}_bias"])
+    card = step(page, "Query, keys and values")
+    card.get_by_role("group", name="Vector").get_by_role("button", name=letter).click()
+    card.locator(".dimension input").fill(str(number))
+    card.locator(".dimension input").press("Enter")
+    before = linear(x, weight, bias)
+    sums = card.locator("table.terms")
+    sums.first.get_by_role("button", name="more terms").click()
+    same(sums.first.locator("tbody td:last-child").all_inner_texts(), [bias[number - 1], *weight[number - 1] * x])
+    same([sums.first.locator("tfoot td").inner_text()], [before[number - 1]])
+    pair = (number - 1) % 8
+    angle = place / 10000 ** (pair / 8)
+    first, second = before[pair], before[pair + 8]
+    turns = (np.cos(angle), -np.sin(angle)) if number <= 8 else (np.sin(angle), np.cos(angle))
+    terms, total = written_sum(card)
+    same(terms, [first * turns[0], second * turns[1]])
+    same([total], [turned(before[None], [place])[0, number - 1]])
+    assert f"position {place}." in card.locator(".turn").inner_text()
+    given = inside["query"] if letter == "q" else inside["keys"][key]
+    np.testing.assert_allclose(turned(before[None], [place])[0], given, atol=1e-5)
+
+
+def bars(card: Any, letter: str) -> list[float]:
+    """The heights of a vector's bars, those that point down negative, against the largest."""
+    row = card.locator(".vector-row").filter(has=card.page.locator(f"dt i:text-is('{letter}')"))
+    heights = "bars => bars.map(bar => bar.height.baseVal.value * (bar.y.baseVal.value < 21.5 ? 1 : -1))"
+    found = np.array(row.last.locator("rect[rx='1.5']").evaluate_all(heights))
+    return list(found / np.abs(found).max())
+
+
+def drawn(values: Any) -> Any:
+    """A vector against its largest number, as bars show it: a bar of nearly nothing is one pixel of nineteen high."""
+    return pytest.approx(list(np.asarray(values) / np.abs(values).max()), abs=1.01 / 19)
+
+
+def test_a_vector_fits_its_card_however_narrow(open_page: Open) -> None:
+    page = open_own(lambda view: open_page(view, viewport={"width": 280, "height": 800}), "transformer")
+    card = step(page, "Query, keys and values")
+    x = card.locator(".strip").first
+    assert x.locator("rect").count() == 32
+    right = "node => node.getBoundingClientRect().right"
+    assert x.locator("rect").last.evaluate(right) < card.evaluate(right)
+    context = step(page, "Weighted sum of the values")
+    box = context.locator(".strip").bounding_box()
+    context.locator(".strip").click(position={"x": box["width"] - 2, "y": 10})
+    assert context.locator(".dimension input").input_value() == "16"  # the last number is where its bar is
+
+
+def test_the_general_score_shows_its_keys_before_and_after_their_matrix(open_page: Open) -> None:
+    page = open_own(open_page, "general")
+    inside = choose(page, 0, head=0, query=0)
+    key, general = int(np.argmax(inside["weights"])), inside["general"]
+    states = step(page, "States are queries, keys and values")
+    assert bars(states, "k") == drawn(general["unprepared_keys"][key])
+    assert bars(states, "v") == bars(states, "k")
+    scores = step(page, "Compare the query with every key")
+    assert scores.locator("table.keys thead th").last.inner_text() == "q · (W k)"
+    prepared = scores.locator(".prepared")
+    assert bars(prepared, "W k") == drawn(linear(general["unprepared_keys"][key], general["weight"], None))
+    prepared.locator(".dimension input").fill("3")
+    prepared.locator(".dimension input").press("Enter")
+    terms, total = written_sum(prepared)
+    products = np.asarray(general["weight"][2]) * np.asarray(general["unprepared_keys"][key])
+    same(terms, products)
+    same([total], [products.sum()])
 
 
 def test_the_switches_recompute_without_scaling_and_without_masking(open_page: Open) -> None:

@@ -108,6 +108,43 @@ def test_a_models_own_encoding_is_shown(open_page: Open, model: str, told: str) 
         )
 
 
+def test_an_answer_about_a_model_that_is_no_longer_chosen_is_not_taken(open_page: Open) -> None:
+    page, late = open_page("positions"), list[Any]()
+    own = page.get_by_role("combobox", name="Encoding")
+    page.select_option("#model", "rotary")
+    expect(own).to_contain_text("its own (Rotary)")
+    page.route("**/models/transformer/positions?*", lambda route: late.append(route))  # noqa: PLW0108  (it is marked)
+    with page.expect_request("**/models/transformer/positions?*"):
+        page.select_option("#model", "transformer")
+    with page.expect_response("**/models/rotary/positions?*"):
+        page.select_option("#model", "rotary")
+    with page.expect_response("**/models/transformer/positions?*"):
+        late[0].continue_()
+    page.wait_for_timeout(500)  # for what must not happen
+    expect(own).to_contain_text("its own (Rotary)")
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("sinusoidal", "to the right the waves grow longer"),
+        ("own", "in either half the waves grow longer"),
+        ("count", "it grows on and on"),
+        ("fraction", "from 0 to 1"),
+        ("random", "No column has a course"),
+    ],
+)
+def test_the_map_is_explained_as_the_encoding_is(open_page: Open, kind: str, told: str) -> None:
+    page = open_page("positions")
+    page.select_option("#model", "rotary")
+    expect(page.get_by_role("combobox", name="Encoding")).to_contain_text("its own (Rotary)")
+    choose(page, kind)
+    the_map = page.locator(".card", has=page.get_by_role("heading", name="The encoding as a map"))
+    expect(the_map.locator(".explanation")).to_contain_text(told)
+    curves = page.locator(".card", has=page.get_by_role("heading", name="A few dimensions as curves"))
+    assert ("fast dimensions" in curves.inner_text()) == (kind in ("sinusoidal", "own"))
+
+
 def test_a_model_without_positions_offers_none(open_page: Open) -> None:
     page = open_page("positions")
     page.select_option("#model", "fixed")

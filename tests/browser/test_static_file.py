@@ -78,7 +78,8 @@ def test_the_words_and_their_links_are_those_of_the_trace(opened: Opened, tmp_pa
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
     assert all(word in opened.page.inner_text("#page") for word in TARGET.split())
-    assert opened.page.input_value("#panel textarea") == TEXT
+    assert opened.page.inner_text("#panel .fixed-sentence") == TEXT
+    assert opened.page.locator("#panel :is(textarea, form)").count() == 0  # nothing else can be translated here
 
 
 @pytest.mark.parametrize("name", [ROTARY, ADDITIVE])
@@ -111,6 +112,16 @@ def test_views_are_reached_by_keyboard_and_speak_korean(opened: Opened, tmp_path
     korean = opened.page.inner_text("[role=tablist]")
     assert english != korean
     assert any("가" <= letter <= "힣" for letter in korean)
+    assert opened.problems == []
+
+
+def test_back_goes_to_the_view_before(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
+    opened.page.wait_for_function(READY)
+    opened.page.click("#tab-heads")
+    assert opened.page.url.endswith("#heads")  # the file's one sentence and model need no place in it
+    opened.page.go_back()
+    opened.page.wait_for_selector("#tab-translate[aria-selected=true]")
     assert opened.problems == []
 
 

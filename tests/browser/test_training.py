@@ -66,7 +66,7 @@ def test_samples_show_what_the_model_said_and_mark_what_differs(open_page: Open,
 def test_the_timeline_shows_the_saved_maps_step_by_step(open_page: Open, corpus: Path) -> None:
     page = opened_run(open_page("training", reduced_motion="reduce"))
     slider = page.get_by_role("slider", name="Step of training")
-    for key, step in (("Home", 0), ("ArrowRight", 30), ("End", 60)):
+    for key, step in (("Home", 0), ("ArrowRight", 25), ("End", 60)):
         slider.press(key)
         expect(page.locator(".timeline-step")).to_have_text(f"step {step}")
         page.wait_for_load_state("networkidle")
@@ -112,6 +112,30 @@ def half_way(corpus: Path, tmp_path: Path) -> tuple[Path, list[str]]:
     (directory / "journal.jsonl").write_text("".join([*lines[:middle], now]))
     (directory / "lock").write_text(str(os.getpid()))
     return directory, lines[middle:]
+
+
+def axis_numbers(plot: Any) -> list[str]:
+    """The numbers along the step axis."""
+    found = "plot => [...plot.querySelectorAll('text')].filter(one => one.getAttribute('text-anchor') === 'middle')"
+    told: list[str] = plot.locator("svg").evaluate(f"({found}.map(one => one.textContent))")
+    return [text for text in told if text.replace(",", "").lstrip("−").replace(".", "").isdigit()]
+
+
+def test_the_step_axis_is_the_runs_before_there_is_anything_on_it(
+    browser: Any, half_way: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    directory, _ = half_way
+    lines = (directory / "journal.jsonl").read_text().splitlines(keepends=True)
+    (directory / "journal.jsonl").write_text("".join(line for line in lines if json.loads(line)["step"] == 0))
+    for address in served(tmp_path, directory):
+        page = browser.new_page(locale="en-US")
+        page.goto(f"{address}#training")
+        expect(page.locator(".focus-plot .read-out")).to_contain_text("step 0: tokens at once", timeout=20_000)
+        for name, is_blank in (("Validation scores.", True), ("How many tokens it looks at.", False)):
+            plot = page.get_by_role("group", name=name)
+            assert [axis_numbers(plot)[0], axis_numbers(plot)[-1]] == ["0", "60"]
+            assert plot.get_by_text("none yet").count() == is_blank
+        page.close()
 
 
 def test_a_run_under_way_is_followed_to_its_end(browser: Any, half_way: tuple[Path, list[str]], tmp_path: Path) -> None:
@@ -188,3 +212,11 @@ def test_ticks_are_few_round_and_hold_the_range(open_page: Open, low: float, hig
 def test_training_speaks_korean(open_page: Open) -> None:
     page = open_page("training", locale="ko-KR")
     expect(page.locator(".progress-line")).to_contain_text("60스텝 중 60스텝")
+
+
+def test_what_the_model_says_is_seen_on_a_narrow_screen(open_page: Open) -> None:
+    page = opened_run(open_page("training", viewport={"width": 390, "height": 800}))
+    said = page.locator("table.samples tbody tr").first.locator("td").last
+    box = said.bounding_box()
+    assert box["x"] + box["width"] <= 390
+    assert said.evaluate("cell => getComputedStyle(cell, '::before').content") == '"the model"'

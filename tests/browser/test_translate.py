@@ -1,5 +1,6 @@
 """Translate, used as people use it: by mouse, by keyboard, in both languages."""
 
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -7,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.asking import answer, translation
-from tests.browser.conftest import SENTENCE, Open, Watched
+from tests.browser.asking import answer, evaluated, translation
+from tests.browser.conftest import SENTENCE, Open, Watched, serving
 
 TARGET_WORD = ".word-row-target .word"
 SOURCE_WORD = ".word-row-source .word"
@@ -72,6 +73,22 @@ def lightness(word: Any) -> int:
     return sum(map(int, re.findall(r"\d+", colour)[:3]))
 
 
+def test_what_a_word_looked_at_adds_up_to_one(open_page: Open) -> None:
+    page = translated(open_page(locale="ko-KR"), "one red cat sees two big dog")
+    for reading in ("mean", "0"):
+        page.locator(".reading select").first.select_option(reading)
+        page.wait_for_function("() => !document.querySelector('.is-busy')")
+        page.hover(f"{TARGET_WORD} >> nth=1")
+        shown = detail(page)
+        assert list(shown)[-2:] == ["</s>", "나머지"]
+        assert sum(shown.values()) == pytest.approx(1, abs=0.005)
+
+
+def test_a_word_that_looked_at_nothing_has_no_link(open_page: Open) -> None:
+    alignment = {"links": [[0, 0], [1, 1]], "weights": [[0.9, 0.1], [0.01, 0.02]]}
+    assert evaluated(open_page("positions"), "translate_words.js", "m.drawnLinks(g[0])", alignment) == [[0, 0]]
+
+
 def test_words_are_reached_by_keyboard_and_told_to_those_who_listen(open_page: Open, server: str) -> None:
     page = translated(open_page())
     second = words_said(server)[1]
@@ -126,6 +143,22 @@ def test_the_other_outputs_stand_in_the_order_of_their_scores_and_can_be_looked_
         "text => document.querySelector('.word-row-target').innerText.split(/\\s+/).join(' ') === text", arg=second
     )
     assert page.get_attribute(".output >> nth=1", "aria-pressed") == "true"
+
+
+@pytest.mark.parametrize("view", ["translate", "heads"])
+def test_without_known_links_the_sentences_of_the_runs_validation_are_offered(
+    browser: Any, corpus: Path, tmp_path: Path, view: str
+) -> None:
+    events = [json.loads(line) for line in (corpus / "runs" / "transformer" / "journal.jsonl").read_text().splitlines()]
+    validation = [event for event in events if event["event"] == "validation"][-1]
+    sources = sorted((source for source, _, _ in validation["samples"]), key=len)
+    for address in serving(tmp_path / "serve.log", corpus / "runs" / "transformer"):
+        page = browser.new_page(locale="en-US")
+        page.goto(f"{address}#{view}")
+        page.wait_for_selector(".chips button")
+        assert [chip.inner_text() for chip in page.query_selector_all(".chips button")] == sources[:5]
+        assert page.input_value("#source-text") == sources[0]
+        page.close()
 
 
 def test_the_true_links_are_outlined_when_the_reference_is_said(open_page: Open, server: str) -> None:
@@ -200,3 +233,78 @@ def test_a_trace_that_the_server_has_let_go_is_asked_for_again(browser: Any, ser
     assert len(gone) == 1
     assert len([url for url in watched.requests if url.endswith("/traces")]) == 2
     context.close()
+
+
+RIBBONS = """() => {
+    const top = document.querySelector('.words').getBoundingClientRect().top;
+    const [above, below] = ['source', 'target'].map((side) => document.querySelector(`.word-row-${side}`).getBoundingClientRect());
+    const ends = [...document.querySelectorAll('.ribbons path')].flatMap((path) => {
+        const length = path.getTotalLength();
+        return [0, length].map((at) => path.getPointAtLength(at).y + top);
+    });
+    const ties = [...document.querySelectorAll('.words .word')].map((word) => word.style.boxShadow.match(/rgb[^)]*\\)/)?.[0]).filter(Boolean);
+    const dots = [...document.querySelectorAll('.ribbons circle')].map((dot) => getComputedStyle(dot).fill);
+    return {ends, ties, dots, gap: [above.bottom, below.top]};
+}"""  # noqa: E501
+
+
+def test_ribbons_of_a_sentence_on_several_rows_stay_between_its_rows(open_page: Open) -> None:
+    text = "one red cat runs two big dog sees one big cat"
+    page = translated(open_page(viewport={"width": 360, "height": 900}), text)
+    page.mouse.move(1, 1)
+    assert page.evaluate(RIBBONS)["ends"] == []  # idle links could not be followed to their words
+    tied = 0
+    for word in page.query_selector_all(f"{SOURCE_WORD}, {TARGET_WORD}"):
+        word.hover()
+        told = page.evaluate(RIBBONS)
+        low, high = told["gap"]
+        assert all(low - 1 <= end <= high + 1 for end in told["ends"])
+        assert set(told["ties"]) <= set(told["dots"])  # a word's line has the colour of its ribbon
+        tied += len(told["ties"])
+    assert tied > 0
+
+
+@pytest.mark.parametrize(("locale", "name"), [("en-US", "English"), ("ko-KR", "영어")])
+def test_the_box_names_the_language_that_the_model_reads(open_page: Open, locale: str, name: str) -> None:
+    page = open_page(locale=locale)
+    page.wait_for_selector(".outputs li")
+    assert name in page.inner_text("label[for=source-text]")
+    assert name in page.get_attribute("#source-text", "placeholder")
+
+
+def test_words_that_the_model_never_learned_are_named(open_page: Open) -> None:
+    page = open_page(locale="ko-KR")
+    page.wait_for_selector(".outputs li")
+    assert page.inner_text(".unlearned") == ""
+    page.fill("#source-text", "one zebra runs 가")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".unlearned:not(:empty)")
+    assert page.inner_text(".unlearned").startswith("이 모델은 ‘zebra’, ‘가’를 배운 적이 없어요.")
+    page.fill("#source-text", SENTENCE)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".unlearned:empty", state="attached")
+
+
+def test_bytes_are_words_that_were_never_learned(open_page: Open) -> None:
+    side = {
+        "pieces": ["▁a", "▁", "<0xEA>", "<0xB0>", "<0x80>", "▁dog", "</s>"],
+        "words": [[0], [1, 2, 3, 4], [5], [6]],
+        "spelled": ["a", "가", "dog", "</s>"],
+    }
+    assert evaluated(open_page("positions"), "wording.js", "m.unlearnedWords(g[0], g[1])", side, "a 가 dog") == ["가"]
+
+
+def test_the_focus_follows_to_the_arithmetic_of_a_word(open_page: Open) -> None:
+    page = translated(open_page())
+    page.click(f"{TARGET_WORD} >> nth=1")
+    page.focus(".word-detail .link")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#tab-inside[aria-selected=true]")
+    assert page.evaluate("document.activeElement.id") == "panel"
+
+
+def test_where_no_model_describes_pictures_the_readmes_commands_for_one_are_shown(open_page: Open) -> None:
+    shown = open_page("pictures").inner_text(".command").splitlines()
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert len(shown) == 2
+    assert all(f".venv/bin/{line}\n" in readme for line in shown)

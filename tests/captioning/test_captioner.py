@@ -27,6 +27,32 @@ def test_the_best_come_first_and_as_many_as_asked_for(captioners: dict[str, Capt
         assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
 
 
+def test_several_of_each_picture_are_not_asked_for_where_one_is_given(
+    captioners: dict[str, Captioner], pictures: list[Path]
+) -> None:
+    with pytest.raises(RegardError, match=r"nbest is 3, and .* call \.nbest"):
+        captioners["attending"].caption(pictures, beam=3, nbest=3)
+
+
+def test_as_many_as_asked_for_are_drawn_whatever_the_beam(
+    captioners: dict[str, Captioner], pictures: list[Path]
+) -> None:
+    captioner, batches = captioners["attending"], []
+    config = captioner.settings(sample=True, nbest=16, beam=2)
+    outputs = list(captioner.each(pictures, config, progress=batches.append))
+    assert [len(own) for own in outputs] == [16] * 4
+    assert batches == [
+        2,
+        2,
+    ]  # sixteen hypotheses of each picture: as many rows as of sixteen pictures with a beam of two
+
+
+def test_a_caption_that_ran_into_its_bound_says_so(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+    for own in captioners["attending"].nbest(pictures, beam=4, nbest=4, length_extra=3):
+        assert [one.is_ended for one in own] == [len(one.tokens) < 3 for one in own]
+        assert not all(one.is_ended for one in own)
+
+
 def test_a_caption_grows_as_it_is_streamed(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     captioner = captioners["transformer"]
     *_, last = captioner.stream(pictures[0], beam=1)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.metrics import alignment_error, parse_alignments
+from regard.metrics import alignment_error, format_alignment, parse_alignments
 from tests.cli.toy import Regard, renamed
 
 
@@ -71,6 +71,8 @@ def test_two_directions_are_joined(
         assert ended.code == 0, ended.err
         assert f"joined by {how}" in ended.err
         both[how] = links_in(ended.out)
+    usual = regard("align", transformer, *wish(corpus), "--reverse", backward)
+    assert "joined by grow-diag-final-and" in usual.err
     forward = links_in(regard("align", transformer, *wish(corpus)).out)
     for smaller, own, larger in zip(both["intersection"], forward, both["union"], strict=True):
         assert smaller <= own <= larger
@@ -97,6 +99,56 @@ def test_a_file_of_links_is_scored_without_a_model(regard: Regard, tmp_path: Pat
     assert ["AER", "0.5000"] in cells  # 1 - (1 + 2) / (3 + 3)
 
 
+def test_a_file_that_seems_to_be_counted_from_one_is_told(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    right, moved = corpus / "test.align", tmp_path / "moved.align"
+    gold = parse_alignments(right.read_text().splitlines())
+    moved.write_text("".join(f"{format_alignment(one, one_based=True)}\n" for one in gold))
+    ended = regard("align", "--hypothesis", right, "--gold", moved)
+    assert ended.err.startswith(f"warning: {moved}: no link has a word 0")
+    assert "add --gold-base 1" in ended.err
+    ended = regard("align", "--hypothesis", moved, "--gold", right)
+    assert ended.err.startswith(f"warning: {moved}: no link has a word 0")
+    assert "take 1 from each" in ended.err
+    for words in ([right, "--gold", right], [right, "--gold", moved, "--gold-base", 1], [moved, "--gold", moved]):
+        ended = regard("align", "--hypothesis", *words)
+        assert (ended.code, ended.err) == (0, "")
+        assert ["AER", "0.0000"] in [line.split() for line in ended.out.splitlines()]
+
+
+def test_a_few_sentences_tell_nothing_of_how_they_are_counted(regard: Regard, tmp_path: Path) -> None:
+    found, gold = tmp_path / "found", tmp_path / "gold"
+    found.write_text("0-0\n" * 4)
+    gold.write_text("1-1\n" * 4)
+    assert regard("align", "--hypothesis", found, "--gold", gold).err == ""
+
+
+@pytest.mark.parametrize("option", ["--gold", "--dev-gold"])
+@pytest.mark.parametrize(("line", "base"), [("0-0 2-0", 0), ("0-0 0p1", 0), ("1-1 3-1", 1)])
+def test_links_beyond_a_sentence_are_refused(
+    regard: Regard, attending: Path, tmp_path: Path, option: str, line: str, base: int
+) -> None:
+    files = {"en": "one\none cat\n", "ko": "하나\n하나\n", "gold": f"{base}-{base}\n{line}\n"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    en, ko, gold = (tmp_path / name for name in files)
+    words = ["align", attending, "--source", en, "--target", ko, option, gold, "--gold-base", base]
+    words += ["--best", "--dev-source", en, "--dev-target", ko] if option == "--dev-gold" else []
+    ended = regard(*words)
+    assert ended.code == 2
+    assert f"{gold}:2: {line.split()[1].replace('p', '-')} links what is not there" in ended.err
+    assert f"the sentences have 2 and 1 words, counted from {base}" in ended.err
+    assert ("--gold-base 1" in ended.err) == (base == 0)
+
+
+def test_a_dash_is_standard_output(
+    regard: Regard, attending: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["align", attending, *wish(corpus)]
+    assert regard(*words, "--output", "-").out == regard(*words).out != ""
+    assert not list(tmp_path.iterdir())
+
+
 def test_blank_lines_keep_their_place(regard: Regard, transformer: Path, tmp_path: Path) -> None:
     source, target = tmp_path / "en", tmp_path / "ko"
     source.write_text("one cat\n\none\n")
@@ -114,6 +166,19 @@ def test_blank_lines_keep_their_place(regard: Regard, transformer: Path, tmp_pat
         (["{model}", "--source", "{en}", "--target", "{ko}", "--best"], "--best chooses by links that people made"),
         (["{model}", "--source", "{en}", "--target", "{ko}", "--dev-gold", "{gold}"], "go together, with --best"),
         (["{model}", "--source", "{en}", "--target", "{ko}", "--gold", "{short}"], "24 sentence pairs and 10 lines"),
+        (
+            ["--hypothesis", "{gold}", "--gold", "{gold}", "--reverse", "nowhere", "--layer", "3", "--source", "{en}"],
+            "a model is needed for --source, --layer, --reverse. Leave these out",
+        ),
+        (["--hypothesis", "{gold}", "--gold", "{gold}", "--when", "said", "--best"], "needed for --when, --best."),
+        (
+            ["{model}", "--source", "{en}", "--target", "{ko}", "--symmetry", "union"],
+            "--symmetry union joins the links",
+        ),
+        (
+            ["{model}", "--source", "{en}", "--target", "{ko}", "--gold", "{gold}", "--best", "--when", "read"],
+            "--best chooses layer, head and moment itself",
+        ),
         (["--hypothesis", "{gold}", "--gold", "{en}"], "is not a link"),
         (["--hypothesis", "{gold}", "--gold", "{gold}", "--gold-base", "1"], "counted from 1"),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.toy import Regard
+from tests.cli.toy import Regard, renamed
 
 BAD = {
     "short": (b"one\n", "has 24 lines and"),
@@ -43,16 +43,18 @@ def test_a_bad_file_is_named_by_every_command(
 
 
 def test_a_corpus_of_nothing_is_told(regard: Regard, corpus: Path, bad: Path, tmp_path: Path) -> None:
-    paths = f"data.train=['{bad / 'empty'}', '{bad / 'empty'}']"
+    (tmp_path / "nothing").touch()
+    paths = f"data.train=['{bad / 'empty'}', '{tmp_path / 'nothing'}']"
     ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", "--set", paths)
     assert ended.code == 2
     assert "empty is empty" in ended.err
 
 
 def test_odd_lines_are_measured_line_by_line(regard: Regard, attending: Path, tmp_path: Path) -> None:
-    odd = tmp_path / "odd"
-    odd.write_bytes(b"\n\x00\ncat\x00dog\r\n \nlone\rreturn\n" + b"cat " * 3000 + b"\n")
-    words = ["--source", odd, "--reference", odd, "--beam", 1, "--resamples", 2, "--output", tmp_path / "out"]
+    odd, same = tmp_path / "odd", tmp_path / "same"
+    for path in (odd, same):
+        path.write_bytes(b"\n\x00\ncat\x00dog\r\n \nlone\rreturn\n" + b"cat " * 3000 + b"\n")
+    words = ["--source", odd, "--reference", same, "--beam", 1, "--resamples", 2, "--output", tmp_path / "out"]
     ended = regard("evaluate", attending, *words)
     assert ended.code == 0, ended.err
     assert "source line 6 has more than 1024 tokens" in ended.err
@@ -82,3 +84,42 @@ def test_what_is_not_a_model_is_refused(regard: Regard, corpus: Path, verb: str)
     ended = regard(verb, corpus, *more.get(verb, []))
     assert ended.code == 2
     assert f"{corpus} is not a model" in ended.err
+
+
+SIDES = {"evaluate": ("source", "reference"), "compare": ("source", "reference"), "align": ("source", "target")}
+
+
+def words_of(verb: str, model: Path, first: Path, second: Path) -> list[object]:
+    own, other = SIDES[verb]
+    return [verb, model, f"--{own}", first, f"--{other}", second]
+
+
+@pytest.mark.parametrize("verb", SIDES)
+def test_files_the_other_way_round_are_told(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, verb: str
+) -> None:
+    ended = regard(*words_of(verb, transformer, corpus / "test.ko", corpus / "test.en"))
+    assert (ended.code, ended.out) == (2, "")
+    assert f"test.en end as ko and en do, and {transformer} translates en to ko" in ended.err
+    assert f"Exchange --source and --{SIDES[verb][1]}" in ended.err
+    fitting = renamed(transformer, tmp_path / "fitting", "['ko-KR', 'en']")
+    nameless = renamed(transformer, tmp_path / "nameless", "[]")
+    for model in (fitting, nameless):
+        assert regard(*words_of(verb, model, corpus / "test.ko", corpus / "test.en")).code == 0
+
+
+@pytest.mark.parametrize("verb", SIDES)
+def test_one_file_is_not_both_sides(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, verb: str) -> None:
+    (tmp_path / "link.ko").symlink_to(corpus / "test.en")
+    for second in (corpus / "test.en", tmp_path / "link.ko"):
+        ended = regard(*words_of(verb, transformer, corpus / "test.en", second))
+        assert (ended.code, ended.out) == (2, "")
+        assert f"--source and --{SIDES[verb][1]} are the same file" in ended.err
+
+
+def test_a_development_set_the_other_way_round_is_told(regard: Regard, transformer: Path, corpus: Path) -> None:
+    words = ["--dev-source", corpus / "valid.ko", "--dev-target", corpus / "valid.en"]
+    words += ["--dev-gold", corpus / "valid.align", "--best"]
+    ended = regard(*words_of("align", transformer, corpus / "test.en", corpus / "test.ko"), *words)
+    assert ended.code == 2
+    assert "Exchange --dev-source and --dev-target" in ended.err

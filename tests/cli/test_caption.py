@@ -35,6 +35,7 @@ def test_json_can_hold_the_map_of_each_word(
     assert command(["caption", str(describing), picture, "--json", "--maps"]) == 0
     record = json.loads(written(capfdbinary)[0])
     assert record["picture"] == picture
+    assert record.keys() == {"picture", "text", "score", "log_probability", "is_ended", "words"}
     assert [word["word"] for word in record["words"]] == record["text"].split()
     assert all(len(word["weights"]) == len(word["weights"][0]) == 4 for word in record["words"])
 

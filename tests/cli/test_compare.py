@@ -2,8 +2,10 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from regard.cli.running.compare import figures
-from regard.cli.running.measuring import Measured
+from regard.cli.running.measuring import MANY_CUT, Measured, warn_of_cut_words
 from regard.metrics import Score
 from tests.cli.toy import Regard, renamed
 
@@ -39,11 +41,43 @@ def test_models_stand_side_by_side(
 def test_json_gives_the_figures_of_each_model(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
     twin = tmp_path / "transformer" / "model"
     shutil.copytree(transformer / "model", twin)
-    models = json.loads(regard("compare", transformer, twin, *wish(corpus), "--json").out)["models"]
+    record = json.loads(regard("compare", transformer, twin, *wish(corpus), "--json").out)
+    models = record["models"]
     assert [one["model"] for one in models] == [str(transformer), str(twin)]  # the same name twice says nothing
     assert models[0]["scores"] == models[1]["scores"]
+    assert record["differences"] == [
+        {
+            "model": str(twin),
+            "against": str(transformer),
+            "scores": [{"name": name, "value": 0.0, "p": 1.0} for name in ("BLEU", "chrF2")],
+        }
+    ]
     assert models[0]["bytes"] == sum(path.stat().st_size for path in twin.iterdir())
     assert all(one["tokens_per_second"] > one["sentences_per_second"] > 0 for one in models)
+
+
+def test_models_are_told_with_how_far_they_are_from_the_first(
+    regard: Regard, transformer: Path, attending: Path, corpus: Path
+) -> None:
+    words = ["compare", transformer, attending, transformer, *wish(corpus), "--lowercase", "--tokenize", "char"]
+    record = json.loads(regard(*words, "--json").out)
+    scores = [[score["value"] for score in one["scores"][:2]] for one in record["models"]]
+    found = [[score["value"] for score in one["scores"]] for one in record["differences"]]
+    assert found == [[own - first for own, first in zip(one, scores[0], strict=True)] for one in scores[1:]]
+    assert any(found[0])  # the other model says other things
+    [own] = [line for line in regard(*words).out.splitlines() if line.startswith("BLEU against the first ")]
+    told = record["differences"][0]["scores"][0]
+    assert f" {told['value']:+.1f} (p = {told['p']:.2g}) " in own
+    assert own.endswith(" +0.0 (p = 1)")
+
+
+def test_where_nothing_is_drawn_or_compared_there_is_no_difference_to_tell(
+    regard: Regard, transformer: Path, attending: Path, corpus: Path
+) -> None:
+    for words in ([transformer, attending, *wish(corpus)[:-1], 1], [transformer, *wish(corpus)]):
+        ended = regard("compare", *words)
+        assert ended.code == 0, ended.err
+        assert "against the first" not in ended.out
 
 
 def test_one_way_of_cutting_words_holds_for_all(
@@ -67,12 +101,36 @@ def test_models_of_languages_that_are_cut_otherwise_are_not_compared(
     assert all("tok:char" in one["scores"][0]["signature"] for one in both["models"])
 
 
+@pytest.mark.parametrize("verb", ["evaluate", "compare"])
+def test_words_that_are_cut_already_are_told_once_whatever_the_models(
+    regard: Regard, transformer: Path, attending: Path, tmp_path: Path, verb: str
+) -> None:
+    source, reference = tmp_path / "cut.en", tmp_path / "cut.ko"
+    source.write_text("one cat\n" * MANY_CUT)
+    reference.write_text("하나 고양이 .\n" * MANY_CUT, encoding="utf-8")
+    models = [transformer, attending] if verb == "compare" else [transformer]
+    words = [verb, *models, "--source", source, "--reference", reference, "--beam", 1, "--resamples", 2, "--tokenize"]
+    ended = regard(*words, "13a")
+    assert ended.err.startswith("warning: 100 or more references end with a full stop that stands alone")
+    assert ended.err.count("\n") == 1
+    assert "add --tokenize none" in ended.err
+    assert regard(*words, "none").err == ""
+
+
+def test_words_that_only_the_models_cut_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    whole, cut = ["a cat."] * MANY_CUT, ["a cat ."] * MANY_CUT
+    warn_of_cut_words(whole, [whole, cut[1:] + whole[:1]], "13a")
+    assert capsys.readouterr().err == ""
+    warn_of_cut_words(whole, [whole, cut], "13a")
+    assert "100 or more translations end with a full stop that stands alone" in capsys.readouterr().err
+
+
 def test_a_metric_that_a_model_lacks_is_left_open() -> None:
     both, one = (
         [Score("BLEU", 30.0, "", 29.0, 31.0), Score("TER", 50.0, "", 49.0, 51.0)],
         [Score("BLEU", 20.0, "", 19.0, 21.0)],
     )
-    rows = figures([measured("first", both), measured("second", one)])
+    rows = figures([measured("first", both), measured("second", one)], [])
     assert rows[:2] == [["BLEU", "30.0 [29.0, 31.0]", "20.0 [19.0, 21.0]"], ["TER", "50.0 [49.0, 51.0]", "–"]]
 
 

@@ -1,6 +1,10 @@
+import signal
+import subprocess
+import time
 from pathlib import Path
 
-from tests.cli.toy import Regard
+from regard.data.worlds.readme import is_finished
+from tests.cli.toy import Regard, command, environment
 
 SMALL = ["--train", 12, "--valid", 3, "--test", 2]
 
@@ -34,6 +38,25 @@ def test_scenes_are_written_and_may_be_written_anew(regard: Regard, tmp_path: Pa
         assert (ended.code, ended.err) == (0, "")
         assert "12 train, 3 valid, 2 test pictures" in ended.out
     assert len(list((world / "images").glob("*/*.png"))) == 17
+    assert len((world / "captions.txt").read_text(encoding="utf-8").splitlines()) == 17
+
+
+def test_scenes_that_were_stopped_half_way_are_no_world_yet_and_are_written_anew(
+    regard: Regard, tmp_path: Path
+) -> None:
+    world = tmp_path / "scenes"
+    large = command("data", "world", "scenes", "--out", world, "--train", 5_000, "--size", 256)
+    for was_finished in (False, True):  # in a new folder, and over a world that was written to its end
+        assert is_finished(world) == was_finished
+        with subprocess.Popen(large, env=environment()) as process:
+            while is_finished(world) or not (world / "images").exists():
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 130
+        assert not is_finished(world)
+        ended = regard("data", "world", "scenes", "--out", world, *SMALL)
+        assert (ended.code, ended.err) == (0, "")
     assert len((world / "captions.txt").read_text(encoding="utf-8").splitlines()) == 17
 
 

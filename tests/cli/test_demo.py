@@ -13,6 +13,9 @@ import httpx
 import msgspec
 import pytest
 
+from regard.cli.running.demo import Demo, jobs
+from tests.cli.toy import command, environment, in_a_process
+
 STACK = "{layers = 1, width = 16, heads = 2, inner = 32}"
 MODELS = {
     "transformer": f'kind = "transformer"\nencoder = {STACK}\ndecoder = {STACK}',
@@ -163,6 +166,24 @@ def wait_for_models(address: str) -> list[dict[str, object]]:
             break
         time.sleep(0.1)
     return models
+
+
+def test_a_run_that_was_killed_before_it_saved_anything_is_begun_again(tmp_path: Path, recipes: Path) -> None:
+    demo = Demo(tmp_path / "demo", recipes, pairs=300, pictures=60, port=0, browser=False, leave=True)
+    world, training, *_ = jobs(demo)
+    assert in_a_process(*world.arguments).code == 0
+    run = demo.directory / "transformer"
+    killed = command(*training.arguments, "--set=training.checkpoint_every=40")
+    with subprocess.Popen(killed, env=environment(), stdout=subprocess.DEVNULL) as process:
+        while not (run / "config.toml").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    assert not list(run.glob("checkpoints/step-*"))
+    ended = in_a_process(*jobs(demo)[1].arguments)
+    assert ended.code == 0, ended.err
+    assert "training starts from the beginning" in ended.out
+    assert jobs(demo)[1].is_done
 
 
 def test_without_recipes_the_demo_says_where_to_call_it_from(tmp_path: Path) -> None:

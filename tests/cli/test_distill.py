@@ -62,13 +62,26 @@ def test_teachers_of_other_vocabularies_are_refused(
     assert not (tmp_path / "run" / "config.toml").exists()
 
 
+def test_a_student_without_a_model_gets_one_of_its_corpus_s_size(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
+    recipe, run = tmp_path / "student.toml", tmp_path / "run"
+    recipe.write_text(f"[data]\nvalid = ['{corpus}/valid.en', '{corpus}/valid.ko']\nlanguages = ['en', 'ko']\n")
+    ended = regard(*given(transformer, corpus, run, "--recipe", recipe, "--set", "training.steps=1"))
+    assert ended.code == 0, ended.err
+    assert "200 pairs, about" in ended.out
+    assert kind_of(run / "export-int8") == "ctranslate2"
+
+
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
         (["--set", "training.stepz=2"], "training.stepz: unknown key"),
         (["--set", "data.valid=[]"], "data.valid is empty"),
         (["--set", "model={kind='captioner-rnn'}", "--set", "data.languages=[]"], "the student describes pictures"),
-        (["--set", "data.languages=['ko', 'en']"], "translates en to ko, and the student's data.languages are"),
+        (["--set", "data.languages=['en', 'fr']"], "translates en to ko, and the student's data.languages are"),
+        (["--source", "v.tsv"], "v.tsv holds pairs, and lines of one language are read here"),
         (["--source", "{empty}"], "empty is empty. Give sentences for the teachers"),
     ],
 )

@@ -1,4 +1,6 @@
 import json
+import shutil
+import unicodedata
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -46,6 +48,21 @@ def test_the_reference_against_itself_is_perfect(
     assert scores["TER"] == 0
 
 
+def test_either_spelling_of_a_reference_scores_the_same(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    text = (corpus / "test.ko").read_text(encoding="utf-8")
+    apart = tmp_path / "apart.ko"
+    apart.write_text(unicodedata.normalize("NFD", text), encoding="utf-8")
+    assert apart.read_text(encoding="utf-8") != text
+    composed, decomposed = (
+        json.loads(regard("evaluate", transformer, *wish(corpus), "--reference", reference, "--json").out)
+        for reference in (corpus / "test.ko", apart)
+    )
+    assert composed["scores"][0]["value"] > 0
+    assert (decomposed["scores"], decomposed["lengths"]) == (composed["scores"], composed["lengths"])
+
+
 def test_an_unknown_tokenisation_is_told_before_translating(regard: Regard, transformer: Path, corpus: Path) -> None:
     ended = regard("evaluate", transformer, *wish(corpus), "--tokenize", "14b")
     assert ended.code == 2
@@ -59,7 +76,8 @@ def test_without_languages_the_reference_decides_how_words_are_cut(
     ended = regard("evaluate", nameless, *wish(corpus))
     assert "warning: no model names its languages; BLEU is cut as for ko" in ended.err
     assert "tok:char" in ended.out or "tok:ko-mecab" in ended.out
-    english = ["--source", corpus / "test.en", "--reference", corpus / "test.en", "--beam", 1, "--resamples", 2]
+    same = shutil.copy(corpus / "test.en", tmp_path / "same.en")
+    english = ["--source", corpus / "test.en", "--reference", same, "--beam", 1, "--resamples", 2]
     ended = regard("evaluate", nameless, *english)
     assert (ended.err, "tok:13a" in ended.out) == ("", True)
 

@@ -1,5 +1,6 @@
 """`regard show`: a map in the terminal, as a picture, as a page; what is not there is refused in words."""
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ from regard.config import Config, RecurrentConfig, RecurrentStack, Stack, Transf
 from regard.tokens import Tokenizer, Tokenizers
 from regard.translation.trace import trace_texts
 from regard.translation.translator import load
+from regard.view import painting
 from regard.view.maps import draw_map
 from regard.view.trace_maps import Choice, map_of
 from tests.cli.toy import Regard
@@ -46,6 +48,20 @@ def test_layer_and_head_are_counted_from_one(regard: Regard, transformer: Path, 
     ElementTree.fromstring(expected)  # noqa: S314  (our own text)
 
 
+def test_a_picture_with_letters_that_no_font_has_is_told(
+    regard: Regard, transformer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(name: str) -> str:
+        return regard("show", transformer, SENTENCE, "--target", FORCED, "--out", tmp_path / name).err
+
+    monkeypatch.setattr(painting, "FOLDERS", [])
+    painting.font.cache_clear()
+    boxed, drawn = told("map.png"), told("map.svg")
+    painting.font.cache_clear()
+    assert re.search("warning: no font that was found here has .?개본다고양이: boxes .* write .html or .svg", boxed)
+    assert "warning" not in drawn
+
+
 def test_the_files_name_says_what_it_is(regard: Regard, transformer: Path, tmp_path: Path) -> None:
     picture, page = tmp_path / "map.PNG", tmp_path / "page.html"
     assert regard("show", transformer, SENTENCE, "--out", picture).code == 0
@@ -70,6 +86,8 @@ def test_the_files_name_says_what_it_is(regard: Regard, transformer: Path, tmp_p
         (["--layer", 0], "--layer"),
         (["--use", "self"], "--use"),
         (["--layer", 1, "--out", "page.html"], "every layer and head"),
+        (["--pieces", "--out", "page.html"], "Leave --use, --layer, --head, --pieces and --when read away"),
+        (["--when", "read", "--out", "page.html"], "words and pieces, said and read"),
         (["--out", "no/such/folder/map.svg"], "no/such/folder"),
     ],
 )

@@ -1,15 +1,28 @@
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from regard.config import load
+from regard.cli.running.places import seen_from
+from regard.config import (
+    AttendingCaptionerConfig,
+    DataConfig,
+    EfficientNetEye,
+    TransformerConfig,
+    from_toml,
+    load,
+    to_toml,
+)
+from regard.training.defaults import CorpusSize, config_for
 from tests.cli.toy import Regard, command, environment
+from tests.training.small_pictures import ATTENDING, picture_config
 
 
 def text_files(corpus: Path) -> list[object]:
@@ -17,6 +30,10 @@ def text_files(corpus: Path) -> list[object]:
         *("--source", corpus / "train.en", "--target", corpus / "train.ko"),
         *("--valid-source", corpus / "valid.en", "--valid-target", corpus / "valid.ko"),
     ]
+
+
+def endless(corpus: Path, run: Path, *more: object) -> list[str]:
+    return command("train", corpus / "transformer.toml", "--run", run, "--set", "training.steps=100000", *more)
 
 
 def test_a_run_holds_config_journal_checkpoints_and_model(transformer: Path) -> None:
@@ -35,14 +52,13 @@ def test_a_run_is_not_begun_twice(regard: Regard, transformer: Path, corpus: Pat
     assert (transformer / "journal.jsonl").read_bytes() == before
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_saves_and_resume_goes_on(
     regard: Regard, corpus: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     run = tmp_path / "run"
-    wish = ["train", corpus / "transformer.toml", "--run", run, "--json", "--set", "training.steps=100000"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command(*wish), env=environment(), **pipes) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(endless(corpus, run, "--json"), env=environment(), **pipes) as process:  # type: ignore[call-overload]
         seen = (json.loads(line)["event"] for line in process.stdout)
         assert "saved" in seen
         process.send_signal(number)
@@ -60,6 +76,61 @@ def test_a_signal_saves_and_resume_goes_on(
     assert f"going on from step {stopped['step']}" in events[0]["notes"]
     assert (events[-1]["event"], events[-1]["step"]) == ("ended", steps)
     assert (run / "model" / "manifest.json").exists()
+
+
+def last_event(run: Path) -> str:
+    """The end of a run's journal; its steps are saved, so that it can go on, if that is `saved`."""
+    event: str = json.loads((run / "journal.jsonl").read_text(encoding="utf-8").splitlines()[-1])["event"]
+    return event
+
+
+@pytest.mark.parametrize("words", [[], ["--json"], ["--processes", "2"]])
+def test_a_run_whose_output_nobody_reads_any_more_is_saved(corpus: Path, tmp_path: Path, words: list[str]) -> None:
+    run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(endless(corpus, run, *words), env=environment(), **pipes) as process:  # type: ignore[call-overload]
+        while b"progress" not in (line := process.stdout.readline()) and b"tokens/s" not in line:
+            assert line
+        process.stdout.close()
+        messages = process.stderr.read().decode()
+        assert process.wait(timeout=60) == 141
+    assert "the output cannot be written (Broken pipe): stopping after this step\n" in messages
+    assert f"regard train --run {run} --resume" in messages
+    assert last_event(run) == "saved"
+
+
+IN_A_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    screen, terminal = os.openpty()
+    program = [sys.executable, "-c", IN_A_TERMINAL, *endless(corpus, run)]
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    with subprocess.Popen(program, env=environment(), start_new_session=True, **streams) as process:  # type: ignore[call-overload]
+        os.close(terminal)
+        while not (run / "checkpoints").exists():
+            os.read(screen, 4096)
+        os.close(screen)  # the system sends SIGHUP, as to a process whose window was closed
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGHUP)  # and so does a shell
+        assert process.wait(timeout=60) == 129
+    assert last_event(run) == "saved"
+
+
+def test_a_run_behind_nohup_goes_on(corpus: Path, tmp_path: Path) -> None:
+    run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    program = ["nohup", *endless(corpus, run, "--json")]
+    with subprocess.Popen(program, env=environment(), **pipes) as process:  # type: ignore[call-overload]
+        seen = (json.loads(line)["event"] for line in process.stdout)
+        assert "saved" in seen
+        process.send_signal(signal.SIGHUP)
+        assert "validation" in seen
+        assert "saved" in seen
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode == 143
 
 
 BUSY = """
@@ -119,6 +190,107 @@ def test_without_a_recipe_defaults_are_told_and_saved(regard: Regard, corpus: Pa
     assert f"regard translate {run}/model" in ended.out
 
 
+def chosen_for(pairs: int) -> TransformerConfig:
+    """The model that a corpus of so many pairs gets."""
+    model = config_for(DataConfig(), CorpusSize(pairs, 30 * pairs)).model
+    assert isinstance(model, TransformerConfig)
+    return model
+
+
+def test_one_file_of_pairs_is_enough(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    write_table(corpus, tmp_path / "pairs.tsv")
+    wish = ["--pairs", tmp_path / "pairs.tsv", "--languages", "en,ko", "--run", tmp_path / "run"]
+    ended = regard("train", *wish, *FEW_STEPS)
+    assert ended.code == 0, ended.err
+    saved = load(tmp_path / "run" / "config.toml")
+    assert (saved.data.train, saved.data.valid) == ([str(tmp_path / "pairs.tsv")], [])
+    assert saved.model == chosen_for(200)
+    assert "held out of data.train, and kept in" in ended.out
+    assert regard("info", tmp_path / "run").code == 0
+    again = regard("train", *wish, "--resume", "--set", "training.steps=3")
+    assert again.code == 0, again.err
+    assert "going on from step 2" in again.out
+    assert load(tmp_path / "run" / "config.toml").training.threads == 1  # as it began, though nobody named it again
+
+
+def test_pairs_to_validate_on_may_be_one_file_too(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    write_table(corpus, tmp_path / "pairs.tsv")
+    wish = ["--source", corpus / "train.en", "--target", corpus / "train.ko", "--valid-pairs", tmp_path / "pairs.tsv"]
+    ended = regard("train", *wish, "--run", tmp_path / "run", *SMALL_MODEL)
+    assert ended.code == 0, ended.err
+    assert load(tmp_path / "run" / "config.toml").data.valid == [str(tmp_path / "pairs.tsv")]
+    assert not (tmp_path / "run" / "held-out.jsonl").exists()
+
+
+@pytest.mark.parametrize("has_recipe", [False, True])
+def test_a_corpus_without_a_model_gets_one_of_its_size(
+    regard: Regard, corpus: Path, tmp_path: Path, has_recipe: bool
+) -> None:
+    write_table(corpus, tmp_path / "pairs.tsv")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text("[tokens]\nkind = 'word'\n[training]\nseed = 5\n")
+    setting = f"data.train=['{tmp_path / 'pairs.tsv'}']"
+    wish = [*([recipe] if has_recipe else []), "--set", setting, "--run", tmp_path / "run", *FEW_STEPS]
+    ended = regard("train", *wish)
+    assert ended.code == 0, ended.err
+    assert "200 pairs, about" in ended.out
+    saved = load(tmp_path / "run" / "config.toml")
+    assert saved.model == chosen_for(200)
+    assert (saved.tokens.kind, saved.training.seed) == (("word", 5) if has_recipe else ("unigram", 0))
+
+    with (tmp_path / "pairs.tsv").open("a") as file:
+        file.writelines(f"{index}\t{index}\n" for index in range(20_000))  # enough for a larger model to begin with
+    again = regard("train", *wish, "--resume", "--set", "training.steps=3")
+    assert again.code == 0, again.err
+    assert load(tmp_path / "run" / "config.toml").model == saved.model
+
+
+def write_table(corpus: Path, path: Path) -> None:
+    """The training pairs of the corpus in one file."""
+    sides = ((corpus / f"train.{code}").read_text(encoding="utf-8").splitlines() for code in ("en", "ko"))
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (["train.en", "train.ko", "valid.ko", "valid.en"], "valid.en are ko to en by their endings, and the model is"),
+        (["train.ko", "train.en", "valid.ko", "valid.en", "en,ko"], "translate en to ko. Swap the files"),
+        (["train.en", "../{name}/train.en", "valid.en", "valid.ko"], "is given as source and as target"),
+        (["train.en", "train.ko", "valid.en", "valid.en"], "data.valid: "),
+    ],
+)
+def test_files_that_were_mixed_up_are_told(
+    regard: Regard, corpus: Path, tmp_path: Path, names: list[str], problem: str
+) -> None:
+    options = ["--source", "--target", "--valid-source", "--valid-target"]
+    paths = [corpus / name.format(name=corpus.name) for name in names[:4]]
+    languages = ["--languages", names[4]] if len(names) > 4 else []
+    files = [word for both in zip(options, paths, strict=True) for word in both]
+    ended = regard("train", *files, *languages, "--run", tmp_path / "run", *SMALL_MODEL)
+    assert ended.code == 2
+    assert problem in ended.err
+    recipe = [
+        "--set",
+        f"data.train={[str(path) for path in paths[:2]]}",
+        "--set",
+        f"data.valid={[*map(str, paths[2:])]}",
+    ]
+    by_recipe = regard("train", corpus / "transformer.toml", *recipe, "--run", tmp_path / "run")
+    assert (by_recipe.code, problem in by_recipe.err) == (2, True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_that_is_validated_on_what_it_learns_is_warned_about(
+    regard: Regard, corpus: Path, tmp_path: Path
+) -> None:
+    same = ["--set", f"data.valid={[str(corpus / 'train.en'), str(corpus / 'train.ko')]}"]
+    ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", *FEW_STEPS, *same)
+    assert ended.code == 0, ended.err
+    [warning] = [line for line in ended.out.splitlines() if line.startswith("warning: ")]
+    assert "data.valid is what data.train is" in warning
+
+
 def test_files_that_end_in_codes_need_not_name_their_languages(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     ended = regard("train", *text_files(corpus), "--run", tmp_path / "run", *SMALL_MODEL)
     assert ended.code == 0, ended.err
@@ -141,6 +313,20 @@ def test_a_run_that_began_without_languages_goes_on_without_them(
     assert load(tmp_path / "runs" / "train" / "config.toml").data.languages == []
 
 
+def test_options_that_a_captioner_makes_no_use_of_are_told(regard: Regard, scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes, model=ATTENDING, steps=1)
+    (tmp_path / "recipe.toml").write_text(to_toml(config))
+    quiet = regard("train", tmp_path / "recipe.toml", "--run", tmp_path / "quiet")
+    assert quiet.code == 0, quiet.err
+    assert "without effect" not in quiet.out
+    unused = ["--set", "tokens.shared=false", "--set", "data.deduplicate=true"]
+    told = regard("train", tmp_path / "recipe.toml", "--run", tmp_path / "told", *unused)
+    assert told.code == 0, told.err
+    assert (
+        "without effect on a captioner, which has words on one side only: data.deduplicate, tokens.shared" in told.out
+    )
+
+
 def test_a_model_without_languages_is_warned_about(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", *FEW_STEPS, "--set",
                    "data.languages=[]")  # fmt: skip
@@ -157,7 +343,6 @@ def test_a_model_without_languages_is_warned_about(regard: Regard, corpus: Path,
         "data.languages=en",
         "data.valid=['{corpus}/valid.en', '{corpus}/test.ko']",
         "data.valid=['{corpus}/nothing', '{corpus}/nothing']",
-        "data.valid=[]",
         "model.share_embeddings=true",
     ],
 )
@@ -179,8 +364,15 @@ CAPTIONER = ["--set", "model={kind='captioner-rnn'}", "--set", "data.languages=[
     ("words", "problem"),
     [
         ([], "there is nothing to train"),
-        (["--source", "x"], "--target, --valid-source, --valid-target are missing"),
+        (["--source", "x"], "--target is missing. Give --source and --target, or --pairs with one file of pairs (.tsv"),
         (["--source", "x", "--target", "y", "--valid-source", "z"], "--valid-target is missing"),
+        (["--pairs", "x.tsv", "--target", "y"], "--pairs holds sources and targets both"),
+        (
+            ["--valid-pairs", "x.tsv"],
+            "--valid-pairs without a file to train on. Give --source and --target, or --pairs",
+        ),
+        (["--set", "data.train=[]"], "data.train is empty. Name a file of pairs"),
+        (["--pairs", "x.tmx"], "x.tmx may hold many languages"),
         (["{recipe}", "--source", "x"], "text files (--source) exclude each other"),
         (["{recipe}", "--languages", "en,ko"], "--languages en,ko goes with --source and --target"),
         (
@@ -203,7 +395,7 @@ CAPTIONER = ["--set", "model={kind='captioner-rnn'}", "--set", "data.languages=[
             "data world scenes --out gone/scenes",
         ),
         (["{recipe}", "--set", "training.metric=cider"], "'cider', which is for captions"),
-        (["{recipe}", "--set", "data.valid=[]"], "data.valid is empty"),
+        (["{recipe}", *CAPTIONER, "--set", "data.valid=[]"], "data.valid is empty. Name a file of captions"),
         (["{recipe}", "--set", "training.device=abacus"], "training.device is 'abacus', which cannot be used"),
     ],
 )
@@ -230,6 +422,56 @@ def test_a_try_that_failed_on_its_data_can_be_repeated(regard: Regard, corpus: P
     ended = regard("train", recipe, "--run", run, *few)
     assert ended.code == 0, ended.err
     assert json.loads(regard("info", run, "--json").out)["tokens"] == "char"  # and not the words of the first try
+
+
+def test_a_run_goes_on_from_anywhere_and_after_a_move(
+    regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(corpus, home / "data", ignore=shutil.ignore_patterns("runs"))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(home)
+    files = {f"data.{name}": [f"data/{name}.en", f"data/{name}.ko"] for name in ("train", "valid")}
+    wish = [word for key, paths in files.items() for word in ("--set", f"{key}={paths}")]
+    begun = regard("train", "data/transformer.toml", *wish, "--run", "runs/mine", *FEW_STEPS)
+    assert begun.code == 0, begun.err
+    assert load(home / "runs" / "mine" / "config.toml").data.train == files["data.train"]
+
+    moved = home.rename(tmp_path / "moved")
+    for steps, place in ((3, tmp_path / "elsewhere"), (4, moved / "runs"), (5, moved)):
+        monkeypatch.chdir(place)
+        ended = regard("train", "--run", moved / "runs" / "mine", "--resume", "--set", f"training.steps={steps}")
+        assert ended.code == 0, ended.err
+        assert f"going on from step {steps - 1}" in ended.out
+    assert load(moved / "runs" / "mine" / "config.toml").data.train == files["data.train"]
+
+    (moved / "data" / "train.en").unlink()
+    failed = regard("train", "--run", "runs/mine", "--resume")
+    assert failed.code == 2
+    assert f"data/train.en cannot be read: there is no such file in {moved}." in failed.err
+
+
+def test_the_paths_of_a_captioner_are_those_that_are_paths(
+    scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    settings = (
+        "data.train=['scenes', 'train']",
+        f"data.valid=['{scenes}', 'valid']",
+        "data.pictures.folder=pictures",
+        "training.probes=['one.png']",
+        "model.eye={kind='efficientnet-lite0', weights='eye'}",
+    )
+    config = from_toml(to_toml(picture_config(scenes, model=ATTENDING, steps=1)), settings=settings)
+    seen = seen_from(tmp_path / "there", config)
+    assert seen.data.train == ["../there/scenes", "train"]
+    assert seen.data.valid == [str(scenes), "valid"]
+    assert (seen.data.pictures.folder, seen.data.pictures.store) == ("../there/pictures", "")
+    assert seen.training.probes == ["../there/one.png"]
+    assert isinstance(seen.model, AttendingCaptionerConfig)
+    assert isinstance(seen.model.eye, EfficientNetEye)
+    assert seen.model.eye.weights == "../there/eye"
 
 
 def test_a_resumed_run_keeps_its_model(regard: Regard, attending: Path, tmp_path: Path) -> None:

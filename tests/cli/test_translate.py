@@ -147,12 +147,36 @@ def test_lines_before_bad_text_in_a_pipe_are_translated(transformer: Path) -> No
     assert "standard input:3: byte 4 (0xe9) is not UTF-8" in ended.err
 
 
-def test_a_file_may_be_its_own_output(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
-    text = tmp_path / "text"
-    text.write_bytes((corpus / "valid.en").read_bytes())
-    assert regard("translate", transformer, "--input", text, "--output", text).code == 0
-    assert len(text.read_text(encoding="utf-8").splitlines()) == 10
-    assert text.read_text(encoding="utf-8") != (corpus / "valid.en").read_text()
+@pytest.mark.parametrize("name", ["v.tsv", "v.TSV.gz", "v.jsonl", "v.po", "v.tmx"])
+def test_pairs_are_not_translated_as_one_sentence(regard: Regard, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("one cat\t하나 고양이\n", encoding="utf-8")
+    ended = regard("translate", "nowhere", "--input", tmp_path / name)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{name} holds pairs, and lines of one language are read here" in ended.err
+
+
+def test_a_dash_is_standard_output(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["translate", transformer, "--input", corpus / "valid.en", "--beam", 1]
+    assert regard(*words, "--output", "-").out == regard(*words).out
+    ended = regard(*words, "--alignments", "-")
+    assert ended.code == 2
+    assert "standard output is for the translations. Give it a file." in ended.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_translations_and_alignments_are_not_written_to_one_file_however_it_is_spelled(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["translate", transformer, "--input", corpus / "valid.en", "--output", "out"]
+    for spelling in ("out", tmp_path / "out", f"../{tmp_path.name}/out"):
+        ended = regard(*words, "--alignments", spelling)
+        assert ended.code == 2
+        assert "out cannot hold both the translations and the alignments" in ended.err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("place", ["/dev/full", "standard output"])

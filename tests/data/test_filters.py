@@ -74,7 +74,7 @@ def test_text_that_gives_no_tokens_counts_as_blank() -> None:
 
 def test_a_pair_with_two_faults_is_counted_once() -> None:
     _, report = accepted(DataConfig(maximum_length=5, maximum_ratio=2.0), ("x" * 6, "x"))
-    assert report.dropped == {"blank": 0, "too_long": 1, "ratio": 0, "duplicate": 0}
+    assert report.dropped == {"blank": 0, "too_long": 1, "ratio": 0, "duplicate": 0, "held_out": 0}
 
 
 def test_duplicates_are_kept_unless_asked() -> None:

@@ -31,6 +31,8 @@ def test_rows_come_back_as_they_were_written(scratch: Path, rows: list[list[int]
     read = write(scratch, rows)
     assert [read[index].tolist() for index in range(len(read))] == rows
     assert read.lengths.tolist() == [len(row) for row in rows]
+    values = [value for row in rows for value in row]
+    assert read.share_of(values[0]) == values.count(values[0]) / len(values)
 
 
 @pytest.mark.parametrize("index", [-1, 2])

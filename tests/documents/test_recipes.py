@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.config import load
+from regard.config import check_sections, load
 from regard.models.catalogue import build
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
@@ -23,6 +23,7 @@ def test_the_recipes_that_are_promised_are_there() -> None:
 def test_a_recipe_loads_and_builds(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("# "), "a recipe begins by saying what it is for"
     config = load(path)
+    check_sections(config)
     with torch.device("meta"):
         model = build(config.model, source_vocabulary=config.tokens.size, target_vocabulary=config.tokens.size)
     assert sum(parameter.numel() for parameter in model.parameters()) > 100_000

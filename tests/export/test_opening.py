@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+import regard
+from regard import bundle as bundle_module
 from regard.bundle import Bundle, new_bundle, save_bundle
 from regard.config import Config, DecodingConfig, RecurrentConfig, RecurrentStack, Stack, TransformerConfig
 from regard.errors import RegardError
@@ -41,6 +43,14 @@ def test_without_a_name_a_model_has_torch_and_an_export_ctranslate2(bundle: Bund
     assert opened.translator.parameters == Translator(bundle).parameters
     with pytest.raises(RegardError, match="is an export for ctranslate2"):
         open_translator(model.parent / "export", engine="torch")
+
+
+def test_who_loads_an_export_as_a_model_is_told_the_call_for_it(bundle: Bundle, tmp_path: Path) -> None:
+    export_ctranslate2(bundle, tmp_path / "export", quantization="float32")
+    with pytest.raises(RegardError, match=r"or in Python open the export with regard\.load_export\.$"):
+        regard.load(tmp_path / "export")
+    said = regard.load_export(str(tmp_path / "export")).translate(TEXTS)
+    assert [one.text for one in said] == [one.text for one in Translator(bundle).translate(TEXTS)]
 
 
 def test_ctranslate2_gives_the_text_of_torch_and_auto_is_int8(bundle: Bundle, model: Path) -> None:
@@ -88,6 +98,24 @@ def test_what_was_made_is_kept_until_the_weights_change(model: Path) -> None:
     open_translator(model, engine="auto")
     assert kept.stat().st_ino != made
     assert again.translate(TEXTS)[0].text == Translator(other).translate(TEXTS)[0].text
+
+
+def test_an_export_is_not_kept_for_weights_that_came_while_it_was_made(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer, load = speaker(TransformerConfig(encoder=STACK, decoder=STACK), seed=8), bundle_module.load_bundle
+
+    def load_while_training_publishes(directory: Path) -> Bundle:
+        loaded = load(directory)
+        save_bundle(directory, newer)
+        return loaded
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bundle_module, "load_bundle", load_while_training_publishes)
+        open_translator(model, engine="ctranslate2")
+    assert (model / "engines").is_dir()  # an export of the older weights is there
+    again = open_translator(model, engine="ctranslate2").translator.translate(TEXTS)
+    assert [one.text for one in again] == [one.text for one in Translator(newer).translate(TEXTS)]
 
 
 def test_a_kept_export_that_is_damaged_is_made_again(model: Path) -> None:

@@ -1,16 +1,20 @@
 """A pickle is opened only after its hash is the published one; what comes out is checked like any other weights."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
+from regard.bundle import new_bundle, read_tensors, save_bundle
 from regard.cli.running.import_weights import run_import
-from regard.config import EfficientNetEye
+from regard.config import Config, EfficientNetEye, RecurrentConfig
 from regard.errors import RegardError
 from regard.importing import efficientnet
 from regard.importing.efficientnet import import_efficientnet
+from regard.manifest import write_manifest
+from regard.tokens import Tokenizer, Tokenizers
 from regard.training.pretrained import pretrained_eye
 
 
@@ -42,15 +46,46 @@ def test_even_with_the_right_hash_nothing_but_tensors_is_made(tmp_path: Path, mo
     assert not (tmp_path / "out").exists()
 
 
-def test_a_directory_of_something_else_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = pickled(tmp_path / "weights.pth", {"a": torch.ones(2)})
-    publish(monkeypatch, path)
-    out = tmp_path / "out"
+def write_thesis(out: Path) -> None:
     out.mkdir()
     (out / "thesis.txt").write_text("years of work")
-    with pytest.raises(RegardError, match="holds no weights"):
+
+
+def write_model(out: Path) -> None:
+    tokenizer = Tokenizer.train(["ba be bi"], kind="word", size=16)
+    save_bundle(out, new_bundle(Config(model=RecurrentConfig()), Tokenizers(tokenizer, tokenizer)))
+
+
+def write_import_and_notes(out: Path) -> None:
+    out.mkdir()
+    (out / "weights.safetensors").write_bytes(b"weights")
+    write_manifest(out, "pretrained", 1)
+    (out / "notes.txt").write_text("of the weights")
+
+
+@pytest.mark.parametrize("write", [write_thesis, write_model, write_import_and_notes, Path.touch])
+def test_what_is_not_an_earlier_import_alone_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
+) -> None:
+    path, out = pickled(tmp_path / "weights.pth", {"a": torch.ones(2)}), tmp_path / "out"
+    publish(monkeypatch, path)
+    write(out)
+    before = {one: one.read_bytes() for one in [out, *out.rglob("*")] if one.is_file()}
+    with pytest.raises(RegardError, match="is not an earlier import of weights alone"):
         import_efficientnet(path, out)
-    assert (out / "thesis.txt").read_text() == "years of work"
+    assert {one: one.read_bytes() for one in [out, *out.rglob("*")] if one.is_file()} == before
+
+
+def test_an_empty_directory_is_filled_and_an_earlier_import_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for number in (2, 3):
+        path = pickled(tmp_path / "weights.pth", {"a": torch.ones(number)})
+        publish(monkeypatch, path)
+        import_efficientnet(path, out)
+        assert read_tensors((out / "weights.safetensors").read_bytes(), out)["a"].shape == (number,)
 
 
 def test_a_missing_file_and_missing_weights_are_told(tmp_path: Path) -> None:

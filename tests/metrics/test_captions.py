@@ -2,6 +2,7 @@
 
 import math
 import random
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.data.pictures import read_captioned
 from regard.errors import RegardError
-from regard.metrics.captions import caption_words, cider_d, evaluate_captions, exactly_right, rouge_l
+from regard.metrics.captions import CaptionTokens, caption_words, cider_d, evaluate_captions, exactly_right, rouge_l
 
 FLICKR = Path(__file__).parents[2].parent / "shared" / "data" / "flickr8k"
 WORDS = ["a", "red", "blue", "dog", "cat", "runs", "on", "the", "grass", "with", "two", "balls"]
@@ -77,6 +78,11 @@ def test_cutting_changes_case_and_punctuation_and_nothing_else() -> None:
         ("it doesn't; they're", ["it", "does", "n't", "they", "'re"]),
         ("the dog’s ball .", ["the", "dog", "'s", "ball"]),
         ("빨간 원이 있다.", ["빨간", "원이", "있다"]),
+        (unicodedata.normalize("NFD", "어느 café"), ["어느", "café"]),
+        ("हिन्दी भाषा में।", ["हिन्दी", "भाषा", "में"]),
+        ("கடற்கரை", ["கடற்கரை"]),
+        ("ශ්\u200dරී ලංකා", ["ශ්\u200dරී", "ලංකා"]),
+        ("\u2764\ufe0f dogs", ["dogs"]),
         ("...", []),
     ],
 )
@@ -138,6 +144,19 @@ def test_intervals_hold_the_value_and_a_single_sample_has_none() -> None:
 def test_exactly_right_asks_for_every_word_of_one_reference() -> None:
     said = ["a red circle", "a red  circle ", "a red", "A red circle"]
     assert exactly_right(said, [["a blue circle", "a red circle"]] * 4) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("tokenize", ["words", "none"])
+def test_either_spelling_of_the_same_caption_scores_the_same(tokenize: CaptionTokens) -> None:
+    composed, apart = (
+        [unicodedata.normalize(form, text) for text in ("빨간 원이 왼쪽에 하나 있다", "두 개의 별이 café 위에 있다")]
+        for form in ("NFC", "NFD")
+    )
+    assert composed != apart
+    perfect = evaluate_captions(composed, [[text] for text in composed], tokenize=tokenize)
+    for said, wanted in ((composed, apart), (apart, composed)):
+        assert evaluate_captions(said, [[text] for text in wanted], tokenize=tokenize) == perfect
+        assert exactly_right(said, [[text] for text in wanted]) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 import sacrebleu
 
 from regard.errors import RegardError
-from regard.metrics import Bucket, by_length, evaluate, language_by_script, tokenization_for
+from regard.metrics import Bucket, by_length, differences, evaluate, language_by_script, tokenization_for
 from regard.metrics.translation import BUCKET_WIDTH, LONGEST_FOR_TER, SMALLEST_BUCKET
 
 REFERENCES = [f"The cat number {number} sat on the mat of house {number % 7}." for number in range(40)]
@@ -20,6 +21,12 @@ def test_scores_are_those_of_sacrebleu():
     assert [bleu.name, chrf.name, ter.name] == ["BLEU", "chrF2", "TER"]
 
 
+def test_only_the_scores_that_are_wanted_are_given():
+    every = evaluate(HYPOTHESES, REFERENCES, resamples=1)
+    assert evaluate(HYPOTHESES, REFERENCES, resamples=1, wanted=["chrF2"]) == every[1:2]
+    assert evaluate(HYPOTHESES, REFERENCES, resamples=1, wanted=["TER", "BLEU"]) == [every[0], every[2]]
+
+
 def test_a_perfect_translation_scores_perfectly():
     bleu, chrf, ter = evaluate(REFERENCES, REFERENCES, resamples=50)
     assert [bleu.value, chrf.value, ter.value] == pytest.approx([100, 100, 0])
@@ -30,6 +37,17 @@ def test_the_interval_holds_the_value_and_is_repeatable():
     scores = evaluate(HYPOTHESES, REFERENCES, resamples=200)
     assert all(score.low < score.value < score.high for score in scores)
     assert scores == evaluate(HYPOTHESES, REFERENCES, resamples=200)
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "char", "none"])
+def test_either_spelling_of_the_same_text_scores_the_same(tokenize):
+    """A syllable is one code or several, on either side."""
+    lines = ["고양이가 집에서 잠을 잔다", "학생이 책을 두 권 읽었다", "le café est fermé à midi"]
+    apart = [unicodedata.normalize("NFD", line) for line in lines]
+    assert apart != lines
+    for said, wanted in ((lines, apart), (apart, lines), (apart, apart)):
+        assert evaluate(said, wanted, tokenize=tokenize) == evaluate(lines, lines, tokenize=tokenize)
+        assert by_length(lines, said, wanted, tokenize=tokenize)[0].score == pytest.approx(100)
 
 
 def test_signatures_tell_tokenisation_case_and_resamples():
@@ -47,9 +65,38 @@ def test_lowercase_forgives_case():
     assert evaluate(shouted, REFERENCES, resamples=1)[0].value < 50
 
 
-def test_tokenised_text_is_scored_without_a_word_from_sacrebleu(caplog):
+def test_differences_are_those_of_the_scores_and_repeatable():
+    how = {"tokenize": "char", "lowercase": True, "resamples": 20}
+    corpora = [HYPOTHESES, [line.upper() for line in REFERENCES], HYPOTHESES[1:] + HYPOTHESES[:1]]
+    first, *others = ([score.value for score in evaluate(one, REFERENCES, **how)[:2]] for one in corpora)
+    found = differences(corpora, REFERENCES, **how)
+    assert [[one.name for one in own] for own in found] == [["BLEU", "chrF2"]] * 2
+    for own, other in zip(found, others, strict=True):
+        assert [one.value for one in own] == pytest.approx(
+            [value - mine for value, mine in zip(other, first, strict=True)]
+        )
+    assert found == differences(corpora, REFERENCES, **how)
+
+
+def test_a_difference_on_all_sentences_is_no_chance_and_one_on_two_of_them_is():
+    slips = [[line if number != wrong else "x" for number, line in enumerate(REFERENCES)] for wrong in (3, 17)]
+    [near, far] = differences([slips[0], slips[1], HYPOTHESES], REFERENCES, resamples=500)
+    assert all(one.p > 0.2 for one in near)
+    assert all(one.p < 0.01 and one.value < 0 for one in far)
+
+
+def test_equals_do_not_differ():
+    for said in (HYPOTHESES, [""] * len(REFERENCES)):
+        [own] = differences([said, list(said)], REFERENCES, resamples=50)
+        assert [(one.value, one.p) for one in own] == [(0.0, 1.0)] * 2
+
+
+@pytest.mark.parametrize("tokenize", ["none", "13a"])
+def test_tokenised_text_is_scored_without_a_word_from_sacrebleu(caplog, tokenize):
     lines = ["a b c d ."] * 200
-    assert evaluate(lines, lines, tokenize="none", resamples=1)[0].value == pytest.approx(100)
+    assert evaluate(lines, lines, tokenize=tokenize, resamples=1)[0].value == pytest.approx(100)
+    assert by_length(lines, lines, lines, tokenize=tokenize)[0].score == pytest.approx(100)
+    assert differences([lines, lines], lines, tokenize=tokenize, resamples=2)
     assert caplog.text == ""
 
 

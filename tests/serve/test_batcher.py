@@ -188,6 +188,38 @@ def test_what_is_not_ready_by_its_deadline_is_refused_and_leaves_the_queue() -> 
     in_a_loop(test, deadline=0.05)
 
 
+def test_those_in_no_hurry_take_turns_and_leave_room_for_others() -> None:
+    work = Doubling()
+
+    async def test(batcher: Batcher) -> None:
+        batcher.speed = 10.0
+        files = [asyncio.ensure_future(batcher.submit_patiently(work, [40, 40])) for _ in range(4)]
+        await begun(work)
+        assert (batcher.waiting_cost, batcher.refusal()) == (0, None)
+        [other] = await entered(batcher, work, [30])
+        work.gate.set()
+        assert await asyncio.gather(other, *files) == [[60], *[[80, 80]] * 4]
+
+    in_a_loop(test, waiting_seconds=5.0)
+    assert work.batches[0] == [40, 40]
+    assert 30 in work.batches[1]
+
+
+def test_those_in_no_hurry_wait_for_room_and_are_never_too_late() -> None:
+    work = Doubling()
+
+    async def test(batcher: Batcher) -> None:
+        first, second = await entered(batcher, work, [1], [2])
+        patient = asyncio.ensure_future(batcher.submit_patiently(work, [3]))
+        for task in (first, second):
+            with pytest.raises(Refusal, match="in time"):
+                await task
+        work.gate.set()
+        assert await patient == [6]
+
+    in_a_loop(test, waiting_texts=1, deadline=0.05)
+
+
 def test_a_failure_reaches_all_who_were_in_the_batch_and_nobody_else() -> None:
     work = Doubling(budget=60)
 

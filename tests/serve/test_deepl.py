@@ -1,5 +1,6 @@
 """DeepL's API over a running server."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,12 +47,37 @@ def test_tags_are_kept_where_they_are_to_be_handled(http: httpx.Client) -> None:
     assert translation["text"].count("<b>") == translation["text"].count("</b>") == 1
 
 
+def test_tags_of_xml_that_stand_in_a_sentence_do_not_split_it(http: httpx.Client, expected: str) -> None:
+    def said(text: str, **more: object) -> str:
+        fields = {"text": [text], "target_lang": "ko", "source_lang": "EN", "tag_handling": "xml", **more}
+        (translation,) = http.post("/v2/translate", json=fields).json()["translations"]
+        return str(translation["text"])
+
+    assert re.sub("</?p>", "", said("one <p>red</p> cat")) == expected
+    assert re.sub("</?p>", "", said("one <p>red</p> cat", splitting_tags=["p"])) != expected
+    for one_sentence in ({"non_splitting_tags": "q,p"}, {"outline_detection": False}):
+        assert re.sub("</?p>", "", said("<p>one red </p><p>cat</p>", **one_sentence)) == expected
+    assert "<p>red</p>" in said("one <p>red</p> cat", ignore_tags=["p"])
+    assert "<p>red</p>" in said("one <p>red</p> cat", ignore_tags=["p"], tag_handling="html")
+
+
 def test_newlines_end_sentences_unless_they_must_not(http: httpx.Client) -> None:
     fields = {"text": ["one red\ncat"], "target_lang": "ko", "source_lang": "EN"}
     (split,) = http.post("/v2/translate", json=fields).json()["translations"]
     (whole,) = http.post("/v2/translate", json={**fields, "split_sentences": "nonewlines"}).json()["translations"]
     assert "\n" in split["text"]
     assert "\n" not in whole["text"]
+
+
+def test_a_text_that_is_not_to_be_split_is_one_sentence(http: httpx.Client, spoken: Spoken) -> None:
+    text = "one red cat. Two big dogs."
+    fields = {"text": [text], "target_lang": "ko", "source_lang": "EN", "split_sentences": 0}
+    (whole,) = http.post("/v2/translate", json=fields).json()["translations"]
+    (tagged,) = http.post("/v2/translate", json={**fields, "tag_handling": "html"}).json()["translations"]
+    (split,) = http.post("/v2/translate", json={**fields, "split_sentences": 1}).json()["translations"]
+    expected = load(spoken.model).translate([text])[0].text
+    assert whole["text"].startswith(expected)
+    assert whole["text"] == tagged["text"] != split["text"]
 
 
 def test_languages_are_asked_for_in_the_query_or_the_body(http: httpx.Client) -> None:
@@ -80,6 +106,8 @@ def test_usage_counts_what_was_translated(http: httpx.Client) -> None:
         ({"source_lang": "XX-secret"}, 400),
         ({"tag_handling": "XX-secret"}, 400),
         ({"split_sentences": "XX-secret"}, 400),
+        ({"outline_detection": "XX-secret"}, 400),
+        ({"ignore_tags": {"XX-secret": 1}}, 400),
         ({"glossary_id": "XX-secret"}, 400),
         ({"formality": "more"}, 400),
         ({"text": ["x" * 5001]}, 413),

@@ -86,6 +86,12 @@ def test_a_wrapped_cue_has_its_words_and_no_more_lines_than_asked(words: list[st
     assert wrapped.count("\n") < lines
 
 
+def test_a_cue_of_several_sentences_has_no_more_lines_than_it_had() -> None:
+    times = "1\n00:00:01,000 --> 00:00:02,000\n"
+    said = translated(read_srt(f"{times}Hello there.\nHow are you today?\n\n"), shout)
+    assert said == f"{times}HELLO THERE. HOW\nARE YOU TODAY?\n\n"
+
+
 def test_a_cue_is_broken_at_the_spaces_nearest_to_even_lines() -> None:
     assert wrap("aaa bbb ccc ddd", 2, "|") == "aaa bbb|ccc ddd"
     assert wrap("a b c dddddddddddd", 2, "|") == "a b c|dddddddddddd"
@@ -106,6 +112,13 @@ def test_a_catalogue_is_filled_and_nothing_else_is_touched() -> None:
         .replace('msgstr[1] ""', 'msgstr[1] "THERE ARE %d FILES"')
     )
     assert said == expected
+
+
+def test_a_sole_form_renders_the_plural_as_it_does_where_catalogues_are_learnt_from() -> None:
+    korean = 'msgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] ""\n\n'
+    said = translated(read_po(korean + CATALOGUE), shout)
+    assert 'msgstr[0] "%d FILES"' in said
+    assert 'msgstr[0] "%d FILE"' in said
 
 
 def test_a_filled_catalogue_can_be_read_again(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -134,6 +147,10 @@ def test_placeholders_come_out_as_often_as_they_went_in(pieces: list[str]) -> No
     said = translated(read_po(f'msgid "{text}"\nmsgstr ""\n'), backwards()).split("msgstr ")[1]
     for placeholder in ("%s", "%(name)s", "{count}", "%1$d", "{{ x }}", "${y}"):
         assert said.count(placeholder) == text.count(placeholder)
+
+
+def test_a_digit_that_is_not_octal_stands_for_itself() -> None:
+    assert translated(read_po('msgid "a\\8\\9\\1019"\nmsgstr ""\n'), shout).endswith('msgstr "A89A9"\n')
 
 
 @pytest.mark.parametrize("catalogue", ["nonsense\n", 'msgid "open\n', 'msgid "\\xff"\nmsgstr ""\n'])

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import shutil
 
 import pytest
 
@@ -123,6 +124,22 @@ def test_the_store_goes_with_its_owner() -> None:
     del jobs
     gc.collect()
     assert not directory.exists()
+
+
+def test_a_store_that_was_swept_away_is_made_anew_and_what_was_in_it_is_forgotten() -> None:
+    async def run() -> None:
+        jobs = Jobs()
+        lost = jobs.begin("a.txt", _greet)
+        await jobs.finish(lost)
+        shutil.rmtree(jobs.path(lost).parent)
+        later = jobs.begin("b.txt", _greet)
+        await jobs.finish(later)
+        assert jobs.path(jobs.find(later.id)).read_bytes().decode() == "안녕"
+        assert jobs.path(later).parent.stat().st_mode & 0o777 == 0o700
+        with pytest.raises(Refusal, match="no such file"):
+            jobs.find(lost.id)
+
+    asyncio.run(run())
 
 
 def test_what_is_under_way_settles_when_it_is_fetched_fails_or_is_given_up() -> None:

@@ -5,8 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.serve.documents import Voice, plain, translate
-from regard.serve.documents.translating import BATCH_SENTENCES
+from regard.serve.documents import Voice, plain, translate, unsplit
 from regard.translation.lines import Translation
 from tests.serve.voices import translated, voice
 
@@ -25,15 +24,23 @@ def test_no_word_is_lost_however_little_the_model_reads(text: str, longest: int)
     assert said.replace(" ", "") == text.upper().replace(" ", "")
 
 
-def test_many_sentences_go_in_batches_and_progress_is_told() -> None:
+def test_a_text_that_is_not_to_be_split_is_said_as_one_unless_the_model_cannot_read_it() -> None:
+    heard: list[list[str]] = []
+    text = " One two.\nThree! "
+    said = [translated(unsplit(plain(text)), voice(str.upper, longest=n, heard=heard)) for n in (20, 9)]
+    assert heard == [["One two. Three!"], ["One two.", "Three!"]]
+    assert said == [" ONE TWO. THREE! ", " ONE TWO.\nTHREE! "]
+
+
+def test_many_sentences_go_in_batches_as_large_as_their_longest_allows_and_progress_is_told() -> None:
     heard: list[list[str]] = []
     told: list[tuple[int, int]] = []
-    count = 2 * BATCH_SENTENCES + 1
-    text = "\n".join(f"line {'x' * number}" for number in range(1, count + 1))
-    by = voice(str.upper, heard=heard)
-    asyncio.run(translate([plain(text)], by, progress=lambda said, every: told.append((said, every))))
-    assert [len(batch) for batch in heard] == [BATCH_SENTENCES, BATCH_SENTENCES, 1]
-    assert told == [(BATCH_SENTENCES, count), (2 * BATCH_SENTENCES, count), (count, count)]
+    lines = [letter * length for length, letters in ((1, "abcdef"), (5, "abc"), (20, "a")) for letter in letters]
+    by = voice(str.upper, together=lambda sentence: max(1, 10 // len(sentence)), heard=heard)
+    asyncio.run(translate([plain("\n".join(lines))], by, progress=lambda said, every: told.append((said, every))))
+    assert [len(batch) for batch in heard] == [1, 2, 2, 5]
+    assert [sentence for batch in heard for sentence in batch] == sorted(lines, key=len, reverse=True)
+    assert told == [(1, 10), (3, 10), (5, 10), (10, 10)]
 
 
 def test_alternatives_are_made_of_the_sentences_next_best_outputs() -> None:
@@ -41,7 +48,7 @@ def test_alternatives_are_made_of_the_sentences_next_best_outputs() -> None:
         outputs = {"One.": ["A.", "B."], "Two.": ["C.", "D.", "E."]}
         return [[Translation(text, 0.0, 0.0, []) for text in outputs[sentence]] for sentence in sentences]
 
-    (said,) = asyncio.run(translate([plain("One.\nTwo.")], Voice(say, lambda _: True)))
+    (said,) = asyncio.run(translate([plain("One.\nTwo.")], Voice(say, lambda _: True, lambda _: 64)))
     assert said == ["A.\nC.", "B.\nD.", "B.\nE."]
 
 

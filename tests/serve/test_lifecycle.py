@@ -1,6 +1,9 @@
 """From start to stop, each in a process of its own: readiness, runs that are still trained, refusals, SIGTERM."""
 
 import asyncio
+import json
+import os
+import pty
 import shutil
 import socket
 import time
@@ -14,6 +17,7 @@ from benchmarks.http_load import serving as served
 from starlette.requests import Request
 
 from regard.cli import run
+from regard.serve import failures
 from regard.serve.batcher import Batcher
 from regard.serve.finding import find_models
 from regard.serve.gold import GoldFiles
@@ -67,6 +71,21 @@ def test_a_run_is_shown_before_it_has_a_model_and_served_when_it_has_one(toys: P
         assert get("/api/v1/runs").json()["runs"][0]["model"] == "young"
 
 
+def test_at_a_terminal_the_log_is_plain_and_tells_of_no_request_that_went_well(toys: Path) -> None:
+    ours, servers = pty.openpty()
+    with served([toys / "there"], Path(os.ttyname(servers))) as server:
+        for path in ("/", "/api/v1/models", "/nowhere"):
+            httpx.get(f"{server.url}{path}", timeout=30)
+        server.terminate()
+    lines = os.read(ours, 1 << 16).decode().splitlines()
+    os.close(ours)
+    os.close(servers)
+    assert any("a model is ready model=there" in line for line in lines)
+    [refused] = [line for line in lines if " request " in line]
+    assert "status=404" in refused
+    assert not any(line.startswith("{") for line in lines)
+
+
 def test_a_full_queue_answers_429_at_once_and_liveness_is_told_all_the_same(toys: Path, tmp_path: Path) -> None:
     limits = [part for limit in ("rate=0", "waiting_texts=8") for part in ("--limit", limit)]
 
@@ -117,6 +136,19 @@ def test_a_file_that_is_translated_in_the_background_can_still_be_fetched_after_
     assert '"unanswered":0' in server.log.read_text()
 
 
+def test_a_page_of_an_allowed_origin_is_answered_and_a_body_may_be_as_large_as_its_limit_says(
+    toys: Path, tmp_path: Path
+) -> None:
+    options = ["--allow-origin", "*", "--limit", "body_bytes=2000000", "--limit", "file_bytes=1"]
+    with served([toys / "there"], tmp_path / "log", *options) as server:
+        url, origin = f"{server.url}/api/v1/translate", {"origin": "http://friend.example"}
+        large = httpx.post(url, json={"texts": ["one"], "padding": "x" * 1_500_000}, headers=origin)
+        assert (large.status_code, large.headers["access-control-allow-origin"]) == (400, origin["origin"])
+        assert "unknown field" in large.json()["error"]["message"]
+        larger = httpx.post(url, json={"texts": ["one"], "padding": "x" * 2_000_000})
+        assert larger.status_code == 413
+
+
 def test_rates_hold_for_each_key(toys: Path, tmp_path: Path) -> None:
     options = ["--limit", "rate=0.001", "--limit", "burst=2", "--api-key", "one", "--api-key", "two"]
     with served([toys / "there"], tmp_path / "log", *options) as server:
@@ -128,14 +160,40 @@ def test_rates_hold_for_each_key(toys: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("trusted", "statuses"),
+    [
+        ([], [200, 429, 429, 429]),
+        (["192.0.2.1"], [200, 429, 429, 429]),
+        (["192.0.2.1", "127.0.0.0/8"], [200, 200, 200, 429]),
+    ],
+)
+def test_whom_a_request_counts_for_is_taken_from_a_trusted_proxy_alone(
+    toys: Path, tmp_path: Path, trusted: list[str], statuses: list[int]
+) -> None:
+    options = [part for address in trusted for part in ("--trust-proxy", address)]
+    with served([toys / "there"], tmp_path / "log", "--limit", "rate=0.001", "--limit", "burst=1", *options) as server:
+        claimed = ["198.51.100.1", "198.51.100.2", "198.51.100.1, 198.51.100.3", "198.51.100.3"]
+        answers = [httpx.get(f"{server.url}/api/v1/models", headers={"x-forwarded-for": one}) for one in claimed]
+        assert [answer.status_code for answer in answers] == statuses
+
+
+@pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         ([], "Give at least one MODEL"),
         (["nowhere"], "holds no model"),
         (["MODEL", "--limit", "speed=1"], "there is no limit"),
         (["MODEL", "--limit", "rate=fast"], "is not a number"),
-        (["MODEL", "--limit", "rate=-1"], "must not be negative"),
+        (["MODEL", "--limit", "rate=-1"], "rate must be at least 0"),
+        (["MODEL", "--limit", "beam=0"], "beam must be at least 1"),
+        (["MODEL", "--limit", "deadline=0"], "deadline must be at least 0.001"),
+        (["MODEL", "--limit", "characters=1000000000000"], "below 1e12"),
+        (["MODEL", "--allow-host", "http://me.example"], "is no host name"),
+        (["MODEL", "--allow-origin", "me.example"], "is no origin"),
+        (["MODEL", "--trust-proxy", "me.example"], "is no address"),
+        (["MODEL", "--trust-proxy", "10.0.0.1/8"], "or a network such as 10.0.0.0/8"),
         (["MODEL", "--gold", "nowhere/test"], "nowhere is not there"),
+        (["MODEL", "--api-key", ""], "blank API key"),
     ],
 )
 def test_what_cannot_be_served_is_an_error_that_says_why(
@@ -184,6 +242,52 @@ def test_whatever_goes_wrong_in_loading_is_told_and_the_others_are_loaded(
     problems = {model.name: problem for model, problem in models.load_new()}
     assert "cannot be loaded: not enough memory" in str(problems["there"])
     assert problems["back"] is None
+
+
+def test_a_failure_without_words_is_one_too() -> None:
+    found = failures.Failures()
+    assert not found
+    assert [found.add(""), found.add("")] == [True, False]
+    assert found
+
+
+def test_a_model_whose_weights_come_last_is_loaded_once_they_are_there_and_its_lack_is_told_once(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(failures.time, "monotonic", lambda: now[0])
+    models = Models(find_models([], [tmp_path / "young"]))
+    place, [young] = tmp_path / "young" / "model", models.all
+    shutil.copytree(toys / "there" / "model", place, ignore=shutil.ignore_patterns("weights.*"))
+    [(_, problem)] = models.load_new()
+    assert "weights.safetensors" in str(problem)
+    assert not young.is_stale  # not to be tried at once
+    now[0] += failures.FIRST
+    assert young.is_stale
+    assert models.load_new() == []
+    assert not young.is_stale
+    shutil.copy(toys / "there" / "model" / "weights.safetensors", place)
+    now[0] += failures.LONGEST
+    assert models.load_new() == [(young, None)]
+    assert young.is_ready
+
+
+def test_a_model_that_cannot_be_loaded_is_an_error_in_the_log_and_a_figure_until_it_can(
+    toys: Path, tmp_path: Path
+) -> None:
+    weights = Path(shutil.copytree(toys / "back" / "model", tmp_path / "young" / "model")) / "weights.safetensors"
+    weights.write_bytes(b"x")
+    with served([toys / "there"], tmp_path / "log", "--run", str(tmp_path / "young")) as server:
+        while "a model cannot be used" not in server.log.read_text():
+            time.sleep(0.1)
+        lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+        [told] = [line for line in lines if line["message"].startswith("a model cannot be used")]
+        assert (told["level"], told["model"]) == ("error", "young")
+        assert server.figure("regard_failing_models") == 1
+        shutil.copy(toys / "back" / "model" / "weights.safetensors", weights)
+        while server.figure("regard_ready_models") < 2:
+            time.sleep(0.1)
+        assert server.figure("regard_failing_models") == 0
 
 
 def test_readiness_is_one_answer_and_ends_when_the_server_drains(toys: Path) -> None:

@@ -8,6 +8,8 @@ import httpx
 import numpy as np
 import pytest
 
+from regard.serve.quality import Quality
+from regard.serve.refusals import Refusal
 from regard.translation.alignment import align_texts, best_reading
 from regard.translation.trace import trace_texts
 from regard.translation.translator import Translator, load
@@ -76,6 +78,20 @@ def test_links_are_between_ranges_of_the_text_that_was_given(own: Own, translato
     assert empty["alignment"] == {"links": [], "source_words": [], "target_words": []}
 
 
+def test_a_text_that_is_split_is_translated_sentence_by_sentence(own: Own) -> None:
+    sentences = ["One red cat.", "Two big dogs!", "red."]
+    text = f"  {sentences[0]} {sentences[1]}\n\n{sentences[2]}"
+    [[split], [blank]] = own.post("translate", model="there", texts=[text, " 12 "], split=True).json()["translations"]
+    apart = [one for [one] in own.post("translate", model="there", texts=sentences).json()["translations"]]
+    whole = httpx.post(f"{own.server.url}/translate", json={"q": text, "source": "en", "target": "ko"}, timeout=60)
+    assert split["text"] == whole.json()["translatedText"]
+    assert [one["text"] in split["text"] for one in apart] == [True] * 3
+    assert split["log_probability"] == pytest.approx(sum(one["log_probability"] for one in apart), abs=1e-4)
+    assert split["score"] == pytest.approx(sum(one["score"] for one in apart) / 3, abs=1e-4)
+    assert split["is_ended"] == all(one["is_ended"] for one in apart)
+    assert (blank["text"], blank["score"]) == (" 12 ", 0.0)
+
+
 def test_a_stream_grows_to_the_translation(own: Own, translator: Translator) -> None:
     events = []
     with httpx.stream("POST", f"{own.server.url}/api/v1/stream", json={"text": TEXTS[1], "model": "there"}) as answer:
@@ -98,6 +114,10 @@ def test_a_stream_grows_to_the_translation(own: Own, translator: Translator) -> 
         ({"texts": ["a"], "source": "xx"}, 400, "no_pair"),
         ({"texts": ["a"], "model": "there", "target": "en"}, 400, "no_pair"),
         ({"texts": ["a"], "beam": 11}, 400, "bad_beam"),
+        ({"texts": ["a"], "beam": 11, "split": True}, 400, "bad_beam"),
+        ({"texts": ["a"], "nbest": 2, "split": True}, 400, "bad_split"),
+        ({"texts": ["a"], "alignments": True, "split": True}, 400, "bad_split"),
+        ({"texts": ["a" * 5001], "split": True}, 413, "text_too_long"),
         ({"texts": ["a"], "nbest": 11}, 400, "bad_nbest"),
         ({"texts": ["a"] * 129}, 413, "too_many_texts"),
         ({"texts": ["a" * 5001]}, 413, "text_too_long"),
@@ -230,7 +250,7 @@ def test_a_run_is_shown_with_its_events(own: Own) -> None:
 
 def test_probes_are_the_maps_of_the_run(own: Own) -> None:
     probes = own.get("runs/there/probes").json()
-    assert probes["steps"] == [0, 30, 60]
+    assert probes["steps"] == [0, 25, 30, 50, 60]
     assert [layer["use"] for layer in probes["layers"]] == [
         "encoder-self",
         "encoder-self",
@@ -255,6 +275,13 @@ def test_quality_is_what_was_measured(own: Own) -> None:
     assert [len(sentences) for sentences in found] == counts
     first = found[0][0]
     assert first["outputs"] == {"there": f"there {first['source']}", "else": f"else {first['source']}"}
+
+
+def test_quality_that_nobody_measured_is_null_and_has_no_sentences() -> None:
+    unknown = Quality(None)
+    assert unknown.answer() is None
+    with pytest.raises(Refusal, match="were not compared"):
+        unknown.sentences(0)
 
 
 def test_examples_have_their_gold_links(own: Own) -> None:

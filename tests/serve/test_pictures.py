@@ -13,6 +13,8 @@ from PIL import Image
 
 from regard.captioning.captioner import load_captioner
 from regard.captioning.tracing import grid_maps, word_maps
+from regard.serve.finding import find_models
+from regard.serve.models import Models
 from tests.data.pictures.test_opening import bomb
 from tests.serve.described import HIT, MISS, SIDE, SIZE, Gallery, make_gallery, showing
 from tests.training.made_once import made_once
@@ -42,13 +44,18 @@ def test_captioners_are_listed_as_taking_pictures(client: httpx.Client) -> None:
     assert all(model["target"] == "en" and model["source"] == "" for model in models.values())
 
 
+def test_a_captioner_is_torchs_whichever_engine_translates(gallery: Gallery) -> None:
+    models = Models(find_models([gallery.folder / "heads"]), engine="ctranslate2")
+    assert [(model.engine, problem) for model, problem in models.load_new()] == [("torch", None)]
+
+
 @pytest.mark.parametrize("model", ["heads", "looking", "blind"])
 def test_a_caption_is_what_the_model_says_and_its_maps_are_the_models(
     client: httpx.Client, gallery: Gallery, model: str
 ) -> None:
     path = gallery.picture(1)
     answer = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
-    captioner = load_captioner(gallery.folder / model / "model")
+    captioner = load_captioner(gallery.folder / model)
     said = captioner.caption([path])[0]
     assert answer["text"] == said.text
     assert answer["log_probability"] == pytest.approx(said.log_probability, abs=1e-4)
@@ -79,7 +86,7 @@ def test_a_stream_tells_each_word_with_its_map_and_ends_with_the_whole_answer(
     assert (first, last) == ("seen", "done")
     assert (seen["picture"], seen["rows"]) == (whole["picture"], SIDE)
     assert answer | {"id": ""} == whole | {"id": ""}
-    captioner = load_captioner(gallery.folder / model / "model")
+    captioner = load_captioner(gallery.folder / model)
     assert [data["text"] for _, data in partials] == list(captioner.stream(path))
     assert {name for name, _ in partials} == {"partial"}
     words = partials[-1][1]["words"]

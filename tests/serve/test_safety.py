@@ -4,6 +4,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from regard.errors import RegardError
 from regard.serve.refusals import Refusal
 from regard.serve.safety import Gate, Keys, name_of
 
@@ -13,6 +14,31 @@ from regard.serve.safety import Gate, Keys, name_of
 )
 def test_loopback_and_allowed_names_are_ours(host: str) -> None:
     Gate.of("127.0.0.1", hosts=["me.example"]).check_host(host)
+
+
+@pytest.mark.parametrize("allowed", ["me.example:8000", "ME.example", "*"])
+def test_a_port_in_an_allowed_name_does_not_matter(allowed: str) -> None:
+    for host in ("me.example", "me.example:80"):
+        Gate.of("127.0.0.1", hosts=[allowed]).check_host(host)
+    Gate.of("127.0.0.1", hosts=["[2001:db8::1]:8000"]).check_host("[2001:db8::1]")
+
+
+@pytest.mark.parametrize("host", ["https://me.example", "me.example/", "", ":8000"])
+def test_what_no_host_header_can_name_is_an_error(host: str) -> None:
+    with pytest.raises(RegardError, match="is no host name"):
+        Gate.of("127.0.0.1", hosts=[host])
+
+
+@pytest.mark.parametrize("origin", ["friend.example", "//friend.example", "https://", "http://friend.example/page", ""])
+def test_what_no_browser_sends_as_an_origin_is_an_error(origin: str) -> None:
+    with pytest.raises(RegardError, match="is no origin"):
+        Gate.of("127.0.0.1", origins=[origin])
+
+
+def test_pages_of_any_origin_may_be_allowed() -> None:
+    gate = Gate.of("127.0.0.1", origins=["*"])
+    gate.check_origin("POST", "http://evil.example", host="localhost:8000")
+    assert gate.names_origin("null")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +98,12 @@ def test_without_a_valid_key_nothing_opens(headers: dict[str, str]) -> None:
         Keys(["one", "two"]).check(headers)
     assert refused.value.status == 401
     Keys([]).check(headers)
+
+
+@pytest.mark.parametrize("key", ["", " ", "\t"])
+def test_a_blank_key_is_an_error_and_not_an_open_door(key: str) -> None:
+    with pytest.raises(RegardError, match="blank API key"):
+        Keys(["one", key])
 
 
 def test_a_key_in_the_body_counts_as_one_in_the_headers() -> None:

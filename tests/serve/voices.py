@@ -10,7 +10,13 @@ from regard.translation.alignment import Alignment
 from regard.translation.lines import Translation
 
 
-def voice(speak: Callable[[str], str], *, longest: int = 10_000, heard: list[list[str]] | None = None) -> Voice:
+def voice(
+    speak: Callable[[str], str],
+    *,
+    longest: int = 10_000,
+    together: Callable[[str], int] = lambda _: 64,
+    heard: list[list[str]] | None = None,
+) -> Voice:
     """A voice that says what the function makes of a sentence, word for word in the same order."""
 
     async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:  # noqa: ARG001
@@ -18,7 +24,7 @@ def voice(speak: Callable[[str], str], *, longest: int = 10_000, heard: list[lis
             heard.append(sentences)
         return [[Translation(speak(sentence), 0.0, 0.0, [])] for sentence in sentences]
 
-    return Voice(say, lambda sentence: len(sentence) <= longest)
+    return Voice(say, lambda sentence: len(sentence) <= longest, together)
 
 
 def backwards() -> Voice:
@@ -27,7 +33,7 @@ def backwards() -> Voice:
     async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:
         return [[_reversed(sentence, is_aligned)] for sentence in sentences]
 
-    return Voice(say, lambda _: True)
+    return Voice(say, lambda _: True, lambda _: 64)
 
 
 def _reversed(sentence: str, is_aligned: bool) -> Translation:

@@ -27,3 +27,11 @@ def test_equal_vocabularies_are_shared_even_if_loaded_apart():
     config = TokensConfig(kind="char", size=100, shared=True)
     first, second = (train_tokenizers(config, KOREAN, ENGLISH) for _ in range(2))
     assert Tokenizers(source=first.source, target=second.target).shared
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_shared_vocabulary_is_read_once_for_both_sides(shared):
+    pair = train_tokenizers(TokensConfig(kind="char", size=100, shared=shared), KOREAN, ENGLISH)
+    again = Tokenizers.from_bytes(pair.source.to_bytes(), pair.target.to_bytes())
+    assert again == pair
+    assert (again.source is again.target) == shared

@@ -1,3 +1,4 @@
+import tracemalloc
 from collections import Counter
 from random import Random
 
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 
-from regard.tokens.sampling import MergeCuts, UnigramCuts
+from regard.tokens.sampling import REMEMBERED, MergeCuts, UnigramCuts
 from regard.tokens.vocabulary import learn
 
 LINES = ["the reader reads the book", "readers read and reread the bookish books", "다시 읽은 책을 읽는다"] * 4
@@ -50,6 +51,22 @@ def test_likelier_cuts_are_drawn_more_often():
     ranked = [tuple(cut) for cut in RANKING[0].nbest_encode("reading", nbest_size=64)]
     assert len(drawn) > 1
     assert drawn[ranked[0]] > drawn[ranked[-1]]
+
+
+def test_the_cuts_that_are_remembered_take_little_memory():
+    chance = Random(0)
+    words = ["".join(chance.choices("abdeot", k=10)) for _ in range(800)]
+    cuts = UnigramCuts(SentencePieceProcessor(model_proto=learn(words, kind="unigram", size=400)))
+    cuts.draw(words[0], chance)
+    tracemalloc.start()
+    try:
+        for word in words:
+            cuts.draw(word, chance)
+        size = tracemalloc.get_traced_memory()[0] / len(words)
+    finally:
+        tracemalloc.stop()
+    assert size > 1000  # they are remembered
+    assert size * REMEMBERED < 100e6
 
 
 def test_changing_a_drawn_cut_does_not_change_the_next():

@@ -37,7 +37,10 @@ _CALL = re.compile(r"^(?:\d+ +)?(\w+)\(")
 
 
 def demanding_config(directory: Path, **training: Any) -> Config:
-    """Everything that could go astray when a run is cut: dropout, sampling, accumulation, both kinds of averages."""
+    """Everything that could go astray when a run is cut: dropout, sampling, accumulation, both kinds of averages.
+
+    A recipe asks for one kind at most: where the config is to be one, set average=0.
+    """
     options = {"steps": 8, "accumulate": 2, "moving_average": 0.9, "average": 2, "checkpoint_every": 2, "keep": 1}
     config = small_config(directory, **(options | {"validate_every": 8} | training))
     return msgspec.structs.replace(config, tokens=TokensConfig(kind="unigram", size=60, sampling=0.5))
@@ -214,7 +217,7 @@ def random_moments(directory: Path, times: int) -> dict[str, Any]:
 
 
 def signals(directory: Path) -> dict[str, Any]:
-    config = demanding_config(directory, steps=10, checkpoint_every=5)
+    config = demanding_config(directory, steps=10, checkpoint_every=5, average=0)
     (directory / "recipe.toml").write_text(to_toml(config))
     whole = uninterrupted(directory, config)
     results: dict[str, Any] = {"whole": whole}

@@ -188,7 +188,7 @@ def _shapes(run: Path) -> list[dict[str, torch.Size]]:
 
 def longer(directory: Path) -> dict[str, Any]:
     """A run that lasts long enough to be killed by hand, and what two ranks make of it when it is not."""
-    config = demanding_config(directory, steps=60, validate_every=60, checkpoint_every=5)
+    config = demanding_config(directory, steps=60, validate_every=60, checkpoint_every=5, average=0)
     (directory / "recipe.toml").write_text(to_toml(config))
     in_ranks(2, partial(_run, config, prepared(directory, config, "whole")))
     return {"whole": final_hash(directory / "whole")}

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from regard.cli.running import train as _train  # noqa: F401  (nobody may not read the library any more)
-from regard.cli.running.recipes import CONFIG
+from regard.cli.running.places import CONFIG
 from regard.config import to_toml
 from regard.errors import RegardError
 from regard.training.checkpoint import (
@@ -131,7 +131,7 @@ def limited(directory: Path, points: int) -> list[dict[str, Any]]:
 
 
 def resumed(directory: Path) -> dict[str, Any]:
-    config = demanding_config(directory)
+    config = demanding_config(directory, average=0, keep=2)
     (directory / "recipe.toml").write_text(to_toml(config))
     whole = uninterrupted(directory, config)
     with small_disk(directory / "disk", "size=64m") as disk:
@@ -163,7 +163,7 @@ def spoken(directory: Path, *words: object, before: Callable[[], None] = lambda:
 
 
 def refused(directory: Path) -> dict[str, Any]:
-    config = demanding_config(directory, steps=2)
+    config = demanding_config(directory, steps=2, average=0)
     recipe = directory / "recipe.toml"
     recipe.write_text(to_toml(config))
     whole = uninterrupted(directory, config)
@@ -185,7 +185,7 @@ def refused(directory: Path) -> dict[str, Any]:
 
 
 def memory(directory: Path) -> dict[str, Any]:
-    config = demanding_config(directory, steps=4)
+    config = demanding_config(directory, steps=4, average=0)
     (directory / "recipe.toml").write_text(to_toml(config))
 
     def leave_little() -> None:

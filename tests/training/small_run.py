@@ -62,6 +62,11 @@ def corpus_of(config: Config, run: Path) -> Corpus:
     return prepare(config, run, progress=lambda _stage, _count: None)
 
 
+def with_tokens(config: Config, **tokens: Any) -> Config:
+    """The same config with other options for its vocabulary."""
+    return msgspec.structs.replace(config, tokens=msgspec.structs.replace(config.tokens, **tokens))
+
+
 def with_training(config: Config, **training: Any) -> Config:
     """The same config with other training options."""
     return msgspec.structs.replace(config, training=msgspec.structs.replace(config.training, **training))

@@ -1,5 +1,8 @@
 """A captioner's run, from a folder of pictures to the bundle: what it writes, and that it goes on exactly."""
 
+import unicodedata
+import weakref
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,20 +12,22 @@ import numpy as np
 import pytest
 import torch
 
-from regard.bundle import load_bundle
+from regard.bundle import load_bundle, new_bundle
 from regard.captioning.captioner import Captioner
 from regard.data import Position
 from regard.data.pictures import Draw
 from regard.errors import RegardError
 from regard.training import gallery as gallery_module
 from regard.training import trainer as trainer_module
+from regard.training import validation as validation_module
 from regard.training.checkpoint import checkpoints, load_checkpoint
 from regard.training.corpus import batches, prepare
 from regard.training.gallery import Gallery
 from regard.training.journal import Skipped, Validated
 from regard.training.loop import Interrupted, train
+from regard.training.validation import closest_chrf
 from tests.training.small_pictures import ATTENDING, RECURRENT, TRANSFORMER, picture_config, write_scenes
-from tests.training.small_run import corpus_of, run_to_the_end
+from tests.training.small_run import corpus_of, run_to_the_end, with_tokens
 from tests.training.test_loop import weights_hash
 
 FROZEN = ATTENDING | {"eye": {"kind": "efficientnet-lite0", "size": 32, "weights": "somewhere"}}
@@ -44,6 +49,24 @@ def test_a_run_ends_with_a_model_that_describes_pictures(scenes: Path, tmp_path:
     pictures = sorted((scenes / "images" / "test").iterdir())
     assert len(captioner.caption(pictures)) == 4
     assert len(list((tmp_path / "probes").iterdir())) == 3
+
+
+def test_the_attention_of_a_captioner_is_saved_between_validations_too(scenes: Path, tmp_path: Path) -> None:
+    run_to_the_end(picture_config(scenes, steps=30, validate_every=30), tmp_path)
+    assert sorted(path.name[-2:] for path in (tmp_path / "probes").iterdir()) == ["00", "25", "30"]
+
+
+def test_words_that_the_vocabulary_does_not_have_are_warned_of(scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes)
+    assert "unknown" not in corpus_of(config, tmp_path / "all").describe()
+    told = corpus_of(with_tokens(config, size=16), tmp_path / "few").describe()
+    assert "% of the training tokens are unknown to the vocabulary: the model reads and says ⁇" in told
+
+
+def test_either_spelling_of_a_caption_is_as_close_to_it() -> None:
+    composed, apart = (unicodedata.normalize(form, "빨간 원이 왼쪽에 있다") for form in ("NFC", "NFD"))
+    assert closest_chrf([composed], [["별", apart]]) == pytest.approx(100)
+    assert closest_chrf([apart], [["별", composed]]) == pytest.approx(100)
 
 
 def test_a_run_that_stops_goes_on_as_if_it_had_not(scenes: Path, tmp_path: Path) -> None:
@@ -85,6 +108,27 @@ def test_long_captions_to_validate_on_are_cut_where_the_positions_end(tmp_path: 
     assert any(isinstance(event, Validated) for event in events)
 
 
+def test_validation_holds_one_batch_of_pictures_at_a_time(
+    scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[weakref.ref[torch.Tensor]] = []
+    held, take = [], Gallery.source
+
+    def watched(gallery: Gallery, pictures: Sequence[int]) -> Any:
+        held.append(sum(one() is not None for one in taken))
+        found = take(gallery, pictures)
+        taken.append(weakref.ref(found.pixels))  # type: ignore[union-attr]
+        return found
+
+    monkeypatch.setattr(Gallery, "source", watched)
+    monkeypatch.setattr(validation_module, "ROWS_AT_ONCE", 1)
+    config = picture_config(scenes)
+    corpus = corpus_of(config, tmp_path)
+    corpus.validate(new_bundle(config, corpus.tokenizers))
+    assert len(held) == 12  # six pictures described, and then scored
+    assert max(held) <= 1
+
+
 def test_a_wrong_probe_is_told_before_anything_is_prepared(scenes: Path, tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"nosuch\.png cannot be read"):
         corpus_of(picture_config(scenes, probes=[str(scenes / "nosuch.png")]), tmp_path / "run")
@@ -101,6 +145,7 @@ def test_the_vocabulary_and_the_pictures_are_prepared_once(scenes: Path, tmp_pat
     assert told == [("looking at the pictures of valid", 6), ("looking at the pictures of train", 24)]  # all are there
     assert again.fingerprint == first.fingerprint
     assert again.tokenizers == first.tokenizers
+    assert again.tokenizers.source is again.tokenizers.target
 
 
 def test_pictures_vary_from_epoch_to_epoch_and_never_otherwise(scenes: Path, tmp_path: Path) -> None:
@@ -137,11 +182,37 @@ def test_captions_of_all_lengths_come_together_where_the_eye_learns(scenes: Path
     assert min(spreads) >= 2  # sorted by length, a batch of 24 captions' few would hold nearly equal ones
 
 
+def test_a_caption_that_is_cut_anew_stays_within_its_bound(scenes: Path, tmp_path: Path) -> None:
+    config = with_tokens(picture_config(scenes), kind="unigram", size=100, sampling=0.9)
+    corpus = corpus_of(config, tmp_path)
+    longest = int(corpus.lengths[1].max())
+    bounded = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, maximum_length=longest))
+    assert max(map(len, corpus.rows(range(24), config, 0)[1])) > longest
+    assert max(map(len, corpus.rows(range(24), bounded, 0)[1])) <= longest
+    assert corpus.rows(range(24), bounded, 0)[1] != corpus.rows(range(24), bounded, 1)[1]
+
+
 def test_a_set_without_short_captions_is_told(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, maximum_length=2))
     with pytest.raises(RegardError, match="no caption of at most 2 tokens"):
         corpus_of(config, tmp_path)
+
+
+def test_captions_that_are_dropped_or_longer_than_what_may_be_said_are_told(scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes)
+    lengths = corpus_of(config, tmp_path).lengths[1]
+    longest, beyond = int(lengths.max()), int((lengths > 7).sum())  # with END, 8 tokens may be said
+    assert 0 < beyond < 24
+    told = corpus_of(config, tmp_path).describe()
+    assert "24 pictures with 24 captions; one vocabulary" in told
+    assert f"warning: {beyond} of the captions are longer than 7 tokens" in told
+    assert f"--set decoding.length_extra={longest + 1}" in told
+    data = msgspec.structs.replace(config.data, maximum_length=7)
+    told = corpus_of(msgspec.structs.replace(config, data=data), tmp_path).describe()
+    kept = 24 - beyond
+    assert f"24 pictures with {kept} captions; dropped {beyond} blank or longer than data.maximum_length" in told
+    assert "warning" not in told
 
 
 # --- a frozen eye ----------------------------------------------------------------------------------------------------

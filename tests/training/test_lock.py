@@ -1,12 +1,16 @@
 """One process at a time in a run."""
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from regard.data.pictures.alone import alone_in
 from regard.errors import RegardError
 from regard.training.lock import locked
 
@@ -51,6 +55,35 @@ def test_holding_twice_in_one_process_is_holding_once(tmp_path: Path) -> None:
         assert refused.returncode != 0
     with holder(tmp_path) as process:
         process.kill()
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_where_there_are_no_locks_a_run_goes_on_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", refusing(number))
+    with locked(tmp_path):
+        assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    assert caplog.messages == [f"{tmp_path} cannot be locked where it is: see to it that no other process trains in it"]
+    entered = []
+    with alone_in(tmp_path, lambda: pytest.fail("it waited for a lock that nobody can hold")):
+        entered.append(tmp_path)
+    assert entered
+
+
+def test_a_lock_that_fails_otherwise_is_not_taken_for_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", refusing(errno.EIO))
+    with pytest.raises(OSError, match="refused"), locked(tmp_path):
+        raise AssertionError("the lock was not held")
+
+
+def refusing(number: int) -> Callable[[int, int], None]:
+    """A file system that answers every wish for a lock with an error."""
+
+    def flock(_descriptor: int, _operation: int) -> None:
+        raise OSError(number, "refused")
+
+    return flock
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

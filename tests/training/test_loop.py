@@ -1,21 +1,34 @@
 """A run from the first step to the bundle: what it writes, how it goes on, and what it does with bad numbers."""
 
 import hashlib
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 from torch.testing import assert_close
 
 from regard.bundle import load_bundle, tensors_of
 from regard.errors import RegardError
+from regard.manifest import write_manifest
+from regard.symbols import UNKNOWN
 from regard.training import trainer as trainer_module
 from regard.training.checkpoint import checkpoints, load_checkpoint
 from regard.training.journal import Began, Ended, Journal, Probed, Progressed, Saved, Skipped, Validated
 from regard.training.loop import Interrupted, train
-from tests.training.small_run import TRANSFORMER, corpus_of, run_to_the_end, small_config, with_training, write_pairs
+from regard.training.probes import LABELS, MAPS, is_milestone
+from tests.training.small_run import (
+    TRANSFORMER,
+    corpus_of,
+    run_to_the_end,
+    small_config,
+    with_tokens,
+    with_training,
+    write_pairs,
+)
 
 ATTENDING = {
     "kind": "rnn-attention",
@@ -57,6 +70,12 @@ def test_a_run_writes_journal_checkpoints_probes_and_bundle(data: Path, model: d
     assert all(tensor.isfinite().all() for tensor in tensors_of(bundle.model).values())
 
 
+def test_a_validation_does_not_wait_for_scores_that_nobody_sees(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sacrebleu.metrics.ter.TER.corpus_score", None)  # it takes seconds for a long line
+    events = run_to_the_end(small_config(data, steps=6), data / "run")
+    assert [event.step for event in events if isinstance(event, Validated)] == [6]
+
+
 def test_the_model_learns(data: Path) -> None:
     config = small_config(data, steps=60, validate_every=60, checkpoint_every=60, learning_rate=0.01)
     events = run_to_the_end(config, data / "run")
@@ -90,6 +109,29 @@ def test_a_stopped_run_goes_on_to_the_same_bits(data: Path, stop_after: int, thr
     assert weights_hash(data / "parts") == weights_hash(data / "whole")
     bundles = [(data / name / "model" / "weights.safetensors").read_bytes() for name in ("whole", "parts")]
     assert bundles[0] == bundles[1]
+
+
+def test_attention_is_saved_often_while_it_forms_and_seldom_afterwards() -> None:
+    steps = [step for step in range(10**6) if is_milestone(step)]
+    assert steps[:10] == [0, 25, 50, 75, 100, 150, 200, 300, 400, 600]
+    assert len(steps) < 40
+
+
+@pytest.mark.parametrize("stop_after", [25, 30])
+def test_attention_is_saved_between_validations_and_the_same_after_a_stop(data: Path, stop_after: int) -> None:
+    config = small_config(data, steps=60, validate_every=40, checkpoint_every=40)
+    events = run_to_the_end(config, data / "whole")
+    assert [event.step for event in events if isinstance(event, Probed)] == [0, 25, 40, 50, 60]
+    assert [event.step for event in events if isinstance(event, Validated)] == [40, 60]
+    signals = iter([None] * (stop_after - 1) + [15])
+    with pytest.raises(Interrupted):
+        list(train(config, data / "parts", corpus_of(config, data / "parts"), stop_signal=lambda: next(signals)))
+    run_to_the_end(config, data / "parts", resume=True)
+    journals = [Journal(data / name / "journal.jsonl").read() for name in ("whole", "parts")]
+    whole, parts = ([event for event in told if isinstance(event, Probed)] for told in journals)
+    assert whole == parts
+    for file in (Path(event.file) / name for event in whole for name in (LABELS, MAPS)):
+        assert (data / "parts" / file).read_bytes() == (data / "whole" / file).read_bytes()
 
 
 def test_a_damaged_checkpoint_is_passed_over_and_named(data: Path) -> None:
@@ -176,12 +218,43 @@ def test_sentences_that_the_model_will_have_no_positions_for_are_told_before_tra
     run_to_the_end(small_config(data, model={**model, "maximum_length": 8}), data / "run")
 
 
+def test_a_sentence_that_is_cut_anew_stays_within_the_positions(data: Path) -> None:
+    config = with_tokens(small_config(data), kind="unigram", size=60, sampling=0.9)
+    corpus = corpus_of(config, data / "run")
+    stored = max(int(own.max()) for own in corpus.lengths)
+    every = range(len(corpus.lengths[0]))
+    unbounded = [row for epoch in range(3) for side in corpus.rows(every, config, epoch) for row in side]
+    assert max(map(len, unbounded)) > stored  # so that without a bound the positions would not do
+    model = {**TRANSFORMER, "positions": "learned", "maximum_length": stored + 1}
+    learnt = with_tokens(small_config(data, model=model, steps=8), kind="unigram", size=60, sampling=0.9)
+    shorter = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, maximum_length=stored))
+    for bounded in (learnt, shorter):
+        rows = [row for epoch in range(3) for side in corpus.rows(every, bounded, epoch) for row in side]
+        assert max(map(len, rows)) <= stored
+        assert rows != [row for _ in range(3) for side in corpus.rows(every, small_config(data), 0) for row in side]
+    run_to_the_end(learnt, data / "run")
+
+
 def test_a_long_sentence_to_validate_on_is_cut_where_the_positions_end(data: Path) -> None:
     (data / "valid.src").write_text("ba " * 30 + "\n")
     (data / "valid.trg").write_text("be " * 30 + "\n")
     model = {**TRANSFORMER, "positions": "learned", "maximum_length": 8}
     events = run_to_the_end(small_config(data, model=model), data / "run")
     assert all(math.isfinite(event.loss) for event in events if isinstance(event, Validated))
+
+
+def test_files_that_have_changed_are_told_in_words(data: Path) -> None:
+    run_to_the_end(small_config(data, steps=4), data / "run")
+    for path in (data / "train.src", data / "train.trg", data / "valid.src", data / "valid.trg"):
+        path.write_text(path.read_text() + "ba\n")
+    [began, *_] = run_to_the_end(small_config(data, steps=5), data / "run", resume=True)
+    assert isinstance(began, Began)
+    told = [note.partition(":")[0] for note in began.notes if "changed" in note]
+    assert told == [
+        "the training files, or the options that choose among their pairs, have changed",
+        "what is validated on has changed",
+    ]
+    assert not any(" was " in note for note in began.notes)
 
 
 def test_an_epoch_begins_anew_when_its_batches_are_others(data: Path) -> None:
@@ -203,3 +276,74 @@ def test_a_moving_average_that_is_begun_later_begins_with_the_weights_of_then(da
     after = load_checkpoint(checkpoints(data / "run" / "checkpoints")[-1])
     for name, average in after.average.items():
         assert_close(average, (before[name] + after.weights[name]) / 2)
+
+
+def test_without_files_to_validate_on_pairs_are_held_out_and_a_run_that_goes_on_keeps_to_them(data: Path) -> None:
+    twice = [path.read_text() * 2 for path in (data / "train.src", data / "train.trg")]
+    for path, text in zip((data / "train.src", data / "train.trg"), twice, strict=True):
+        path.write_text(text)
+    whole = with_training(small_config(data), steps=6)
+    config = msgspec.structs.replace(whole, data=msgspec.structs.replace(whole.data, valid=[]))
+    events = run_to_the_end(config, data / "run")
+    [validated] = [event for event in events if isinstance(event, Validated)]
+    began = events[0]
+    assert isinstance(began, Began)
+    kept = [json.loads(line) for line in (data / "run" / "held-out.jsonl").read_text().splitlines()]
+    assert [(source, reference) for source, reference, _ in validated.samples] == [tuple(one.values()) for one in kept]
+    assert began.pairs == 240 - 2 * len(kept)
+
+    (data / "train.src").write_text(f"{twice[0]}ba be\n")
+    (data / "train.trg").write_text(f"{twice[1]}be ba\n")
+    resumed = run_to_the_end(with_training(config, steps=12), data / "run", resume=True)
+    assert isinstance(resumed[0], Began)
+    assert resumed[0].pairs == began.pairs + 1
+    assert not any("validated on has changed" in note for note in resumed[0].notes)
+    assert (
+        corpus_of(config, data / "run")
+        .describe()
+        .endswith(
+            f"data.valid is empty: {len(kept)} pairs are held out of data.train, and kept in {data}/run/held-out.jsonl"
+        )
+    )
+
+
+@pytest.mark.parametrize(("tokens", "is_warned"), [({"size": 16}, True), ({}, False)])
+def test_words_that_the_vocabulary_does_not_have_are_warned_of(
+    data: Path, tokens: dict[str, object], is_warned: bool
+) -> None:
+    corpus = corpus_of(with_tokens(small_config(data), **tokens), data / "run")
+    words = [word for line in (data / "train.src").read_text().splitlines() for word in line.split()]
+    unknown = sum(corpus.tokenizers.source.encode(word) == [UNKNOWN] for word in words) / len(words)
+    warning = f"warning: {unknown:.0%} of the training tokens are unknown to the vocabulary"
+    assert (warning in corpus.describe()) == is_warned
+    assert ("unknown" in corpus.describe()) == is_warned == (unknown > 0.01)
+
+
+def test_scores_of_another_metric_or_validation_set_are_not_compared(data: Path) -> None:
+    config = small_config(data, metric="bleu", steps=6, validate_every=2, checkpoint_every=6)
+    run_to_the_end(config, data / "run")
+    other = with_training(config, metric="loss", steps=8, checkpoint_every=8, patience=1)
+    events = run_to_the_end(other, data / "run", resume=True)
+    assert any("metric was bleu and is now loss: scores until now cannot be compared" in one for one in events[0].notes)
+    assert [event.is_best for event in events if isinstance(event, Validated)] == [True]
+    assert load_checkpoint(checkpoints(data / "run" / "checkpoints")[-1]).progress.best_score < 0  # a loss, not BLEU
+    (data / "valid.src").write_text("ba\n")
+    (data / "valid.trg").write_text("be\n")
+    later = with_training(other, steps=10, checkpoint_every=10, patience=0, learning_rate=1.0)
+    events = run_to_the_end(later, data / "run", resume=True)
+    assert any(note.startswith("what is validated on has changed: ") for note in events[0].notes)
+    assert [event.is_best for event in events if isinstance(event, Validated)] == [True]
+
+
+def test_a_checkpoint_that_does_not_tell_its_metric_goes_on_with_its_best_score(data: Path) -> None:
+    config = small_config(data, steps=6, checkpoint_every=6)
+    run_to_the_end(config, data / "run")
+    saved = checkpoints(data / "run" / "checkpoints")[-1]
+    progress = msgspec.json.decode((saved / "progress.json").read_bytes())
+    for name in ("metric", "valid"):
+        del progress["surroundings"][name]
+    (saved / "progress.json").write_bytes(msgspec.json.encode(progress | {"best_score": 99.0}))
+    write_manifest(saved, "checkpoint", 1)
+    events = run_to_the_end(with_training(config, steps=12), data / "run", resume=True)
+    assert events[0].notes == ["going on from step 6"]
+    assert [event.is_best for event in events if isinstance(event, Validated)] == [False]

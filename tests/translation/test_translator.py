@@ -1,9 +1,11 @@
 """Text in, text out: the order of the lines, whatever their batches; options checked; alignments that fit the words."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from regard.bundle import Bundle, new_bundle
+from regard.bundle import Bundle, new_bundle, save_bundle
 from regard.config import (
     AttendingConfig,
     Config,
@@ -19,7 +21,7 @@ from regard.translation import attention_maps as attention_maps_module
 from regard.translation import lines, torch_engine
 from regard.translation.alignment import Reading, align_texts, best_reading
 from regard.translation.attention_maps import attention_maps
-from regard.translation.translator import Translator
+from regard.translation.translator import Translator, load
 
 STACK = Stack(layers=2, width=8, heads=2, inner=12)
 ROWS = RecurrentStack(layers=1, width=8)
@@ -47,16 +49,36 @@ def test_many_lines_are_translated_as_each_alone_and_in_order(
     assert [output.text for output in translator.translate(TEXTS, beam=2)] == alone
 
 
+def test_a_model_is_loaded_from_its_directory_or_its_run(tmp_path: Path) -> None:
+    bundle = bundle_of(TRANSFORMER)
+    save_bundle(tmp_path / "run" / "model", bundle)
+    for place in (tmp_path / "run", str(tmp_path / "run"), tmp_path / "run" / "model"):
+        assert load(place).parameters == Translator(bundle).parameters
+    save_bundle(tmp_path / "run" / "model" / "model", bundle_of(ATTENDING))
+    assert load(tmp_path / "run" / "model").config.model == TRANSFORMER  # a model is itself, whatever is inside
+
+
 def test_the_stream_ends_in_the_translation() -> None:
     translator = Translator(bundle_of(TRANSFORMER))
     *_, last = translator.stream("ba be bi", beam=1, nbest=1)
     assert last == translator.translate(["ba be bi"], beam=1, nbest=1)[0].text
 
 
+@pytest.mark.parametrize("text", ["", "  "])
+def test_nothing_is_made_up_for_a_blank_text(text: str) -> None:
+    translator = Translator(bundle_of(TRANSFORMER))
+    assert list(translator.stream(text, beam=1)) == [translator.translate([text], beam=1)[0].text] == [""]
+
+
 def test_nbest_gives_that_many_the_best_first() -> None:
     outputs = Translator(bundle_of(TRANSFORMER)).nbest(["ba be bi", "da", "de di"], beam=4, nbest=3)
     assert [len(own) for own in outputs] == [3, 3, 3]
     assert all(own[0].score >= own[1].score >= own[2].score for own in outputs)
+
+
+def test_as_many_as_asked_for_are_drawn_whatever_the_beam() -> None:
+    outputs = Translator(bundle_of(TRANSFORMER)).nbest(["ba be bi", "da"], sample=True, nbest=7, beam=2)
+    assert [len(own) for own in outputs] == [7, 7]
 
 
 def test_a_line_that_is_too_long_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +98,17 @@ def test_a_line_beyond_the_learnt_positions_is_cut_there_and_the_others_are_as_t
     assert len(align_texts(translator.bundle, [TEXTS[3]], [TEXTS[3]])[0].source_words) == 6
 
 
+def test_a_translation_that_ran_into_its_bound_says_so() -> None:
+    translator, texts = Translator(bundle_of(TRANSFORMER)), [text for text in TEXTS if text]
+    found = [
+        (len(one.tokens) < bound, one.is_ended)
+        for bound in range(1, 30)
+        for one in translator.translate(texts, beam=1, length_ratio=0, length_extra=bound)
+    ]
+    assert all(is_short == is_ended for is_short, is_ended in found)
+    assert {is_ended for _, is_ended in found} == {True, False}
+
+
 @pytest.mark.parametrize("options", [{"beem": 3}, {"beam": 0}, {"beam": "many"}, {"temperature": float("nan")}])
 def test_a_wrong_option_is_refused_by_name(options: dict[str, object]) -> None:
     with pytest.raises(RegardError, match=next(iter(options))):
@@ -83,8 +116,23 @@ def test_a_wrong_option_is_refused_by_name(options: dict[str, object]) -> None:
 
 
 def test_one_text_instead_of_a_list_is_refused() -> None:
-    with pytest.raises(RegardError, match="list"):
-        Translator(bundle_of(TRANSFORMER)).translate("ba be")
+    translator = Translator(bundle_of(TRANSFORMER))
+    for ask in (translator.translate, translator.nbest):
+        with pytest.raises(RegardError, match=r"write \[text\]"):
+            ask("ba be")
+
+
+def test_several_of_each_text_are_not_asked_for_where_one_is_given() -> None:
+    with pytest.raises(RegardError, match=r"nbest is 3, and .* call \.nbest\(\[\.\.\.\], nbest=3\)"):
+        Translator(bundle_of(TRANSFORMER)).translate(["ba be"], beam=4, nbest=3)
+
+
+@pytest.mark.parametrize(("given", "problem"), [(None, "None, of type NoneType"), (b"ba", "b'ba', of type bytes")])
+def test_what_is_no_text_is_refused_with_its_place(given: object, problem: str) -> None:
+    translator = Translator(bundle_of(TRANSFORMER))
+    for ask in (translator.translate, translator.nbest):
+        with pytest.raises(RegardError, match=f"text 2 of 3 is {problem}"):
+            ask(["ba", given, "be"])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("model", [ATTENDING, TRANSFORMER], ids=["attending", "transformer"])

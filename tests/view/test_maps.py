@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64decode
+from collections.abc import Iterator
 from io import BytesIO
 from xml.etree import ElementTree
 
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from regard.errors import RegardError
-from regard.view import page_file
+from regard.view import page_file, painting
 from regard.view.colours import RAMPS, STEPS, hexadecimal, ramp, shade
-from regard.view.maps import MOST_SQUARES, Layout, draw_map
+from regard.view.maps import EDGE, MOST_SQUARES, Layout, draw_map
 from regard.view.painting import SCALE, font, paint_map
 from regard.view.trace_maps import Map
 
@@ -153,7 +154,7 @@ def test_labels_that_do_not_fit_the_weights_are_refused() -> None:
 
 def test_the_png_has_each_cells_shade_where_the_svg_has_it() -> None:
     picture, layout = painted(MAP), Layout.of(MAP)
-    assert picture.size == (layout.width * SCALE, layout.height * SCALE)
+    assert picture.height == layout.height * SCALE
     for (row, column), weight in np.ndenumerate(WEIGHTS):
         x, y = layout.left + (column + 0.5) * layout.cell, layout.top + (row + 0.5) * layout.cell
         assert picture.getpixel((int(x * SCALE), int(y * SCALE))) == shade(float(weight))
@@ -169,11 +170,32 @@ def test_labels_are_painted_inside_the_picture_and_beside_the_cells() -> None:
     assert (edges == 255).all()
 
 
+def test_a_picture_ends_where_its_content_does() -> None:
+    for title in ("a → b", "a long title over a narrow map → which is wider than the map", MAP.title):
+        picture = np.array(painted(Map(title, "cross-attention", ["x"], ["y"], np.ones((1, 1)))).convert("L"))
+        columns = np.flatnonzero((picture < 255).any(axis=0))
+        assert picture.shape[1] - 1 - columns[-1] == EDGE * SCALE
+
+
+@pytest.fixture
+def without_fonts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(painting, "FOLDERS", [])
+    font.cache_clear()
+    yield
+    font.cache_clear()
+
+
+@pytest.mark.usefixtures("without_fonts")
+def test_letters_that_the_font_lacks_are_told_once_each() -> None:
+    assert painting.unpaintable(["AI가 세상을", "바꾼다 AI가\x00"]) == "가세상을바꾼다"
+
+
 def test_hangul_is_painted_as_letters_where_the_machine_has_them() -> None:
     face = font(13)
     if getattr(face, "path", "").endswith("DejaVuSans.ttf") or not hasattr(face, "path"):
         pytest.skip("no font with Hangul is installed here")
     missing = np.array(face.getmask("\U0010fffe"))
+    assert painting.unpaintable(["AI가 힣"]) == ""
     shapes = [np.array(face.getmask(letter)) for letter in "가힣"]
     assert shapes[0].tobytes() != shapes[1].tobytes()
     assert all(shape.tobytes() != missing.tobytes() for shape in shapes)

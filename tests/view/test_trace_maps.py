@@ -55,6 +55,14 @@ def test_pieces_of_cross_attention_are_labelled_by_what_each_row_says(trace: Tra
     assert (read.weights == said.weights).all()
 
 
+def test_a_letter_that_its_byte_spells_is_shown_as_the_letter() -> None:
+    pieces = ["▁", "<0x4E>", "ine", "<0xEA>", "</s>"]
+    described, numbers = layer("encoder-self", 0, np.full((1, 5, 5), 0.2, dtype=np.float32))
+    trace = Trace(Side.of(pieces), Side.of(TARGET), "", [-1.0] * 4, [described], [numbers])
+    shown = ["▁", "‹N›", "ine", "<0xEA>", "</s>"]  # the fourth spells a letter only with others
+    assert map_of(trace, Choice("encoder-self", unit="pieces")).rows == shown
+
+
 def test_words_sum_over_what_is_looked_at_and_average_over_who_looks(trace: Trace) -> None:
     pieces = map_of(trace, Choice(unit="pieces")).weights
     words = map_of(trace, Choice())

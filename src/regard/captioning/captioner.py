@@ -17,10 +17,11 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.loop import generate
 from regard.decoding.loop import stream as stream_tokens
 from regard.errors import RegardError
-from regard.translation.lines import decoding_with
+from regard.manifest import model_directory
+from regard.translation.lines import decoding_with, refuse_several
 from regard.translation.trace import Trace
 
-BATCH_PICTURES = 32  # described at once, divided by the beam's width
+BATCH_PICTURES = 32  # described at once, divided by the hypotheses of each
 
 Picture = Path | str | bytes | NDArray[np.uint8]  # a file's path, its content, or the square that was made of it
 
@@ -33,6 +34,7 @@ class Caption:
     score: float
     log_probability: float
     tokens: list[int]
+    is_ended: bool = True  # False: what was said ran into its length bound, and stops there
 
 
 class Captioner:
@@ -47,6 +49,7 @@ class Captioner:
         """The best caption of each picture; options are those of the decoding section, such as beam=1."""
         if isinstance(pictures, str | bytes | Path):
             raise RegardError("caption takes a list of pictures, not one picture: write caption([picture])")
+        refuse_several("caption", "picture", options)
         return [outputs[0] for outputs in self.nbest(pictures, **options)]
 
     def nbest(self, pictures: Sequence[Picture], **options: object) -> list[list[Caption]]:
@@ -57,7 +60,7 @@ class Captioner:
         self, pictures: Sequence[Picture], config: DecodingConfig, *, progress: Callable[[int], object] = int
     ) -> Iterator[list[Caption]]:
         """The captions of each picture in turn, as batches of them are done."""
-        rows = max(1, BATCH_PICTURES // config.beam)
+        rows = max(1, BATCH_PICTURES // config.width)
         for start in range(0, len(pictures), rows):
             batch = pictures[start : start + rows]
             yield from self.describe(self.opened(batch), config)
@@ -71,7 +74,8 @@ class Captioner:
     def written(self, hypothesis: Hypothesis) -> Caption:
         """A finished output as text."""
         text = self.bundle.tokenizers.target.decode(hypothesis.tokens)
-        return Caption(text, hypothesis.score, hypothesis.log_probability, hypothesis.tokens)
+        score, log_probability, tokens = hypothesis.score, hypothesis.log_probability, hypothesis.tokens
+        return Caption(text, score, log_probability, tokens, is_ended=hypothesis.is_ended)
 
     def stream(self, picture: Picture, **options: object) -> Iterator[str]:
         """The caption of one picture as it grows."""
@@ -115,8 +119,8 @@ class Captioner:
 
 
 def load_captioner(directory: Path | str, *, device: str = "cpu") -> Captioner:
-    """The captioner in a bundle's directory."""
-    return Captioner(load_bundle(directory, device=device))
+    """The captioner in a bundle's or a run's directory."""
+    return Captioner(load_bundle(model_directory(Path(directory)), device=device))
 
 
 def eye_of(bundle: Bundle) -> EyeConfig:

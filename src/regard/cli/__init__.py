@@ -3,7 +3,7 @@
     0    all is well
     1    something failed while running: a full disk, too little memory, a defect of ours
     2    the command or its input was wrong
-    130, 143    stopped by Ctrl-C, by SIGTERM; 141: nobody reads the output any more
+    130, 143, 129    stopped by Ctrl-C, by SIGTERM, by a closed terminal; 141: nobody reads the output any more
 
 Nothing here or in the commands' declarations imports torch, so that `--help` answers at once.
 """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from regard.cli.options import PATH, json_option
+from regard.cli.options import PATH, json_option, unless_standard_output
 
 SYMMETRIES = ["intersection", "union", "grow-diag-final-and"]
 
@@ -19,7 +19,7 @@ Examples:
 @click.argument("model", type=PATH, required=False)
 @click.option("--source", type=PATH, help="Source sentences, one a line.")
 @click.option("--target", type=PATH, help="Their translations, line by line.")
-@click.option("--gold", type=PATH, help="Links made by people, in Pharaoh format (1-2 sure, 1p2 possible).")
+@click.option("--gold", type=PATH, help="Links that are known to be right, in Pharaoh format (1-2 sure, 1p2 possible).")
 @click.option(
     "--gold-base",
     type=click.IntRange(0, 1),
@@ -33,19 +33,17 @@ Examples:
 @click.option(
     "--when",
     type=click.Choice(["said", "read"]),
-    default="said",
-    show_default=True,
-    help="Read the attention as a target word is said, or as it is read as the next step's input.",
+    help="Read the attention as a target word is said, or as it is read as the next step's input. [default: said]",
 )
 @click.option("--best", is_flag=True, help="Choose layer, head and moment by the error on --dev-*, or else on --gold.")
 @click.option("--dev-source", type=PATH, help="With --best: source sentences to choose by.")
 @click.option("--dev-target", type=PATH, help="Their translations.")
 @click.option("--dev-gold", type=PATH, help="Their links.")
 @click.option("--reverse", type=PATH, help="A model of the other direction; the links of both are joined.")
+@click.option("--symmetry", type=click.Choice(SYMMETRIES), help=f"How they are joined. [default: {SYMMETRIES[-1]}]")
 @click.option(
-    "--symmetry", type=click.Choice(SYMMETRIES), default=SYMMETRIES[-1], show_default=True, help="How they are joined."
+    "--output", type=PATH, callback=unless_standard_output, help="File for the links. [default: standard output]"
 )
-@click.option("--output", type=PATH, help="File for the links. [default: standard output]")
 @json_option
 def command(model: Path | None, output: Path | None, as_json: bool, **wish: object) -> None:
     """Link the words of each sentence pair by MODEL's attention, in Pharaoh format, counted from 0.

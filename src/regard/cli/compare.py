@@ -33,7 +33,11 @@ from regard.cli.options import (
 @click.option("--quality", type=PATH, metavar="FILE", help="Write figures and translations for `regard serve`.")
 @json_option
 def command(models: tuple[Path, ...], source: Path, reference: Path, **options: object) -> None:
-    """Measure MODELS on the same text: quality, quality by length, decoding speed, parameters, bytes on disk."""
+    """Measure MODELS on the same text: quality, quality by length, decoding speed, parameters, bytes on disk.
+
+    Each model but the first is told with how far it is from the first: p is how often chance alone would set them as
+    far apart, by a paired bootstrap of as many resamples.
+    """
     from regard.cli.running.compare import Report, run_comparison
     from regard.cli.running.measuring import Scoring
 

@@ -5,6 +5,13 @@ from pathlib import Path
 import click
 
 PATH = click.Path(path_type=Path)
+STANDARD_OUTPUT = Path("-")
+
+
+def unless_standard_output(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    """The file to write; none for `-`, which is standard output, the default."""
+    return None if path == STANDARD_OUTPUT else path
+
 
 model_argument = click.argument("model", type=PATH)
 beam_option = click.option(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from regard.cli.options import PATH
+from regard.cli.options import PATH, engine_option
 
 
 @click.command(
@@ -14,17 +14,37 @@ Examples:
   regard serve runs/world-transformer/model
   regard serve runs --gold runs/world/data/test
   regard serve --run runs/world-transformer        (a run that is still being trained)
-  regard serve MODEL --host 0.0.0.0 --allow-host translate.example.org --api-key SECRET""",
+  REGARD_API_KEYS=SECRET regard serve MODEL --host 0.0.0.0 --allow-host translate.example.org""",
 )
 @click.argument("models", type=PATH, nargs=-1)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0: any free one.")
-@click.option("--api-key", "keys", multiple=True, envvar="REGARD_API_KEYS", help="Key that opens the APIs; repeatable.")
-@click.option("--allow-host", "allowed_hosts", multiple=True, help="Host name that requests may use; repeatable.")
-@click.option("--allow-origin", "allowed_origins", multiple=True, help="Origin of pages that may call; repeatable.")
+@click.option(
+    "--api-key",
+    "keys",
+    multiple=True,
+    envvar="REGARD_API_KEYS",
+    show_envvar=True,
+    help="Key that opens the APIs; repeatable. The variable takes several parted by spaces; `ps` does not show it.",
+)
+@click.option("--allow-host", "allowed_hosts", multiple=True, help="Host name that requests may use, or *; repeatable.")
+@click.option(
+    "--allow-origin",
+    "allowed_origins",
+    multiple=True,
+    help="Origin of pages that may call, such as https://example.org, or *; repeatable.",
+)
+@click.option(
+    "--trust-proxy",
+    "trusted_proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Address or network of a proxy that says for whom it asks (X-Forwarded-For, -Proto); repeatable.",
+)
 @click.option("--run", "runs", type=PATH, multiple=True, help="Run to show while it trains; repeatable.")
 @click.option("--gold", type=PATH, metavar="PREFIX", help="Sentences with links: PREFIX.en, PREFIX.ko, PREFIX.align.")
 @click.option("--quality", type=PATH, metavar="FILE", help="What `regard compare --quality FILE` wrote.")
+@engine_option
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Batches decoded at once.")
 @click.option(
     "--limit", "limits", multiple=True, metavar="NAME=NUMBER", help="Change a limit, as in rate=0; repeatable."

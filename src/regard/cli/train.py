@@ -12,7 +12,8 @@ from regard.cli.options import PATH, json_option
     epilog="""\b
 Examples:
   regard train recipes/world-transformer.toml --set training.steps=500
-  regard train --source train.en --target train.de --valid-source valid.en --valid-target valid.de
+  regard train --source train.en --target train.de
+  regard train --pairs train.tsv --valid-pairs valid.tsv --languages en,de
   regard train --run runs/world-transformer --resume
   torchrun --nproc-per-node 8 -m regard train recipes/world-transformer.toml""",
 )
@@ -43,8 +44,12 @@ Examples:
 )
 @click.option("--source", type=PATH, help="Without a recipe: source sentences to train on.")
 @click.option("--target", type=PATH, help="Their translations, line by line.")
-@click.option("--valid-source", type=PATH, help="Source sentences to validate on.")
+@click.option(
+    "--pairs", type=PATH, help="Instead of these two: one file of pairs (.tsv, .jsonl, .po or .tmx; .gz too)."
+)
+@click.option("--valid-source", type=PATH, help="Source sentences to validate on. [default: pairs that are held out]")
 @click.option("--valid-target", type=PATH, help="Their translations.")
+@click.option("--valid-pairs", type=PATH, help="Instead of these two: one file of pairs.")
 @click.option("--languages", metavar="SOURCE,TARGET", help="Language codes, as in en,de. [default: the files' endings]")
 @json_option
 def command(
@@ -58,10 +63,12 @@ def command(
     languages: str | None,
     **files: Path | None,
 ) -> None:
-    """Train a model by RECIPE.toml, or with defaults that fit the given text files.
+    """Train a model by RECIPE.toml, or with defaults that fit the given text files; a recipe without a [model] section
+    gets a model that fits its files too.
 
     The run's directory gets the whole config, a journal (JSON lines), checkpoints, and model/, which the other commands
-    take. Ctrl-C saves and stops; --resume goes on.
+    take. Ctrl-C saves and stops, as do SIGTERM, a closed terminal, and output that nobody reads any more; --resume
+    goes on.
     """
     from regard.cli.running.launching import is_member, launch
 
@@ -69,7 +76,8 @@ def command(
         context = click.get_current_context()
         context.exit(launch(processes, context.find_root().obj))
 
-    from regard.cli.running.recipes import TextFiles, Wish
+    from regard.cli.running.recipes import Wish
+    from regard.cli.running.text_files import TextFiles
     from regard.cli.running.train import run_training
 
     texts = TextFiles.given(languages, recipe=recipe, **files)

@@ -4,7 +4,15 @@ from pathlib import Path
 
 import click
 
-from regard.cli.options import PATH, beam_option, engine_option, json_option, model_argument, quantization_option
+from regard.cli.options import (
+    PATH,
+    beam_option,
+    engine_option,
+    json_option,
+    model_argument,
+    quantization_option,
+    unless_standard_output,
+)
 
 
 @click.command(
@@ -16,7 +24,7 @@ Examples:
 )
 @model_argument
 @click.option("--input", "source", type=PATH, default=Path("-"), help="File to translate. [default: standard input]")
-@click.option("--output", type=PATH, help="File to write. [default: standard output]")
+@click.option("--output", type=PATH, callback=unless_standard_output, help="File to write. [default: standard output]")
 @beam_option
 @click.option(
     "--nbest", type=click.IntRange(1, 1024), default=1, help="Translations of each line: NUMBER ||| TEXT ||| SCORE."
@@ -38,7 +46,8 @@ def command(
 ) -> None:
     """Translate with MODEL, a directory such as runs/NAME/model or an export: as many lines out as in, in their order.
 
-    A blank line stays blank. Lines end at a newline only; text is UTF-8 whatever the locale.
+    A line is one sentence to the model: of several, some may be left out. A blank line stays blank. Lines end at a
+    newline only; text is UTF-8 whatever the locale.
     """
     from regard.cli.running.models import Choice
     from regard.cli.running.translate import Form, run_translation

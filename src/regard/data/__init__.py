@@ -10,6 +10,7 @@ from regard.data.batching import (
     slice_for_rank,
 )
 from regard.data.filters import FilterReport, pair_settings
+from regard.data.held_out import hash_of_pair, hold_out
 from regard.data.readers import PAIR_FORMATS, Pair, PairBlock, in_blocks, read_blocks, read_lines, read_pairs
 from regard.data.store import Example, TokenStore, fingerprint, open_store, write_store
 from regard.data.tokenising import Cutting, tokenised
@@ -28,6 +29,8 @@ __all__ = [
     "batches",
     "fingerprint",
     "global_batches",
+    "hash_of_pair",
+    "hold_out",
     "in_blocks",
     "open_store",
     "pair_settings",

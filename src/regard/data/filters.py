@@ -13,6 +13,7 @@ REASONS = {
     "too_long": "longer than data.maximum_length",
     "ratio": "with lengths further apart than data.maximum_ratio",
     "duplicate": "seen before",
+    "held_out": "held out to validate on",
 }
 Lengths = NDArray[np.int32]  # tokens of each sentence
 
@@ -36,7 +37,7 @@ class FilterReport:
 
 
 def sort_out(source: Lengths, target: Lengths, config: DataConfig) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """Which pairs of these lengths pass, and how many fail for each reason; duplicates are found elsewhere.
+    """Which pairs of these lengths pass, and how many fail for each reason; what the text decides is found elsewhere.
 
     A pair that could be dropped for several reasons is counted under the first.
     """

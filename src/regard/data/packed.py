@@ -70,8 +70,15 @@ class PackedPairs(msgspec.Struct, frozen=True):
         return PackedPairs(columns, kept, dropped, hashes[is_chosen].tobytes() if self.hashes else b"")
 
 
-def pack(block: PairBlock, source_ids: list[bytes], target_ids: list[bytes], config: DataConfig) -> PackedPairs:
-    """The pairs that pass the filters, each side as text and as ids."""
+def pack(
+    block: PairBlock,
+    source_ids: list[bytes],
+    target_ids: list[bytes],
+    config: DataConfig,
+    *,
+    held_out: Sequence[int] = (),
+) -> PackedPairs:
+    """The pairs that pass the filters, each side as text and as ids; those of the hashes held out do not."""
     columns = {
         "source-ids": Column.of_ids(source_ids),
         "target-ids": Column.of_ids(target_ids),
@@ -79,8 +86,12 @@ def pack(block: PairBlock, source_ids: list[bytes], target_ids: list[bytes], con
         "target-text": Column.of_lines(block.targets),
     }
     passes, dropped = sort_out(columns["source-ids"].row_lengths(), columns["target-ids"].row_lengths(), config)
-    hashes = _hashes(block) if config.deduplicate else b""
-    return PackedPairs(columns, len(passes), {}, hashes).chosen(passes, dropped)
+    hashes = _hashes(block) if config.deduplicate or held_out else b""
+    if held_out:
+        is_held_out = passes & np.isin(np.frombuffer(hashes, _HASHES), np.array(held_out, _HASHES))
+        dropped["held_out"] = int(is_held_out.sum())
+        passes &= ~is_held_out
+    return PackedPairs(columns, len(passes), {}, hashes if config.deduplicate else b"").chosen(passes, dropped)
 
 
 def _hashes(block: PairBlock) -> bytes:

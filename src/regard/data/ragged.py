@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 _OFFSET = np.dtype("<i8")
 _BUFFER = 2**18  # bytes
+_AT_ONCE = 2**22  # values that are compared: as many bytes are needed to note the result
 
 
 def ragged_files(name: str) -> tuple[str, str]:
@@ -87,6 +88,12 @@ class RaggedRows:
     def lengths(self) -> NDArray[np.int32]:
         """How many values each row has."""
         return np.diff(self._offsets).astype(np.int32)
+
+    def share_of(self, value: int) -> float:
+        """How many of all values are this one, as a share."""
+        starts = range(0, len(self._values), _AT_ONCE)
+        found = sum(int((self._values[start : start + _AT_ONCE] == value).sum()) for start in starts)
+        return found / len(self._values)
 
     def release(self) -> None:
         """Let go of the pages that were looked at: they stay in the system's cache, and count no more as ours."""

@@ -78,6 +78,12 @@ class TokenStore:
         """How many target ids each pair has."""
         return self._columns["target-ids"].lengths
 
+    def share_of(self, identity: int) -> float:
+        """The share of the ids that are this one, on the side where it is the larger."""
+        share = max(self._columns[name].share_of(identity) for name in ("source-ids", "target-ids"))
+        self.release()
+        return share
+
     def release(self) -> None:
         """Let go of the memory that looking at pairs has taken; without it, that grows to the size of the store."""
         for column in self._columns.values():

@@ -31,11 +31,12 @@ _CHECKSUM = 4  # bytes before a part's content
 
 
 class Cutting(msgspec.Struct, frozen=True):
-    """All that decides what becomes of a pair: the bytes of both vocabularies, and the filters."""
+    """All that decides what becomes of a pair: the bytes of both vocabularies, the filters, and what is held out."""
 
     source: bytes
     target: bytes
     data: DataConfig
+    held_out: list[int] = []  # hashes of pairs
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -126,7 +127,8 @@ def _cutter(cutting: Cutting) -> Cut:
 
     def cut(block: PairBlock) -> PackedPairs:
         sources, targets = block.texts()
-        return pack(block, source.encode_rows(sources), target.encode_rows(targets), cutting.data)
+        rows = source.encode_rows(sources), target.encode_rows(targets)
+        return pack(block, *rows, cutting.data, held_out=cutting.held_out)
 
     return cut
 

@@ -7,7 +7,7 @@ It knows no model by name and carries no attention: to see what a finished outpu
 from collections.abc import Iterator, Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.config import DecodingConfig
@@ -16,7 +16,7 @@ from regard.decoding.coverage import with_coverage
 from regard.decoding.hypothesis import Hypothesis, longest_output
 from regard.decoding.search import Search
 from regard.errors import RegardError
-from regard.models.interface import Generator, Source, repeat_rows
+from regard.models.interface import Decoded, Generator, Source, repeat_rows
 from regard.symbols import BEGIN, END, MASK, PADDING
 
 NEVER_SAID = [PADDING, BEGIN, MASK]
@@ -65,9 +65,7 @@ def steps(
 ) -> Iterator[Search]:
     """The search after each token."""
     choose = make_chooser(config)
-    is_scored = (
-        scores or config.beam > 1 or config.sample
-    )  # one hypothesis takes its largest logit: that is all it needs
+    is_scored = scores or config.beam > 1 or config.sample  # else the largest logit is all that is needed
     search, likely = _set_out(model, source, config, prefixes, is_scored)
     while True:
         choice = choose(_allow(likely, search, prefixes), search.scores)
@@ -88,21 +86,19 @@ def _set_out(
         raise RegardError(f"a prefix holds END ({END}), and nothing can follow END. Take it off the prefix.")
     memory = model.encode(source)
     limits = _limits(source, config, prefixes, model.longest)
-    width = config.nbest if config.sample else config.beam
+    width = config.width
     shared = min(map(len, prefixes)) if prefixes else 0
     given = [[BEGIN, *row[:shared]] for row in prefixes or [[]] * len(limits)]
     tokens = torch.tensor(given, device=source.device)
     decoded = model.decode(tokens, memory, model.start(memory))
-    log_probabilities = _log_probabilities(decoded.logits)
-    said = log_probabilities[:, :-1].gather(-1, tokens[:, 1:, None]).squeeze(-1).sum(dim=1)
     penalty = config.length_penalty if is_scored else None
     search = Search(memory, limits, width=width, length_penalty=penalty, device=tokens.device)
-    scores = said[:, None].repeat(1, width)
+    scores = _said(decoded, tokens)[:, None].repeat(1, width)
     if not config.sample:
         scores[:, 1:] = float("-inf")  # all hypotheses are the same yet: only the first may be extended
     repeated = repeat_rows(decoded.state, width, batch=len(limits), device=tokens.device)
     search.begin(tokens[:, 1:], scores, repeated)
-    return search, log_probabilities[:, -1].repeat_interleave(width, dim=0)
+    return search, _likely(decoded, is_scored).repeat_interleave(width, dim=0)
 
 
 @torch.inference_mode()
@@ -110,8 +106,19 @@ def _predict(model: Generator, search: Search) -> Float[Tensor, "N V"]:
     """What may follow the newest token of each hypothesis."""
     decoded = model.decode(search.newest, search.memory, search.state)
     search.state = decoded.state
+    return _likely(decoded, search.is_scored)
+
+
+def _said(decoded: Decoded, tokens: Int[Tensor, "B T"]) -> Float[Tensor, " B"]:
+    """The log-probability of the tokens that were given after BEGIN."""
+    log_probabilities = _log_probabilities(decoded.output(decoded.hidden[:, :-1]))
+    return log_probabilities.gather(-1, tokens[:, 1:, None]).squeeze(-1).sum(dim=1)
+
+
+def _likely(decoded: Decoded, is_scored: bool) -> Float[Tensor, "N V"]:
+    """What may follow the last token: log-probabilities, or where no score is wanted the logits, which rank alike."""
     logits = decoded.output(decoded.hidden[:, -1])
-    return _log_probabilities(logits) if search.is_scored else logits
+    return _log_probabilities(logits) if is_scored else logits
 
 
 def _log_probabilities(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:

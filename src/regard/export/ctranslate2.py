@@ -45,9 +45,9 @@ def reasons_against(config: Config) -> list[str]:
 
 
 def export_ctranslate2(
-    bundle: Bundle, directory: Path, *, quantization: str = "int8", weights: str = "", shortlist: bytes | None = None
+    bundle: Bundle, directory: Path, *, quantization: str = "int8", shortlist: bytes | None = None
 ) -> None:
-    """Write the bundle's model for CTranslate2, whole or not at all; `weights` is the SHA-256 of their file."""
+    """Write the bundle's model for CTranslate2, whole or not at all."""
     longest = _longest(_transformer(bundle))
     require_installed()
     if quantization not in QUANTIZATIONS:
@@ -57,7 +57,7 @@ def export_ctranslate2(
     spec.validate()
     spec.optimize(quantization=quantization)
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
-    origin = Origin(weights, quantization, parameters, longest)
+    origin = Origin(bundle.digest, quantization, parameters, longest)
     with staged_directory(directory) as staging:
         spec.save(str(staging))
         (staging / CONFIG).write_text(to_toml(bundle.config), encoding="utf-8")

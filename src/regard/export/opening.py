@@ -121,13 +121,12 @@ def _converted(directory: Path, kept: Path, quantization: str) -> LineTranslator
     bundle = load_bundle(directory)
     if reasons := reasons_against(bundle.config):
         raise Unfit(reasons)
-    weights = _digest_of_weights(directory)
     try:
-        export_ctranslate2(bundle, kept, quantization=quantization, weights=weights)
+        export_ctranslate2(bundle, kept, quantization=quantization)
         return load_export(kept)
     except RegardError:
         with TemporaryDirectory() as elsewhere:
-            export_ctranslate2(bundle, Path(elsewhere) / KIND, quantization=quantization, weights=weights)
+            export_ctranslate2(bundle, Path(elsewhere) / KIND, quantization=quantization)
             return load_export(Path(elsewhere) / KIND)
 
 

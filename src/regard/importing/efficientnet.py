@@ -11,7 +11,7 @@ from pathlib import Path
 
 from regard.bundle import read_tensors
 from regard.errors import RegardError
-from regard.manifest import write_manifest
+from regard.manifest import NAME, kind_of, write_manifest
 from regard.staged import staged_directory
 from regard.training.pretrained import KIND, VERSION, WEIGHTS
 
@@ -23,13 +23,25 @@ PATIENCE = 300  # seconds
 
 def import_efficientnet(path: Path, out: Path) -> int:
     """Write the weights to a directory; returns how many tensors they are."""
-    if out.exists() and not (out / WEIGHTS).exists():
-        raise RegardError(f"{out} exists, and holds no weights. Choose another directory with --out.")
+    _refuse_to_overwrite(out)
     converted = _converted(_checked(path), path)
     with staged_directory(out) as staging:
         (staging / WEIGHTS).write_bytes(converted)
         write_manifest(staging, KIND, VERSION)
     return len(read_tensors(converted, out / WEIGHTS))
+
+
+def _refuse_to_overwrite(out: Path) -> None:
+    """A directory is replaced whole, so that it may hold an earlier import and nothing else."""
+    if not out.exists():
+        return
+    found = {path.name for path in out.iterdir()} if out.is_dir() else {out.name}
+    is_import = kind_of(out) == KIND and found == {WEIGHTS, NAME}
+    if found and not is_import:
+        raise RegardError(
+            f"{out} is there already, and is not an earlier import of weights alone. It was left as it is; choose "
+            "another directory with --out."
+        )
 
 
 def _checked(path: Path) -> bytes:

@@ -15,9 +15,11 @@ from regard.metrics.captions import CaptionTokens, caption_words, evaluate_capti
 from regard.metrics.pointing import Pointing, pointing
 from regard.metrics.translation import (
     Bucket,
+    Difference,
     Score,
     Tokenization,
     by_length,
+    differences,
     evaluate,
     language_by_script,
     tokenization_for,
@@ -29,6 +31,7 @@ __all__ = [
     "AlignmentScore",
     "Bucket",
     "CaptionTokens",
+    "Difference",
     "Links",
     "Pointing",
     "Score",
@@ -37,6 +40,7 @@ __all__ = [
     "alignment_error",
     "by_length",
     "caption_words",
+    "differences",
     "evaluate",
     "evaluate_captions",
     "exactly_right",

@@ -7,6 +7,7 @@ own, which the signature names.
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -16,21 +17,38 @@ from numpy.typing import NDArray
 
 from regard.errors import RegardError
 from regard.metrics.translation import Score
+from regard.spelling import composed
 
 CaptionTokens = Literal["words", "none"]
 LONGEST_GRAM = 4
 RECALL_WEIGHT = 1.2  # of ROUGE-L: how much more recall counts than precision
 LENGTH_SPREAD = 6.0  # of CIDEr-D: words by which lengths may differ before it costs much
 _SEED = 12345  # sacrebleu's own
-_WORD = re.compile(r"\w+(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+(?:-\w+)*")
+_MARK = "\u0300"  # stands for all marks where words are sought: `re` has no class for them, and \w leaves them out
+_JOINERS = "\u200c\u200d"  # inside words of Persian, Sinhala and others
+_LETTERS = rf"\w[\w{_MARK}]*"
+_WORD = re.compile(rf"{_LETTERS}(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|{_LETTERS}(?:-{_LETTERS})*")
 
 Grams = Counter[tuple[str, ...]]
 References = Sequence[Sequence[str]]
 
 
+class _Marks(dict[int, str]):
+    """From a character to itself, and from a mark of any script, such as a vowel sign, to the one for all."""
+
+    def __missing__(self, code: int) -> str:
+        own = chr(code)
+        self[code] = _MARK if unicodedata.category(own).startswith("M") or own in _JOINERS else own
+        return self[code]
+
+
+_MARKS = _Marks()
+
+
 def caption_words(text: str) -> list[str]:
     """The words of a caption in lower case, without punctuation; `man's` is two, `t-shirt` is one, as Penn cuts."""
-    return _WORD.findall(text.lower().replace("’", "'"))
+    plain = composed(text).lower().replace("’", "'")
+    return [plain[found.start() : found.end()] for found in _WORD.finditer(plain.translate(_MARKS))]
 
 
 def evaluate_captions(
@@ -42,7 +60,7 @@ def evaluate_captions(
 ) -> list[Score]:
     """BLEU-1 to BLEU-4, ROUGE-L and CIDEr-D of one caption for each picture, each with a 95 % bootstrap interval.
 
-    With `none` the text is taken as it is, words apart by spaces.
+    With `none` words are what is apart by spaces. Both sides are scored in NFC.
     """
     _check(hypotheses, references)
     said = [_spaced(caption, tokenize) for caption in hypotheses]
@@ -60,7 +78,7 @@ def exactly_right(hypotheses: Sequence[str], references: References) -> float:
     """The share of captions that are one of their references, word for word."""
     _check(hypotheses, references)
     right = [
-        caption.split() in [wanted.split() for wanted in captions]
+        _spaced(caption, "none") in [_spaced(wanted, "none") for wanted in captions]
         for caption, captions in zip(hypotheses, references, strict=True)
     ]
     return sum(right) / len(right)
@@ -171,7 +189,7 @@ def _mean(name: str, scores: NDArray[np.float64], tokenize: CaptionTokens, resam
 def _spaced(caption: str, tokenize: CaptionTokens) -> str:
     if tokenize not in ("words", "none"):
         raise RegardError(f"the tokenisation is {tokenize!r}; choose words or none.")
-    return " ".join(caption_words(caption) if tokenize == "words" else caption.split())
+    return " ".join(caption_words(caption) if tokenize == "words" else composed(caption).split())
 
 
 def _check(hypotheses: Sequence[str], references: References) -> None:

@@ -1,17 +1,19 @@
 """BLEU, chrF and TER of translations through sacrebleu, each with its signature and a confidence interval."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from regard.errors import RegardError
+from regard.spelling import composed
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
 Tokenization = Literal["13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"]  # those that download nothing
+Metric = Literal["BLEU", "chrF2", "TER"]
 
 LONGEST_FOR_TER = (
     200  # words; TER's search for moved phrases takes 4 s for such a line, minutes for ten times the length
@@ -33,6 +35,15 @@ class Score:
     signature: str
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much a corpus scores higher than another, and how often chance alone would set them as far apart."""
+
+    name: str
+    value: float
+    p: float
 
 
 @dataclass(frozen=True)
@@ -77,20 +88,47 @@ def evaluate(
     tokenize: Tokenization = "13a",
     lowercase: bool = False,
     resamples: int = 1000,
+    wanted: Collection[Metric] = get_args(Metric),
 ) -> list[Score]:
-    """BLEU, chrF2 and TER, the intervals from bootstrap resamples drawn with sacrebleu's fixed seed.
+    """BLEU, chrF2 and TER as wanted, the intervals from bootstrap resamples drawn with sacrebleu's fixed seed.
 
-    TER is left out where a line has more than `LONGEST_FOR_TER` words. It ignores case either way, as is its custom and
-    as its signature says.
+    Both sides are scored in NFC. TER is left out where a line has more than `LONGEST_FOR_TER` words. It ignores case
+    either way, as is its custom and as its signature says.
     """
     from sacrebleu.metrics.chrf import CHRF  # here, not above: 0.1 s that `--help` need not wait for
     from sacrebleu.metrics.ter import TER
 
     _check_counts(hypotheses=hypotheses, references=references)
-    metrics: list[Any] = [_bleu(tokenize, lowercase), CHRF(lowercase=lowercase)]
+    hypotheses, references = _composed(hypotheses), _composed(references)
+    metrics: dict[Metric, Any] = {"BLEU": _bleu(tokenize, lowercase), "chrF2": CHRF(lowercase=lowercase)}
     if max(len(line.split()) for line in [*hypotheses, *references]) <= LONGEST_FOR_TER:
-        metrics.append(TER())
-    return [_score(metric, hypotheses, references, resamples) for metric in metrics]
+        metrics["TER"] = TER()
+    return [_score(metrics[name], hypotheses, references, resamples) for name in metrics if name in wanted]
+
+
+def differences(
+    corpora: Sequence[Sequence[str]],
+    references: Sequence[str],
+    *,
+    tokenize: Tokenization = "13a",
+    lowercase: bool = False,
+    resamples: int = 1000,
+) -> list[list[Difference]]:
+    """BLEU and chrF2 of each corpus but the first against the first, on the same sentences.
+
+    The p are those of sacrebleu's paired bootstrap with its fixed seed. TER is left out: its search, the slowest of
+    all, would be made once more.
+    """
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.significance import PairedTest
+
+    for corpus in corpora:
+        _check_counts(hypotheses=corpus, references=references)
+    named: list[tuple[str, Sequence[str]]] = [(str(number), _composed(corpus)) for number, corpus in enumerate(corpora)]
+    metrics = {"BLEU": _bleu(tokenize, lowercase), "chrF2": CHRF(lowercase=lowercase)}
+    test = PairedTest(named, metrics, [_composed(references)], test_type="bs", n_samples=resamples)
+    _, results = test()
+    return [[_difference(name, results[name], place) for name in metrics] for place in range(1, len(corpora))]
 
 
 def by_length(
@@ -104,6 +142,7 @@ def by_length(
     """Corpus BLEU for each range of source lengths: 1-10 words, 11-20 and so on; ranges of few sentences are joined."""
     _check_counts(sources=sources, hypotheses=hypotheses, references=references)
     metric = _bleu(tokenize, lowercase)
+    hypotheses, references = _composed(hypotheses), _composed(references)
     buckets = []
     for members in _joined(_grouped(sources)):
         lines, answers = [hypotheses[i] for i in members.indices], [references[i] for i in members.indices]
@@ -151,8 +190,8 @@ def _bleu(tokenize: Tokenization, lowercase: bool) -> "BLEU":
     if tokenize not in get_args(Tokenization):
         raise RegardError(f"the tokenisation is {tokenize!r}; choose one of {', '.join(get_args(Tokenization))}.")
     try:
-        # `force`: whoever says "none" knows that the text is tokenised already, and needs no warning.
-        return BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
+        # `force`: sacrebleu warns of text that is tokenised already with advice that only its own users can follow.
+        return BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
     except RuntimeError:
         extra = tokenize.removesuffix("-mecab")
         raise RegardError(
@@ -166,6 +205,16 @@ def _score(metric: Any, hypotheses: Sequence[str], references: Sequence[str], re
     value, middle, margin = float(result.score), float(result._mean), float(result._ci)
     low, high = (middle - margin, middle + margin) if resamples > 1 else (value, value)
     return Score(result.name, value, str(metric.get_signature()), low, high)
+
+
+def _difference(name: str, results: Sequence[Any], place: int) -> Difference:
+    value = float(results[place].score - results[0].score)
+    # sacrebleu counts the draws that are farther apart: of equals none is, and they would differ most surely of all.
+    return Difference(name, value, float(results[place].p_value) if value else 1.0)
+
+
+def _composed(lines: Sequence[str]) -> list[str]:
+    return [composed(line) for line in lines]
 
 
 def _check_counts(**corpora: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from regard.serve.answers import as_json
 from regard.serve.api_traces import FLOATS, as_floats
 from regard.serve.gold import Example, GoldFiles
-from regard.serve.models import ServedModel
+from regard.serve.models import ServedModel, takes_of
 from regard.serve.openapi import Paths, answers, asks
 from regard.serve.quality import ComparedSentences, Quality, QualityAnswer
 from regard.serve.refusals import Refusal
@@ -94,9 +94,10 @@ class RunRoutes:
     async def examples(self, request: Request) -> Response:
         """Sentences to try, for languages that some model has: a language is also part of a file's name."""
         source, target = (request.query_params.get(side, "") for side in ("source", "target"))
+        served = [(one, run) for one, run in self._watched() if one.languages == (source, target)]
         is_known = (source, target) in {one.languages for one in self.service.models.all}
         found = await asyncio.to_thread(self.gold.examples, (source, target)) if is_known else []
-        return as_json(ExamplesAnswer(found))
+        return as_json(ExamplesAnswer(found or await asyncio.to_thread(_validated, served)))
 
     def _watched(self) -> list[tuple[ServedModel, Run]]:
         return [(one, Run(one.name, one.run)) for one in self.service.models.all if one.run is not None]
@@ -106,6 +107,12 @@ class RunRoutes:
             if run.name == request.path_params["name"]:
                 return run
         raise Refusal(404, "no_run", "There is no run of that name. GET /api/v1/runs lists them.")
+
+
+def _validated(watched: list[tuple[ServedModel, Run]]) -> list[Example]:
+    """What a run was validated on, where it reads text: sentences to try where there are none with links."""
+    of_text = (run for model, run in watched if (config := model.config) and takes_of(config) == "text")
+    return next(filter(None, (run.examples() for run in of_text)), [])
 
 
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 10**9}
@@ -149,7 +156,12 @@ ROUTES_SCHEMA: Paths = {
             "responses": answers(None, media=PNG),
         }
     },
-    "/api/v1/quality": {"get": {"summary": "How good the models are.", "responses": answers(QualityAnswer)}},
+    "/api/v1/quality": {
+        "get": {
+            "summary": "How good the models are; null if nobody compared them.",
+            "responses": answers(QualityAnswer | None),
+        }
+    },
     "/api/v1/quality/{bucket}": {
         "get": {
             "summary": "Sentences of one range of lengths, and what each model made of them.",

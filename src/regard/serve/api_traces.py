@@ -19,7 +19,7 @@ from starlette.routing import Route
 from regard.metrics import links_from_weights, merge_words
 from regard.serve.answers import as_json
 from regard.serve.api_translation import Count, Name
-from regard.serve.openapi import BYTES, Paths, answers, asks, takes
+from regard.serve.openapi import BYTES, ONE_SENTENCE, Paths, answers, asks, takes
 from regard.serve.places import PositionsAnswer, positions_of
 from regard.serve.readings import Readings, ReadingsAnswer
 from regard.serve.refusals import Refusal
@@ -181,6 +181,7 @@ ROUTES_SCHEMA: Paths = {
     "/api/v1/traces": {
         "post": {
             "summary": "Trace a text: all that the model computes as it says the translation, or a given target.",
+            "description": ONE_SENTENCE,
             "requestBody": takes(TraceRequest),
             "responses": answers(TraceAnswer),
         }

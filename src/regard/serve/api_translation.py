@@ -9,13 +9,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from regard.serve.answers import as_json
-from regard.serve.models import ModelRecord
-from regard.serve.openapi import Paths, answers, takes
+from regard.serve.documents import plain, translate_as_one
+from regard.serve.models import ModelRecord, ServedModel
+from regard.serve.openapi import ONE_SENTENCE, Paths, answers, takes
+from regard.serve.refusals import Refusal
 from regard.serve.requests import read_json
 from regard.serve.search import Wish
 from regard.serve.service import Service
 from regard.serve.spans import TranslationRecord, record_of
+from regard.serve.speaking import in_time, voice
 from regard.serve.streaming import EventStream, streamed
+from regard.translation.translator import Translation
 
 Count = Annotated[int, Meta(ge=1, le=1000)]
 Name = Annotated[str, Meta(max_length=200)]
@@ -31,6 +35,7 @@ class TranslateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     beam: Count | None = None
     nbest: Count = 1
     alignments: bool = False
+    split: bool = False  # into sentences; otherwise each text is taken as one
 
 
 class TranslateAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,10 +83,28 @@ class TranslationRoutes:
         asked = await read_json(request, self.service.limits, TranslateRequest)
         model = self.service.choose(model=asked.model, source=asked.source, target=asked.target)
         wish = Wish(beam=asked.beam, nbest=asked.nbest, alignments=asked.alignments)
-        outputs = await self.service.translate_with(model, asked.texts, wish, request=request)
+        if asked.split:
+            outputs = await self._split(request, model, asked.texts, wish)
+        else:
+            outputs = await self.service.translate_with(model, asked.texts, wish, request=request)
         pairs = zip(asked.texts, outputs, strict=True)
         records = [[record_of(text, output) for output in own] for text, own in pairs]
         return as_json(TranslateAnswer(model=model.name, translations=records))
+
+    async def _split(
+        self, request: Request, model: ServedModel, texts: list[str], wish: Wish
+    ) -> list[list[Translation]]:
+        """For each text its translation sentence by sentence."""
+        if wish.nbest > 1 or wish.alignments:
+            raise Refusal(
+                400,
+                "bad_split",
+                "A text that is split has one translation and no alignment. Leave nbest and alignments out, or send "
+                "each sentence as a text.",
+            )
+        self.service.limits.check_texts(texts)
+        work = translate_as_one([plain(text) for text in texts], voice(self.service, model, wish))
+        return [[output] for output in await in_time(self.service, request, work)]
 
     async def stream(self, request: Request) -> EventStream:
         """A translation as it grows."""
@@ -102,6 +125,8 @@ ROUTES_SCHEMA: Paths = {
     "/api/v1/translate": {
         "post": {
             "summary": "Translate texts: n-best, scores, and links between words as ranges of characters.",
+            "description": f"{ONE_SENTENCE} With `split` a text is translated sentence by sentence: one translation, "
+            "whose log-probability is the sum of its sentences' and whose score is their mean; no n-best, no links.",
             "requestBody": takes(TranslateRequest),
             "responses": answers(TranslateAnswer),
         }
@@ -109,6 +134,7 @@ ROUTES_SCHEMA: Paths = {
     "/api/v1/stream": {
         "post": {
             "summary": "Translate a text; events `partial`, then `done` or `error`, tell how it grows.",
+            "description": ONE_SENTENCE,
             "requestBody": takes(StreamRequest),
             "responses": answers(_EVENT, media="text/event-stream"),
         }

@@ -20,6 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from regard.errors import RegardError
+from regard.export.opening import EngineName
 from regard.serve import own_api, page
 from regard.serve.batcher import Batcher
 from regard.serve.connections import connections_that
@@ -35,7 +36,7 @@ from regard.serve.models import Models
 from regard.serve.openapi import Paths, document
 from regard.serve.quality import Quality
 from regard.serve.refusals import Refusal
-from regard.serve.safety import Gate, Keys
+from regard.serve.safety import Gate, Keys, trusted_address
 from regard.serve.service import Service
 from regard.serve.shedding import Shedder
 
@@ -48,11 +49,13 @@ class Settings:
 
     models: Sequence[Path] = ()
     runs: Sequence[Path] = ()
+    engine: EngineName | None = None
     host: str = "127.0.0.1"
     port: int = 8000
     keys: Sequence[str] = ()
     allowed_hosts: Sequence[str] = ()
     allowed_origins: Sequence[str] = ()
+    trusted_proxies: Sequence[str] = ()
     gold: Path | None = None
     quality: Path | None = None
     limits: Limits = field(default_factory=Limits)
@@ -106,6 +109,8 @@ async def _serve(settings: Settings, on_start: Callable[[str], object], selector
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),  # otherwise whoever is on this machine could name any address
+        forwarded_allow_ips=[*map(trusted_address, settings.trusted_proxies)],
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,
         lifespan="on",
@@ -125,11 +130,12 @@ def assemble(settings: Settings) -> Parts:
     """The parts; what was given wrongly is an error here, before the port is opened."""
     metrics, gold = Metrics(), GoldFiles(settings.gold)
     gold.check()
-    models = Models(find_models(settings.models, settings.runs))
+    models = Models(find_models(settings.models, settings.runs), engine=settings.engine)
     batcher = Batcher(settings.limits, metrics.decoded, workers=settings.workers)
     service = Service(models, settings.limits, Keys(settings.keys), batcher)
     metrics.watch(batcher)
     metrics.ready.set_function(lambda: len(models.ready()))
+    metrics.failing.set_function(lambda: len(models.failing()))
     return Parts(service, Lifecycle(service), metrics, gold, Quality(settings.quality))
 
 

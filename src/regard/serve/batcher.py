@@ -19,6 +19,7 @@ LINGER_SHARE, LONGEST_LINGER = 0.3, 0.03  # of the last batch's seconds; seconds
 SLICE = 8  # answers given out before other requests have their turn
 ALIKE = 4  # items go together when neither costs more than this many times the other: a batch lasts as its longest
 MEMORY = 0.7  # weight of the past in the measured speed
+WHILE = 0.5  # seconds after which a busy server is asked again
 PATIENCE = 0.05  # seconds of waiting below which nobody is refused, however slow the first measurements
 
 
@@ -87,6 +88,7 @@ class Batcher:
         self.waiting_cost = 0
         self.speed = 2000.0  # cost a second, as measured
         self._free = self._workers = workers
+        self._turns = asyncio.Semaphore(workers)  # of those who are in no hurry
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="decoding")
         self._expected = 1  # items: those who wait, and those who were just answered and may come back
         self._until = 0.0  # when the wait for them is over
@@ -121,17 +123,23 @@ class Batcher:
         if not items:
             return []
         self.check_room()
-        places = [self._enter(work, item) for item in items]
         try:
             async with asyncio.timeout(self.limits.deadline):
-                return [await place.result for place in places]
+                return await self._results(work, items)
         except TimeoutError:
             raise Refusal(
                 503, "too_late", "The answer was not ready in time. Try again later.", retry_after=5
             ) from None
-        finally:
-            for place in places:
-                self._leave(place)
+
+    async def submit_patiently(self, work: Work, items: list[Any]) -> list[Any]:
+        """The results of items that nobody is in a hurry for: they wait for room, and are never too late.
+
+        At any time only as many requests as there are workers have theirs in the queue, so that others find room.
+        """
+        async with self._turns:
+            while self.refusal() is not None:
+                await asyncio.sleep(WHILE)
+            return await self._results(work, items)
 
     async def alone(self, function: Callable[[], Any], *, cost: int) -> Any:
         """The result of a function that has a worker for itself."""
@@ -143,11 +151,19 @@ class Batcher:
             await asyncio.wait(self._running)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
+    async def _results(self, work: Work, items: list[Any]) -> list[Any]:
+        places = [self._enter(work, item) for item in items]
+        self._pump()  # not before all are there: the first would be decoded by itself
+        try:
+            return [await place.result for place in places]
+        finally:
+            for place in places:
+                self._leave(place)
+
     def _enter(self, work: Work, item: Any) -> Place:
         place = Place(work, item, work.cost(item), asyncio.get_running_loop().create_future())
         self.waiting[place] = None
         self.waiting_cost += place.cost
-        self._pump()
         return place
 
     def _leave(self, place: Place) -> None:

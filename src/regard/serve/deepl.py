@@ -10,10 +10,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from regard.serve.answers import as_json
-from regard.serve.documents import Template, plain, read_html
+from regard.serve.documents import Tags, Template, plain, read_html, read_xml, unsplit
 from regard.serve.fields import read_as
 from regard.serve.languages import base_code, name_of
-from regard.serve.openapi import Paths, answers, asks, takes
+from regard.serve.openapi import SENTENCES, Paths, answers, asks, takes
 from regard.serve.refusals import Refusal
 from regard.serve.search import Wish
 from regard.serve.service import Service
@@ -33,6 +33,10 @@ class TranslateFields(msgspec.Struct, frozen=True, kw_only=True):
     source_lang: Code | None = None
     split_sentences: str | int | bool = "1"
     tag_handling: str | None = None
+    splitting_tags: str | list[str] = ""  # of XML, as the next two are
+    non_splitting_tags: str | list[str] = ""
+    outline_detection: str | int | bool = "1"
+    ignore_tags: str | list[str] = ""  # of HTML too
     glossary_id: str | None = None
     formality: str | None = None
 
@@ -151,12 +155,43 @@ def _refuse_unknown(asked: TranslateFields) -> None:
     if asked.formality in ("more", "less"):
         raise Refusal(400, "no_formality", "Formality cannot be chosen here. Leave it out, or prefer it.")
     _splitting(asked)
+    _has_outline(asked)
 
 
 def _read(text: str, asked: TranslateFields) -> Template:
-    if asked.tag_handling:
-        return read_html(text)
-    return plain(text, lines_end=_splitting(asked) == "1")
+    splitting = _splitting(asked)
+    if asked.tag_handling == "xml":
+        template = read_xml(text, _tags(asked))
+    elif asked.tag_handling == "html":
+        template = read_html(text, kept=_names(asked.ignore_tags))
+    else:
+        template = plain(text, lines_end=splitting == "1")
+    return unsplit(template) if splitting == "0" else template
+
+
+def _tags(asked: TranslateFields) -> Tags:
+    """What the tags of XML mean, as far as it was said."""
+    return Tags(
+        splitting=_names(asked.splitting_tags),
+        inline=_names(asked.non_splitting_tags),
+        kept=_names(asked.ignore_tags),
+        has_outline=_has_outline(asked),
+    )
+
+
+def _names(given: str | list[str]) -> frozenset[str]:
+    """Names of tags, in a list or parted by commas."""
+    texts = given if isinstance(given, list) else [given]
+    return frozenset(name.strip().lower() for text in texts for name in text.split(",") if name.strip())
+
+
+def _has_outline(asked: TranslateFields) -> bool:
+    """Whether the structure of XML is to be found out."""
+    known = {"0": False, "false": False, "1": True, "true": True}
+    given = str(asked.outline_detection).lower()
+    if given not in known:
+        raise Refusal(400, "bad_outline_detection", "outline_detection must be 0 or 1.")
+    return known[given]
 
 
 def _splitting(asked: TranslateFields) -> Literal["0", "1", "nonewlines"]:
@@ -178,6 +213,7 @@ ROUTES_SCHEMA: Paths = {
     "/v2/translate": {
         "post": {
             "summary": "Translate texts, as DeepL does; the fields may also come as a form, with `text` repeated.",
+            "description": f"{SENTENCES} With `split_sentences` 0 it is not, as far as the model can read it.",
             "requestBody": takes(TranslateFields),
             "responses": answers(TranslateAnswer, refusals=Failure),
         }

@@ -111,7 +111,8 @@ class Front:
         request = Request(exchange.scope)
         self.service.limit_rate(request)
         if method == "POST":
-            check_length(request, self.service.limits.file_bytes + 20_000)
+            limits = self.service.limits
+            check_length(request, max(limits.body_bytes, limits.file_bytes) + 20_000)
             if exchange.path not in LIGHT_POSTS:
                 self.service.batcher.check_room()
 
@@ -149,7 +150,7 @@ class Front:
         origin = exchange.headers.get("origin")
         if self.gate.origins:
             headers.add_vary_header("Origin")
-        if origin is not None and origin.lower() in self.gate.origins:
+        if origin is not None and self.gate.names_origin(origin):
             headers["access-control-allow-origin"] = origin
             headers["cross-origin-resource-policy"] = "cross-origin"
             headers["access-control-expose-headers"] = "x-request-id, x-regard-shape, retry-after"

@@ -22,7 +22,7 @@ from regard.serve.inference_records import (
     TensorRecord,
 )
 from regard.serve.models import ServedModel
-from regard.serve.openapi import Paths, answers, asks, takes
+from regard.serve.openapi import ONE_SENTENCE, Paths, answers, asks, takes
 from regard.serve.refusals import Refusal
 from regard.serve.requests import read_json
 from regard.serve.search import Wish
@@ -161,6 +161,7 @@ def _of_model(parameters: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         "/infer": {
             "post": {
                 "summary": "A model's outputs for texts, each as it stands.",
+                "description": ONE_SENTENCE,
                 **about,
                 "requestBody": takes(InferRequest),
                 "responses": answers(InferAnswer, refusals=Failure),

@@ -112,9 +112,14 @@ COMMON_WORDS: Final = {
 }
 
 
+def plain_code(code: str) -> str:
+    """A code in the one way of writing it in which codes are compared: "pt-br" of "pt_BR" or "PT-BR"."""
+    return code.replace("_", "-").lower()
+
+
 def base_code(code: str) -> str:
     """The language of a code with a region: "en" of "en-GB", "EN" or "en_US"."""
-    return code.replace("_", "-").split("-")[0].lower()
+    return plain_code(code).split("-")[0]
 
 
 def name_of(code: str) -> str:

@@ -16,7 +16,7 @@ from regard.serve.fields import read_as
 from regard.serve.languages import base_code, name_of
 from regard.serve.libretranslate_files import ROUTES_SCHEMA as FILES_SCHEMA
 from regard.serve.libretranslate_files import FileRoutes
-from regard.serve.openapi import Paths, answers, takes
+from regard.serve.openapi import SENTENCES, Paths, answers, takes
 from regard.serve.search import Wish
 from regard.serve.service import Service
 from regard.serve.speaking import Outcome, check_key, direct_all, in_time, languages, translate_texts
@@ -172,6 +172,7 @@ ROUTES_SCHEMA: Paths = {
     "/translate": {
         "post": {
             "summary": "Translate a text or a list of texts; the fields may also come as a form or in the query.",
+            "description": SENTENCES,
             "requestBody": takes(TranslateFields),
             "responses": answers(TranslateAnswer, refusals=Failure),
         }

@@ -20,7 +20,7 @@ from regard.serve.documents.jobs import Job
 from regard.serve.fields import fitted
 from regard.serve.languages import base_code
 from regard.serve.leaving import unless_client_leaves
-from regard.serve.openapi import Paths, answers, asks
+from regard.serve.openapi import SENTENCES, Paths, answers, asks
 from regard.serve.refusals import Refusal
 from regard.serve.requests import MULTIPART, check_text, media_type, read_form
 from regard.serve.search import Wish
@@ -180,6 +180,7 @@ ROUTES_SCHEMA: Paths = {
     "/translate_file": {
         "post": {
             "summary": "Translate a file: txt, srt, po or html.",
+            "description": SENTENCES,
             "requestBody": {"required": True, "content": {MULTIPART: {"schema": _FORM}}},
             "responses": {
                 **answers(FileAnswer, refusals=FileFailure),

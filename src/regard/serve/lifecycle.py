@@ -11,7 +11,7 @@ from types import FrameType
 import uvicorn
 
 from regard.errors import RegardError
-from regard.serve.logs import tell
+from regard.serve.logs import tell, tell_problem
 from regard.serve.models import ServedModel
 from regard.serve.service import Service
 
@@ -59,12 +59,12 @@ class Lifecycle:
 
     def _note(self, model: ServedModel, problem: RegardError | None) -> None:
         if problem is None:
-            tell("a model is ready", model=model.name)
+            tell("a model is ready", model=model.name, engine=model.engine)
         elif model.is_required and not model.is_ready:
             self.failure = problem
             self.on_failure()
         else:
-            tell(f"a model cannot be used: {problem}", model=model.name)
+            tell_problem(f"a model cannot be used: {problem}", model=model.name)
 
     async def drain(self) -> None:
         """Take nothing new; return when all that was accepted has been answered and fetched, or time is up."""

@@ -1,4 +1,7 @@
-"""The log: one JSON object a line on standard error, each request with its id; never the text of a request."""
+"""The log on standard error: JSON lines, each request with its id; at a terminal plain lines, without what went well.
+
+The text of a request is never told.
+"""
 
 import logging
 import re
@@ -11,6 +14,7 @@ from typing import Any
 import msgspec
 
 LOGGER = logging.getLogger("regard.serve")
+REFUSED = 400  # the lowest status of a request that was
 _IDENTITY = re.compile("[A-Za-z0-9._-]{1,64}")
 
 
@@ -29,10 +33,28 @@ class JsonLines(logging.Formatter):
         return msgspec.json.encode(told).decode()
 
 
+class PlainLines(logging.Formatter):
+    """Records for whoever sits at the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = [f"{name}={value}" for name, value in getattr(record, "told", {}).items()]
+        line = " ".join([time.strftime("%H:%M:%S", time.localtime(record.created)), record.getMessage(), *told])
+        return line + ("\n" + self.formatException(record.exc_info) if record.exc_info else "")
+
+
+def went_well(record: logging.LogRecord) -> bool:
+    """Whether a record tells of a request that was answered; a page alone makes a hundred of them."""
+    return bool(getattr(record, "told", {}).get("status", REFUSED) < REFUSED)
+
+
 def start_logs() -> None:
     """Write our log, and uvicorn's, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    if sys.stderr.isatty():
+        handler.setFormatter(PlainLines())
+        handler.addFilter(lambda record: not went_well(record))
+    else:
+        handler.setFormatter(JsonLines())
     for name in ("regard.serve", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
@@ -46,6 +68,11 @@ def tell(message: str, **fields: Any) -> None:
     if LOGGER.isEnabledFor(logging.INFO):
         record = LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, message, (), None, extra={"told": fields})
         LOGGER.handle(record)
+
+
+def tell_problem(message: str, **fields: Any) -> None:
+    """One line of what somebody has to see to."""
+    LOGGER.error(message, extra={"told": fields})
 
 
 def tell_defect(message: str, **fields: Any) -> None:

@@ -1,7 +1,8 @@
 """The models that are served: loaded when they appear, warmed up by a real translation, chosen by name or languages."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -15,17 +16,19 @@ from regard.captioning.captioner import Captioner, pictures_of
 from regard.config import CaptionerConfig, Config, DecodingConfig
 from regard.config import load as load_config
 from regard.errors import RegardError
+from regard.export.opening import EngineName, Opened, open_translator
 from regard.manifest import NAME as MANIFEST
 from regard.manifest import kind_of
 from regard.models.interface import Generator
+from regard.serve.failures import Failures
 from regard.serve.finding import CONFIG, Found
+from regard.serve.languages import base_code, plain_code
 from regard.serve.limits import Limits
 from regard.serve.logs import tell_defect
 from regard.serve.refusals import Refusal
 from regard.serve.search import Search, Wish
 from regard.translation.alignment import Reading
 from regard.translation.exported import KIND as EXPORT
-from regard.translation.exported import load_export
 from regard.translation.lines import LineTranslator
 from regard.translation.translator import Translator
 
@@ -53,12 +56,14 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ServedModel:
     """A model by its name; not ready until its directory is there, loaded, and has translated something."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, wanted: EngineName | None = None) -> None:
         self.name, self.directory, self.run = found.name, found.directory, found.run
         self.is_required = found.is_required
+        self.wanted, self.engine = wanted, ""  # who is to translate, and who does, for people
         self.translator: LineTranslator | None = None
         self.captioner: Captioner | None = None  # in the place of the translator, where it describes pictures
         self.reading = Reading()  # how its alignments are read: the best way, once that is known
+        self.failures = Failures()  # of loading what the directory holds
         self._version: tuple[int, int] | None = None
         self._settings = lru_cache(maxsize=64)(self._settings_of)
 
@@ -112,9 +117,9 @@ class ServedModel:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the directory holds a model that is not the loaded one."""
+        """Whether the directory holds a model that is not the loaded one, and it is time to try it."""
         version = _version(self.directory)
-        return version is not None and version != self._version
+        return version is not None and version != self._version and self.failures.are_past
 
     @property
     def has_cross_attention(self) -> bool:
@@ -122,15 +127,17 @@ class ServedModel:
 
     def load(self) -> None:
         """Load and warm up, in the calling thread; the server goes on with what it had until this is done."""
-        self._version = _version(self.directory)
-        loaded = _loaded(self.directory)
+        version = _version(self.directory)
+        loaded = _loaded(self.directory, self.wanted)
         if isinstance(loaded, Captioner):
             _describe_grey(loaded)
-            self.captioner = loaded
-            return
-        loaded.translate([WARM_UP])
-        self._settings.cache_clear()
-        self.translator, self.reading = loaded, Reading()  # how the one before was best read says nothing of this one
+            self.captioner, self.engine = loaded, "torch"
+        else:
+            loaded.translator.translate([WARM_UP])
+            self._settings.cache_clear()
+            self.translator, self.engine = loaded.translator, loaded.engine
+            self.reading = Reading()  # how the one before was best read says nothing of this
+        self._version, self.failures = version, Failures()
 
     def search(self, wish: Wish, limits: Limits) -> Search:
         """The work of translating as wished."""
@@ -171,13 +178,17 @@ class ServedModel:
 class Models:
     """All models, in the order in which they were given."""
 
-    def __init__(self, found: Iterable[Found]) -> None:
-        self.all = [ServedModel(one) for one in found]
+    def __init__(self, found: Iterable[Found], *, engine: EngineName | None = None) -> None:
+        self.all = [ServedModel(one, engine) for one in found]
         self._loading = threading.Lock()
 
     def ready(self) -> list[ServedModel]:
         """Those that can translate now."""
         return [one for one in self.all if one.is_ready and one.config and takes_of(one.config) == "text"]
+
+    def failing(self) -> list[ServedModel]:
+        """Those whose directory holds what cannot be loaded; an earlier version may be ready."""
+        return [one for one in self.all if one.failures]
 
     def named(self, name: str) -> ServedModel:
         """The model of that name."""
@@ -187,39 +198,52 @@ class Models:
         raise Refusal(404, "no_model", "There is no model of that name. GET /api/v1/models lists them.")
 
     def choose(self, *, model: str | None, source: str | None, target: str | None) -> ServedModel:
-        """The model of that name, or the first ready one for the languages; a name must fit the languages too."""
+        """The model of that name, or the ready one that is nearest to the languages; a name must fit them too."""
         candidates = [self.named(model)] if model is not None else self.ready()
         if not candidates:
             raise Refusal(503, "not_ready", "No model is ready yet. Try again soon.", retry_after=1)
-        for one in candidates:
-            if _fits(one.languages[0], source) and _fits(one.languages[1], target):
-                return one
-        raise Refusal(400, "no_pair", "No model translates between these languages. GET /languages lists them.")
+        wanted = (source, target)
+        fitting = [one for one in candidates if all(map(_fits, one.languages, wanted))]
+        if not fitting:
+            raise Refusal(400, "no_pair", "No model translates between these languages. GET /languages lists them.")
+        return max(fitting, key=lambda one: sum(map(_is_the_same, one.languages, wanted)))  # of equals, the first
 
     def load_new(self) -> list[tuple[ServedModel, RegardError | None]]:
-        """Load each model that has appeared or changed; says how it went."""
+        """Load each model that has appeared or changed; says how it went, of what fails again only a new reason."""
         with self._loading:
-            return [(one, _attempt(one)) for one in self.all if one.is_stale]
+            return [(one, problem) for one in self.all if one.is_stale for problem in _attempt(one)]
 
 
-def _attempt(model: ServedModel) -> RegardError | None:
+def _attempt(model: ServedModel) -> Iterator[RegardError | None]:
+    """Load the model; the problem that this met, unless it is the one known, or None."""
     try:
         model.load()
     except RegardError as error:
-        return error
+        if model.failures.add(str(error)):
+            yield error
     except Exception as error:  # such as too little memory: whoever loads the others must go on
-        tell_defect("a model cannot be loaded", model=model.name)
-        return RegardError(f"{model.directory} cannot be loaded: {error}")
-    return None
+        if model.failures.add(str(error)):
+            tell_defect("a model cannot be loaded", model=model.name)
+            yield RegardError(f"{model.directory} cannot be loaded: {error}")
+    else:
+        yield None
 
 
-def _loaded(directory: Path) -> LineTranslator | Captioner:
+def _loaded(directory: Path, engine: EngineName | None) -> Opened | Captioner:
+    """What the directory holds; a model has its weights at hand for looking inside, whichever engine translates."""
     if kind_of(directory) == EXPORT:
-        return load_export(directory)
+        return open_translator(directory, engine=engine)
     bundle = load_bundle(directory)
     if not isinstance(bundle.model, Generator):
         raise RegardError(f"{directory} holds a model that says nothing, such as a classifier. Give another.")
-    return Captioner(bundle) if isinstance(bundle.config.model, CaptionerConfig) else Translator(bundle)
+    if isinstance(bundle.config.model, CaptionerConfig):
+        return Captioner(bundle)
+    if engine in (None, "torch"):
+        return Opened(Translator(bundle), "torch")
+    opened = open_translator(directory, engine=engine)
+    if isinstance(opened.translator, Translator):
+        return opened
+    return replace(opened, translator=Translator(bundle, engine=opened.translator.engine))
 
 
 def _describe_grey(captioner: Captioner) -> None:
@@ -257,7 +281,10 @@ def _bundle_model(loaded: LineTranslator | Captioner | None) -> Module | None:
 
 
 def _fits(own: str, wanted: str | None) -> bool:
-    """Whether a model's language is the one wanted: "en" is given for "en-US" too."""
-    if wanted is None:
-        return True
-    return own.lower() in (wanted.lower(), wanted.lower().replace("_", "-").partition("-")[0])
+    """Whether a model's language is the one wanted, of whatever region: "en" for "en-US", "zh-CN" for "zh"."""
+    return wanted is None or base_code(own) == base_code(wanted)
+
+
+def _is_the_same(own: str, wanted: str | None) -> bool:
+    """Whether the region is the one wanted too."""
+    return wanted is not None and plain_code(own) == plain_code(wanted)

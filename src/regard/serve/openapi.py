@@ -11,6 +11,8 @@ import msgspec
 
 Operation = dict[str, Any]
 Paths = dict[str, dict[str, Operation]]
+ONE_SENTENCE = "A text is one sentence to the model: of several, some may be left out."
+SENTENCES = "A text is split into sentences, which are translated one by one."
 JSON, BYTES = "application/json", "application/octet-stream"
 
 

@@ -89,11 +89,13 @@ class Quality:
         self._read_at = 0
         if path is not None and not path.parent.is_dir():
             raise RegardError(f"{path.parent} is not a directory. --quality takes a file of regard compare.")
-        self._refresh()
+        self._refreshed()
 
-    def answer(self) -> QualityAnswer:
-        """The figures."""
-        file = self._known()
+    def answer(self) -> QualityAnswer | None:
+        """The figures; None where the models were not compared."""
+        file = self._refreshed()
+        if file is None:
+            return None
         models = [
             ModelQuality(**{name: getattr(one, name) for name in ModelQuality.__struct_fields__}) for one in file.models
         ]
@@ -102,7 +104,9 @@ class Quality:
 
     def sentences(self, bucket: int) -> ComparedSentences:
         """The first sentences of a range of lengths, counted from 0 as in the figures."""
-        file = self._known()
+        file = self._refreshed()
+        if file is None:
+            raise Refusal(404, "no_quality", "The models were not compared. Start the server with --quality FILE.")
         lengths = file.models[0].lengths
         if bucket >= len(lengths):
             raise Refusal(404, "no_bucket", f"There are {len(lengths)} ranges of lengths, counted from 0.")
@@ -110,18 +114,13 @@ class Quality:
         members = [i for i, source in enumerate(file.sources) if low <= max(len(source.split()), 1) <= high]
         return ComparedSentences([_sentence(file, index) for index in members[:SHOWN]])
 
-    def _known(self) -> QualityFile:
-        self._refresh()
-        if self._file is None:
-            raise Refusal(404, "no_quality", "The models were not compared. Start the server with --quality FILE.")
-        return self._file
-
-    def _refresh(self) -> None:
+    def _refreshed(self) -> QualityFile | None:
         if self._path is None or not self._path.exists():
-            return
+            return self._file
         written_at = self._path.stat().st_mtime_ns
         if written_at != self._read_at:
             self._file, self._read_at = _read(self._path), written_at
+        return self._file
 
 
 def _sentence(file: QualityFile, index: int) -> ComparedSentence:

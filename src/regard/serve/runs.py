@@ -18,6 +18,7 @@ from regard.data.pictures import open_picture
 from regard.errors import RegardError
 from regard.models.uses import Use, use_of
 from regard.serve.finding import CONFIG, JOURNAL
+from regard.serve.gold import Example
 from regard.serve.refusals import Refusal
 from regard.training.lock import NAME as LOCK
 from regard.training.probes import LABELS, MAPS, ProbeLabels, probed_pictures
@@ -94,6 +95,14 @@ class Run:
         """The events that follow the first `after`; a journal that went back on a resume has fewer than that."""
         events = self._events()
         return RunEvents(events=events[after:], next=len(events))
+
+    def examples(self) -> list[Example]:
+        """The sentences that the last validation shows, the shortest first."""
+        shown = [event.get("samples", []) for event in self._events() if event.get("event") == "validation"]
+        pairs = [(source, reference) for source, reference, _ in (shown[-1] if shown else [])]
+        return [
+            Example(source=one, target=other, links=None) for one, other in sorted(pairs, key=lambda it: len(it[0]))
+        ]
 
     def probes(self, step: int | None) -> RunProbes:
         """Where maps are; with the labels and layers of a step, the last one if none is named."""

@@ -39,6 +39,10 @@ class Search:
         """About how many tokens are decoded, those of the beam together."""
         return (len(item.encode("utf-8", "replace")) // BYTES_PER_TOKEN + 2) * self.config.beam
 
+    def together(self, item: str) -> int:
+        """How many items as long as this one are decoded together."""
+        return max(1, self.budget // self.cost(item))
+
     def run(self, items: list[str], is_wanted: Callable[[], bool] = lambda: True) -> list[list[Translation]]:
         """The outputs of each text; decoding ends at its next step when they are not wanted any more."""
 

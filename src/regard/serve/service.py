@@ -60,7 +60,7 @@ class Service:
         return await unless_client_leaves(request, self.batcher.alone(function, cost=cost))
 
     def choose(self, *, model: str | None = None, source: str | None = None, target: str | None = None) -> ServedModel:
-        """The model of that name or, without one, the first ready one that fits the languages."""
+        """The model of that name or, without one, the ready one that is nearest to the languages."""
         return self.models.choose(model=model, source=source, target=target)
 
     def pairs(self) -> list[LanguagePair]:

@@ -33,6 +33,7 @@ class TranslationRecord(msgspec.Struct, frozen=True, kw_only=True):
     log_probability: float
     alignment: WordLinks | None = None
     is_cut: bool = False
+    is_ended: bool = True
 
 
 def record_of(text: str, output: Translation) -> TranslationRecord:
@@ -44,6 +45,7 @@ def record_of(text: str, output: Translation) -> TranslationRecord:
         log_probability=output.log_probability,
         alignment=alignment,
         is_cut=output.is_cut,
+        is_ended=output.is_ended,
     )
 
 

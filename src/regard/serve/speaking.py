@@ -1,4 +1,4 @@
-"""What the APIs of others have in common: languages found or taken, a model for each text, texts in sentences."""
+"""What the APIs have in common: languages found or taken, a model for each text, texts in sentences."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from regard.serve.batcher import WHILE
 from regard.serve.detection import detect
 from regard.serve.documents import Template, Voice, translate
 from regard.serve.languages import base_code
@@ -19,8 +20,10 @@ from regard.serve.service import Service
 from regard.translation.lines import Translation
 
 Result = TypeVar("Result")
-WHILE = 0.5  # seconds after which a busy server is asked again
 BYTES_OF_CHARACTER = 4  # at most, and so many tokens at most
+# Times as likely as any other language must the target be for a text to be left as it is: whoever asks for a
+# translation has seldom got it already. benchmarks/detection.py prints what other numbers would cost.
+SURE = 99
 
 
 @dataclass(frozen=True)
@@ -41,19 +44,25 @@ class Outcome:
 
 
 def direct(service: Service, text: str, *, source: str | None, target: str) -> Direction:
-    """The direction for a text; without a source, the likeliest language that can be translated into the target."""
+    """The direction for a text; without a source, from the language that it is taken to be in."""
     service.check_ready()
     confidence = 1.0
     if source is None:
-        pairs = service.pairs()
-        known = [pair.source for pair in pairs if base_code(pair.target) == base_code(target)]
-        own = [pair.target for pair in pairs if base_code(pair.target) == base_code(target)]
-        if not known:
+        into = [pair for pair in service.pairs() if base_code(pair.target) == base_code(target)]
+        if not into:
             raise Refusal(400, "no_target", "Nothing is translated into the target language here.")
-        source, confidence = detect(text, list(dict.fromkeys([*known, *own])))[0]
+        source, confidence = language_of(text, [code for pair in into for code in (pair.source, pair.target)], target)
     if base_code(source) == base_code(target) and base_code(target) in languages(service):
         return Direction(source, confidence, None)
     return Direction(source, confidence, service.choose(source=source, target=target))
+
+
+def language_of(text: str, known: Sequence[str], target: str, *, sure: float = SURE) -> tuple[str, float]:
+    """The likeliest of the known languages that is not the target, with its confidence; the target if that is sure."""
+    found = detect(text, list(dict.fromkeys(known)))
+    own = next(one for one in found if base_code(one[0]) == base_code(target))
+    others = [one for one in found if base_code(one[0]) != base_code(target)]
+    return own if not others or own[1] > sure * others[0][1] else others[0]
 
 
 async def direct_all(service: Service, texts: list[str], *, source: str | None, target: str) -> list[Direction]:
@@ -103,11 +112,13 @@ def voice(service: Service, model: ServedModel, wish: Wish, *, is_patient: bool 
 
     A busy server refuses the first of them, unless the voice is patient; once some have been said, the rest waits.
     """
-    has_begun = is_patient
+    has_begun = False
 
     async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:
         nonlocal has_begun
         search = model.search(replace(wish, alignments=is_aligned), service.limits)
+        if is_patient:
+            return await service.batcher.submit_patiently(search, sentences)
         while True:
             try:
                 said: list[list[Translation]] = await service.batcher.submit(search, sentences)
@@ -119,7 +130,7 @@ def voice(service: Service, model: ServedModel, wish: Wish, *, is_patient: bool 
                 has_begun = True
                 return said
 
-    return Voice(say, _fitting(model))
+    return Voice(say, _fitting(model), model.search(wish, service.limits).together)
 
 
 def _fitting(model: ServedModel) -> Callable[[str], bool]:

@@ -102,8 +102,8 @@ def _translated(translator: Translator, text: str, config: DecodingConfig, tell:
     best = best_of_steps(model, source, config, lambda tokens: tell("partial", {"text": target.decode(tokens)}))  # type: ignore[arg-type]
     if best is None:
         return Translation("", 0.0, 0.0, [])  # the client has left: nobody will see it
-    said = target.decode(best.tokens)
-    return Translation(said, best.score, best.log_probability, best.tokens, is_cut=len(row) > translator.longest)
+    said, is_cut = target.decode(best.tokens), len(row) > translator.longest
+    return Translation(said, best.score, best.log_probability, best.tokens, is_cut=is_cut, is_ended=best.is_ended)
 
 
 def _last_event(last: Callable[[Any], object], done: asyncio.Future[Any]) -> Event:

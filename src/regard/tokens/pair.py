@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
+from typing import Self
 
 from regard.config import TokensConfig
 from regard.tokens.tokenizer import Tokenizer
@@ -14,6 +15,12 @@ class Tokenizers:
 
     source: Tokenizer
     target: Tokenizer
+
+    @classmethod
+    def from_bytes(cls, source: bytes, target: bytes) -> Self:
+        """The vocabularies as they were written; where both sides have the same, it is one object."""
+        first = Tokenizer.from_bytes(source)
+        return cls(first, first if source == target else Tokenizer.from_bytes(target))
 
     @property
     def shared(self) -> bool:

@@ -34,6 +34,16 @@ def spelled(pieces: Sequence[str]) -> str:
     return b"".join(parts).decode(errors="replace").replace(WORD_MARK, "")
 
 
+def readable_piece(piece: str) -> str:
+    """A piece with its letter in the place of a byte: `<0x4E>` is `‹N›`.
+
+    Angle brackets would make `<s>` of an s. A byte that spells a letter only together with others stays as it is.
+    """
+    byte = _BYTE.fullmatch(piece)
+    letter = chr(int(byte[1], 16)) if byte else ""
+    return f"‹{letter}›" if letter.isascii() and letter.isprintable() and letter.strip() else piece
+
+
 def _continues(pieces: Sequence[str], word: list[int], piece: str) -> bool:
     if piece in _ALONE or pieces[word[-1]] in _ALONE:
         return False

@@ -15,12 +15,15 @@ from regard.bundle import Bundle
 from regard.config import Config
 from regard.data.batching import Lengths
 from regard.data.pictures import Draw, open_picture
+from regard.decoding.hypothesis import longest_output
 from regard.errors import RegardError
+from regard.symbols import UNKNOWN
 from regard.tokens import Tokenizer, Tokenizers
 from regard.training.gallery import Gallery, open_gallery
+from regard.training.positions import longest_row
 from regard.training.probes import Probe, picture_probes
 from regard.training.validation import Validation, validate_captions
-from regard.training.vocabularies import bytes_of, kept_vocabularies, sizes_of
+from regard.training.vocabularies import bytes_of, kept_vocabularies, sizes_of, warn_of_unknown
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,21 @@ class CaptionCorpus:
     train: Gallery
     examples: list[Example]
     valid: Gallery
+    dropped: int  # captions that are no examples
+    sayable: int  # tokens that the model may say of a picture, as its decoding section has it
 
     @cached_property
     def fingerprint(self) -> str:
         whole = hashlib.sha256(self.train.store.fingerprint.encode())
         for part in [*bytes_of(self.tokenizers), *(f"{one.picture} {one.caption}\n".encode() for one in self.examples)]:
             whole.update(part)
+        return whole.hexdigest()
+
+    @cached_property
+    def valid_fingerprint(self) -> str:
+        whole = hashlib.sha256(self.valid.store.fingerprint.encode())
+        for one in self.valid.captioned:
+            whole.update(f"{one.captions}\n".encode())
         return whole.hexdigest()
 
     @cached_property
@@ -74,18 +86,32 @@ class CaptionCorpus:
 
     def describe(self) -> str:
         pictures, captions = len(self.train.captioned), len(self.examples)
-        return f"{pictures:,} pictures with {captions:,} captions; {sizes_of(self.tokenizers)}"
+        dropped = f"; dropped {self.dropped:,} blank or longer than data.maximum_length" if self.dropped else ""
+        told = f"{pictures:,} pictures with {captions:,} captions{dropped}; {sizes_of(self.tokenizers)}"
+        unknown = sum(example.ids.count(UNKNOWN) for example in self.examples) / int(self.lengths[1].sum())
+        return "\n".join([told, *self._beyond_saying(), *warn_of_unknown(unknown)])
+
+    def _beyond_saying(self) -> list[str]:
+        """A warning where the model is to learn what it may not say."""
+        longest, beyond = int(self.lengths[1].max()), int((self.lengths[1] > self.sayable).sum())
+        if not beyond:
+            return []
+        return [
+            f"warning: {beyond:,} of the captions are longer than {self.sayable} tokens, and what the model says will "
+            f"be cut off there. For captions as long as the longest, --set decoding.length_extra={longest + 1}."
+        ]
 
     def trial(self, model: Path) -> str:
         return f"regard caption {shlex.quote(str(model))} {shlex.quote(str(self.valid.captioned[0].picture))}"
 
     def _cut(self, index: int, config: Config, epoch: int) -> list[int]:
-        """The caption's tokens: as they are or, for a share of captions, cut anew in each epoch."""
+        """The caption's tokens: as they are or, for a share of captions, cut anew in each epoch if that fits."""
         example = self.examples[index]
         if config.tokens.sampling:
             chance = Random(f"{config.training.seed}:{epoch}:{index}")  # noqa: S311  (repeatable, not secret)
             if chance.random() < config.tokens.sampling:
-                return self.tokenizers.target.encode_sampled(example.caption, chance.getrandbits(32))
+                drawn = self.tokenizers.target.encode_sampled(example.caption, chance.getrandbits(32))
+                return drawn if len(drawn) <= longest_row(config) else example.ids
         return example.ids
 
 
@@ -106,7 +132,8 @@ def prepare_captions(config: Config, run: Path, *, progress: Callable[[str, int]
             f"{config.data.train[0]} has no caption of at most {config.data.maximum_length} tokens to train on. "
             "Give others, or raise data.maximum_length."
         )
-    return CaptionCorpus(tokenizers, train, examples, valid)
+    sayable = longest_output(0, config.decoding) - 1  # END is said too
+    return CaptionCorpus(tokenizers, train, examples, valid, len(captions) - len(examples), sayable)
 
 
 def _learnt(config: Config, captions: list[tuple[int, str]], progress: Callable[[str, int], None]) -> Tokenizers:

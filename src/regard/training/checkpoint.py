@@ -40,7 +40,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     best_step: int
     validations_without_better: int
     skips_in_a_row: int
-    surroundings: dict[str, str]  # threads, versions, data: what a bitwise equal continuation depends on
+    surroundings: dict[str, str]  # what a bitwise equal continuation depends on, and what the best score is a score of
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from regard.tokens import Tokenizers
 from regard.training.captions import prepare_captions
 from regard.training.distributed import ALONE, World
 from regard.training.pairs import prepare_pairs
+from regard.training.positions import learnt_positions
 from regard.training.probes import Probe
 from regard.training.validation import Validation
 
@@ -28,6 +29,10 @@ class Corpus(Protocol):
     @property
     def fingerprint(self) -> str:
         """A text that changes when the examples do."""
+
+    @property
+    def valid_fingerprint(self) -> str:
+        """A text that changes when the examples to validate on do."""
 
     @property
     def lengths(self) -> tuple[Lengths, Lengths]:
@@ -71,11 +76,11 @@ class Drawn:
 def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> Corpus:
     """The data of a run, made on the first call and opened later; progress is told stage and count."""
     is_captioner = isinstance(config.model, CaptionerConfig)
-    wanted = "a file of captions" if is_captioner else "a file of pairs, or a source and a target file"
     if not config.data.train:
+        wanted = "a file of captions" if is_captioner else "a file of pairs, or a source and a target file"
         raise RegardError(f"data.train is empty. Name {wanted}.")
-    if not config.data.valid:
-        raise RegardError(f"data.valid is empty. Name {wanted}, to validate on.")
+    if is_captioner and not config.data.valid:
+        raise RegardError("data.valid is empty. Name a file of captions, to validate on.")
     corpus: Corpus = (prepare_captions if is_captioner else prepare_pairs)(config, run, progress=progress)
     _check_positions(corpus, config)
     return corpus
@@ -83,9 +88,8 @@ def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) 
 
 def _check_positions(corpus: Corpus, config: Config) -> None:
     """A model that learns its positions has no more of them than it was built with."""
-    model, longest = config.model, max(int(lengths.max(initial=0)) for lengths in corpus.lengths)
-    positions = getattr(model, "maximum_length", longest + 1)
-    if getattr(model, "positions", "") == "learned" and longest >= positions:
+    positions, longest = learnt_positions(config.model), max(int(own.max(initial=0)) for own in corpus.lengths)
+    if positions is not None and longest >= positions:
         raise RegardError(
             f"a training sentence has {longest} tokens, and the model is to learn {positions} positions, one of them "
             f"for BEGIN or END. Set data.maximum_length={positions - 1}, or model.maximum_length={longest + 1} or more."

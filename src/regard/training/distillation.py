@@ -28,7 +28,10 @@ Progress = Callable[[int], object]
 def distil(
     teachers: Sequence[Path], source: Path, directory: Path, *, beam: int | None = None, progress: Progress = int
 ) -> tuple[Path, Path]:
-    """The source sentences that have words, and the teachers' translations of them, line by line, in two files."""
+    """The source sentences that have words, and the teachers' translations of them, line by line, in two files.
+
+    A sentence that was not read to its end, or whose translation did not come to one, is left out.
+    """
     finished = directory / SOURCE, directory / TARGET
     mark = _mark(teachers, source, beam)
     parts = directory / f"parts-{mark}"
@@ -72,9 +75,9 @@ def _write_part(part: Path, lines: list[str], translator: LineTranslator, beam: 
     sources = [" ".join(line.split()) for line in lines]
     config = translator.settings(nbest=1, **({} if beam is None else {"beam": beam}))
     with staged_file(part) as file:
-        for source, outputs in zip(sources, translator.lines(sources, config, scores=False), strict=True):
-            if source and outputs[0].text and not outputs[0].is_cut:
-                file.write(f"{source}\t{outputs[0].text}\n".encode())
+        for source, [best] in zip(sources, translator.lines(sources, config, scores=False), strict=True):
+            if source and best.text and best.is_ended and not best.is_cut:
+                file.write(f"{source}\t{best.text}\n".encode())
 
 
 def _parts(source: Path) -> Iterator[list[str]]:

@@ -1,14 +1,16 @@
 """One process at a time in a run's directory: two that write the same checkpoints would ruin each other's."""
 
+import logging
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from regard.errors import RegardError
+from regard.file_lock import try_lock
 
 NAME = "lock"
+_log = logging.getLogger(__name__)
 _held: set[Path] = set()
 
 
@@ -40,18 +42,15 @@ def _opened(path: Path) -> int:
 
 
 def _take(descriptor: int, run: Path) -> None:
-    if sys.platform == "win32":
-        return  # it has no flock
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    is_ours = try_lock(descriptor)
+    if is_ours is False:
         holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
         raise RegardError(
             f"{run} is in use by process {holder}. Wait until that has ended, stop it (kill {holder}), "
             "or begin another run with --run DIR."
-        ) from None
+        )
+    if is_ours is None:
+        _log.warning("%s cannot be locked where it is: see to it that no other process trains in it", run)
     with suppress(OSError):  # a full disk: the lock holds all the same, it only cannot say by whom
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())

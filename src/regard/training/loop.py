@@ -23,7 +23,7 @@ from regard.training.distributed import ALONE, World
 from regard.training.journal import AnyEvent, Began, Ended, Journal, Probed, Validated
 from regard.training.lock import locked
 from regard.training.meter import Meter
-from regard.training.probes import save_probes
+from regard.training.probes import is_milestone, save_probes
 from regard.training.resuming import go_on, save, sweep
 from regard.training.schedule import rate_at
 from regard.training.space import told_of_memory
@@ -96,13 +96,16 @@ def _events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -> Iter
 
 def _after_step(trainer: Trainer, meter: Meter) -> Iterator[AnyEvent]:
     options = trainer.config.training
-    if trainer.step % options.validate_every == 0 or trainer.step == options.steps:
+    is_due = trainer.step % options.validate_every == 0 or trainer.step == options.steps
+    if is_due or is_milestone(trainer.step):
         with meter.paused():
             bundle = _bundle_now(trainer)
-            validated, probed = _validate(trainer, bundle), _probe(trainer, bundle)
-        yield validated
+            validated = _validate(trainer, bundle) if is_due else None
+            probed = _probe(trainer, bundle)
+        if validated is not None:
+            yield validated
         yield probed
-        if validated.is_best and options.average < 2:
+        if validated is not None and validated.is_best and options.average < 2:
             _publish(trainer, bundle)
     if trainer.step % options.checkpoint_every == 0 or trainer.is_over:
         with meter.paused():

@@ -27,6 +27,7 @@ from regard.translation.lines import readable
 from regard.translation.translator import Translator
 
 DEFAULT_PROBES = 4
+FIRST_STEPS = 25  # from the untrained model to the next one whose attention is saved
 LABELS, MAPS = "labels.json", "maps.safetensors"
 Item = TypeVar("Item")
 
@@ -45,6 +46,13 @@ class Probe:
 
     labels: ProbeLabels
     maps: Maps
+
+
+def is_milestone(step: int) -> bool:
+    """0, 25, 50, 75, 100, 150, 200, 300, ...: often while attention forms, and not forty times in a million steps."""
+    times, between = divmod(step, FIRST_STEPS)
+    largest_power_of_two = times & -times
+    return between == 0 and times in (0, largest_power_of_two, 3 * largest_power_of_two)
 
 
 def pair_probes(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[Probe]:

@@ -25,6 +25,11 @@ from regard.training.trainer import Trainer
 
 NONE, DAMAGED = -1, -2  # in the place of a checkpoint's step
 ORDERING = ("data", "seed", "batch_tokens")  # of the surroundings: what the order of the batches follows from
+MEASURING = ("metric", "valid")  # what a score is a score of
+DIGESTS = {  # of the surroundings, those that say nothing to people
+    "data": "the training files, or the options that choose among their pairs, have changed",
+    "valid": "what is validated on has changed",
+}
 
 
 def save(trainer: Trainer, seconds: float) -> Saved:
@@ -71,7 +76,9 @@ def go_on(trainer: Trainer) -> list[str]:
     notes += [f"going on from step {trainer.step}", *_differences(trainer, checkpoint.progress.surroundings)]
     if trainer.average is not None and not checkpoint.average:
         notes.append("the moving average begins here: the checkpoint has none")
-    if _is_other_order(trainer, checkpoint.progress):
+    if _differs(trainer, checkpoint.progress, MEASURING):
+        trainer.best_score, trainer.without_better = None, 0
+    if checkpoint.progress.cursor > 0 and _differs(trainer, checkpoint.progress, ORDERING):
         trainer.position = Position(trainer.epoch, 0)
         notes.append(f"epoch {trainer.epoch + 1} begins anew: its batches are others than those it began with")
     return notes
@@ -114,16 +121,22 @@ def _restore(trainer: Trainer, checkpoint: Checkpoint) -> None:
 def _differences(trainer: Trainer, before: dict[str, str]) -> list[str]:
     now = _surroundings(trainer)
     return [
-        f"{name} was {before[name]} and is now {value}: the result will not be bitwise the same"
+        f"{DIGESTS.get(name, f'{name} was {before[name]} and is now {value}')}: {_consequence(name)}"
         for name, value in now.items()
         if before.get(name, value) != value
     ]
 
 
-def _is_other_order(trainer: Trainer, progress: Progress) -> bool:
-    """Whether the batches already taken are not the first ones of the epoch as it would be drawn now."""
+def _consequence(name: str) -> str:
+    if name in MEASURING:
+        return "scores until now cannot be compared with those to come, so the best one is sought anew"
+    return "the result will not be bitwise the same"
+
+
+def _differs(trainer: Trainer, progress: Progress, names: tuple[str, ...]) -> bool:
+    """Whether any of these surroundings is another one now; one that an older checkpoint does not tell is not."""
     before, now = progress.surroundings, _surroundings(trainer)
-    return progress.cursor > 0 and any(before.get(name, now[name]) != now[name] for name in ORDERING)
+    return any(before.get(name, now[name]) != now[name] for name in names)
 
 
 def _optimiser_tensors(trainer: Trainer) -> dict[str, Tensor]:
@@ -156,6 +169,8 @@ def _surroundings(trainer: Trainer) -> dict[str, str]:
         "torch": str(torch.__version__),
         "cpu": torch.backends.cpu.get_cpu_capability(),
         "data": trainer.corpus.fingerprint,
+        "metric": trainer.config.training.metric,
+        "valid": trainer.corpus.valid_fingerprint,
     }
 
 

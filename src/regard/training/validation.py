@@ -13,6 +13,7 @@ from regard.captioning.captioner import Captioner
 from regard.data import Pair
 from regard.metrics import evaluate, tokenization_for
 from regard.metrics.captions import evaluate_captions
+from regard.spelling import composed
 from regard.training.gallery import Gallery
 from regard.training.loss import smoothed_loss
 from regard.translation.lines import readable
@@ -52,7 +53,8 @@ def validate_pairs(bundle: Bundle, pairs: list[Pair]) -> Validation:
         outputs = [output.text for output in Translator(bundle).translate(sources, beam=1, nbest=1)]
         loss = mean_loss(bundle, _pair_batches(bundle, pairs))
     tokenize = tokenization_for(bundle.languages[1])
-    scores = {one.name: one.value for one in evaluate(outputs, references, tokenize=tokenize, resamples=1)}
+    found = evaluate(outputs, references, tokenize=tokenize, resamples=1, wanted=("BLEU", "chrF2"))
+    scores = {one.name: one.value for one in found}
     samples = _spread(list(zip(sources, references, outputs, strict=True)))
     return Validation(loss, scores["BLEU"], scores["chrF2"], samples)
 
@@ -63,7 +65,7 @@ def validate_captions(bundle: Bundle, gallery: Gallery) -> Validation:
     captioner = Captioner(bundle)
     greedy = captioner.settings(beam=1, nbest=1)
     with in_use(bundle.model):
-        sources = [gallery.source(part).to(captioner.device) for part in _parts(range(len(captioned)))]
+        sources = (gallery.source(part).to(captioner.device) for part in _parts(range(len(captioned))))
         outputs = [own[0].text for source in sources for own in captioner.describe(source, greedy)]
         loss = mean_loss(bundle, _caption_batches(bundle, gallery, len(captioned)))
     references = [one.captions for one in captioned]
@@ -78,8 +80,8 @@ def closest_chrf(outputs: list[str], references: list[list[str]]) -> float:
     from sacrebleu.metrics.chrf import CHRF  # here, not above: 0.1 s that other runs need not wait for
 
     most = max(map(len, references))
-    streams = [[own[min(at, len(own) - 1)] for own in references] for at in range(most)]
-    return float(CHRF().corpus_score(outputs, streams).score)
+    streams = [[composed(own[min(at, len(own) - 1)]) for own in references] for at in range(most)]
+    return float(CHRF().corpus_score([composed(output) for output in outputs], streams).score)
 
 
 @contextmanager

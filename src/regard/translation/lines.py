@@ -15,6 +15,7 @@ import numpy as np
 from regard.config import CaptionerConfig, Config, DecodingConfig, from_table
 from regard.decoding.hypothesis import Hypothesis
 from regard.errors import RegardError
+from regard.problems import shown
 from regard.tokens import Tokenizers
 from regard.translation.engines import Engine, Finished
 
@@ -35,6 +36,7 @@ class Translation:
     log_probability: float
     tokens: list[int]
     is_cut: bool = False  # the source was longer than a model can read, and only its beginning was translated
+    is_ended: bool = True  # False: what was said ran into its length bound, and stops there
     alignment: "Alignment | None" = None
     trace: "Trace | None" = None  # None also where the line had no words, and no model was asked
 
@@ -76,13 +78,12 @@ class LineTranslator:
 
     def translate(self, texts: Sequence[str], *, align: bool = False, **options: object) -> list[Translation]:
         """The best translation of each text; options are those of the decoding section, such as beam=1."""
-        if isinstance(texts, str):
-            raise RegardError("translate takes a list of texts, not one text: write translate([text])")
+        refuse_several("translation", "text", options)
         return [outputs[0] for outputs in self.nbest(texts, align=align, **options)]
 
     def nbest(self, texts: Sequence[str], *, align: bool = False, **options: object) -> list[list[Translation]]:
         """The `nbest` best translations of each text, the best first."""
-        return list(self.lines(texts, self.settings(**options), align=align))
+        return list(self.lines(_checked(texts), self.settings(**options), align=align))
 
     def settings(self, **options: object) -> DecodingConfig:
         """The model's own decoding section with some options changed."""
@@ -139,7 +140,8 @@ class LineTranslator:
 
     def _translation(self, hypothesis: Hypothesis) -> Translation:
         text = self.tokenizers.target.decode(hypothesis.tokens)
-        return Translation(text, hypothesis.score, hypothesis.log_probability, hypothesis.tokens)
+        score, log_probability, tokens = hypothesis.score, hypothesis.log_probability, hypothesis.tokens
+        return Translation(text, score, log_probability, tokens, is_ended=hypothesis.is_ended)
 
     def _with_alignments(self, rows: list[list[int]], outputs: list[list[Translation]]) -> list[list[Translation]]:
         pairs = [(row, output.tokens) for row, own in zip(rows, outputs, strict=True) for output in own]
@@ -152,10 +154,33 @@ def readable(positions: int | None) -> int:
     return LONGEST if positions is None else min(LONGEST, max(1, positions - 1))
 
 
+def refuse_several(output: str, given: str, options: dict[str, object]) -> None:
+    """Refuse an `nbest` where one output of each is returned, and the others would be lost."""
+    wanted = options.get("nbest", 1)
+    if wanted != 1:
+        raise RegardError(
+            f"nbest is {wanted!r}, and here the best {output} of each {given} is returned. "
+            f"For several, call .nbest([...], nbest={wanted!r})."
+        )
+
+
 def decoding_with(config: DecodingConfig, options: dict[str, object]) -> DecodingConfig:
     """A decoding section with some options changed, checked as a recipe's would be."""
     table = {"model": {"kind": "rnn"}, "decoding": msgspec.to_builtins(config) | options}
     return from_table(table, origin="the decoding options").decoding
+
+
+def _checked(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise RegardError("a list of texts is translated, and one text was given: write [text]")
+    checked = list(texts)
+    for number, text in enumerate(checked, start=1):
+        if not isinstance(text, str):
+            raise RegardError(
+                f"text {number} of {len(checked)} is {shown(text)}, of type {type(text).__name__}. "
+                "Give text (str); an empty one stays empty."
+            )
+    return checked
 
 
 def _blank(align: bool) -> Translation:

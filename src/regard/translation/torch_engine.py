@@ -15,7 +15,7 @@ from regard.config import DecodingConfig
 from regard.decoding.loop import generate, outputs_of, steps
 from regard.translation.engines import Finished, Rows, batches_by_length
 
-BATCH_TOKENS = 8192  # source tokens decoded at once, divided by the beam's width
+BATCH_TOKENS = 8192  # source tokens decoded at once, divided by the hypotheses of each
 TURNS = 2  # batches for each worker, where that does not make them small: all wait for the end of the last one
 
 
@@ -65,8 +65,8 @@ class TorchEngine:
     def _budget(self, rows: Rows, config: DecodingConfig) -> int:
         """Source tokens of a batch; fewer where several workers would have too few batches to share them evenly."""
         workers, tokens = self._workers(config), sum(len(row) + 1 for row in rows)
-        wanted = BATCH_TOKENS if workers == 1 else max(tokens * config.beam // (workers * TURNS), BATCH_TOKENS // 2)
-        return max(1, min(wanted, BATCH_TOKENS) // config.beam)
+        wanted = BATCH_TOKENS if workers == 1 else max(tokens * config.width // (workers * TURNS), BATCH_TOKENS // 2)
+        return max(1, min(wanted, BATCH_TOKENS) // config.width)
 
     def _workers(self, config: DecodingConfig) -> int:
         """One where the order of the batches matters (draws at random), or where a device does the work."""

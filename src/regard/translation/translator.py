@@ -7,6 +7,8 @@ from pathlib import Path
 from regard.batch import source_of
 from regard.bundle import Bundle, load_bundle
 from regard.decoding.loop import stream as stream_tokens
+from regard.errors import RegardError
+from regard.manifest import EXPORT, kind_of, model_directory
 from regard.translation.alignment import Alignment, align_tokens
 from regard.translation.engines import Engine
 from regard.translation.lines import LineTranslator, Translation, decoding_with
@@ -37,9 +39,13 @@ class Translator(LineTranslator):
         return [self._traced(text, output) for text, output in zip(texts, best, strict=True)] if trace else best
 
     def stream(self, text: str, **options: object) -> Iterator[str]:
-        """The translation of one text as it grows."""
-        source = source_of([self.tokenizers.source.encode(text)[: self.longest]], device=self.device)
-        for (tokens,) in stream_tokens(self.bundle.model, source, self.settings(**options)):  # type: ignore[arg-type]
+        """The translation of one text as it grows; that of a text without words is empty, and no model is asked."""
+        config, row = self.settings(**options), self.tokenizers.source.encode(text)[: self.longest]
+        if not row:
+            yield ""
+            return
+        source = source_of([row], device=self.device)
+        for (tokens,) in stream_tokens(self.bundle.model, source, config):  # type: ignore[arg-type]
             yield self.tokenizers.target.decode(tokens)
 
     def aligned(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Iterator[Alignment]:
@@ -52,5 +58,11 @@ class Translator(LineTranslator):
 
 
 def load(directory: Path | str, *, device: str = "cpu") -> Translator:
-    """The model in a bundle's directory, ready to translate."""
-    return Translator(load_bundle(directory, device=device))
+    """The model in a bundle's or a run's directory, ready to translate."""
+    place = model_directory(Path(directory))
+    if kind_of(place) == EXPORT:
+        raise RegardError(
+            f"{place} is an export for {EXPORT}. Give the model it was made from, or in Python open the export with "
+            "regard.load_export."
+        )
+    return Translator(load_bundle(place, device=device))

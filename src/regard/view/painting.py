@@ -1,13 +1,14 @@
 """An attention map painted as PNG, from the same layout as the SVG."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from regard.view.colours import ramp, shade
 from regard.view.maps import (
@@ -48,6 +49,7 @@ FILES = [
     ("UnDotum.ttf", 0),
     ("DejaVuSans.ttf", 0),
 ]
+NO_LETTER, UNREADABLE = "\U0010fffe", "�"  # what no font has, so that it is painted as its box; and what has no shape
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
@@ -88,7 +90,7 @@ def paint_map(drawn: Map) -> bytes:
     _paint_outlines(drawn, layout, brush)
     _paint_scale(drawn, layout, brush)
     _paint_heading(drawn, brush)
-    return _png(image)
+    return _png(_trimmed(image))
 
 
 def paint_cells(drawn: Map) -> bytes:
@@ -98,7 +100,14 @@ def paint_cells(drawn: Map) -> bytes:
 
 def printable(text: str) -> str:
     """Text without what has no shape: control characters, and halves of letters."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
+    return "".join(letter if letter.isprintable() else UNREADABLE for letter in text)
+
+
+def unpaintable(texts: Iterable[str]) -> str:
+    """The letters that the font does not have, each once: boxes stand in their place."""
+    face = font(FONT)
+    letters = dict.fromkeys(letter for text in texts for letter in printable(text) if letter not in f" {UNREADABLE}")
+    return "".join(letter for letter in letters if _shape(face, letter) == _shape(face, NO_LETTER))
 
 
 @cache
@@ -109,6 +118,11 @@ def font(size: int) -> Font:
         if name in found:
             return ImageFont.truetype(found[name], size * SCALE, index=face)
     return ImageFont.load_default(size * SCALE)
+
+
+def _shape(face: Font, letter: str) -> tuple[tuple[int, int], bytes]:
+    mask = face.getmask(letter)
+    return mask.size, bytes(mask)
 
 
 def _fonts_below(folder: Path) -> list[tuple[str, str]]:
@@ -169,6 +183,13 @@ def _paint_scale(drawn: Map, layout: Layout, brush: Brush) -> None:
         brush.pen.rectangle(brush.box(x, layout.top + (10 - step) * 8, 12, 8), shade(step / 10))
     for value, y in ((drawn.most, layout.top + 10), (0.0, layout.top + 88)):
         brush.text((x + 18, y), f"{value:.3g}", FAINT[0])
+
+
+def _trimmed(image: Image.Image) -> Image.Image:
+    """Without what is blank at the right: a layout guesses how wide its title will be, and guesses high."""
+    found = ImageChops.difference(image, Image.new("RGB", image.size, GROUND[0])).getbbox()
+    right = image.width if found is None else min(image.width, found[2] + EDGE * SCALE)
+    return image.crop((0, 0, right, image.height))
 
 
 def _png(image: Image.Image) -> bytes:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from regard.errors import RegardError
 from regard.metrics import Links, merge_words
 from regard.models.uses import Use
+from regard.tokens import readable_piece
 from regard.translation.trace import Side, Trace
 
 NAMES: dict[Use, str] = {
@@ -66,8 +67,8 @@ def map_of(trace: Trace, choice: Choice, gold: Links = frozenset()) -> Map:
     return Map(
         title=f"{' '.join(trace.source.spelled[:-1])} → {trace.text}",
         subtitle=f"{NAMES[choice.use]}: {_which(trace, choice)}",
-        rows=rows.spelled if choice.unit == "words" else rows.pieces,
-        columns=columns.spelled if choice.unit == "words" else columns.pieces,
+        rows=_labels(rows, choice),
+        columns=_labels(columns, choice),
         weights=weights,
         gold=gold,
     )
@@ -101,6 +102,10 @@ def _sides(trace: Trace, choice: Choice) -> tuple[Side, Side]:
         case "cross" | "picture":
             said = Side.of([*trace.target.pieces[1:], "</s>"])  # the last row says END
             return (said if choice.when == "said" else trace.target), trace.source
+
+
+def _labels(side: Side, choice: Choice) -> list[str]:
+    return side.spelled if choice.unit == "words" else [readable_piece(piece) for piece in side.pieces]
 
 
 def _which(trace: Trace, choice: Choice) -> str:

@@ -1,5 +1,7 @@
 """Changes of pictures: drawn by number alone, bounded, and never a caption made wrong."""
 
+import unicodedata
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -80,6 +82,7 @@ def test_colours_change_within_their_bounds() -> None:
         (["a brightly lit cleft"], False),
         (["원이 별의 왼쪽에 있다"], True),
         (["오른편의 개"], True),
+        ([unicodedata.normalize("NFD", "원이 별의 왼쪽에 있다")], True),
         (["원이 별의 위에 있다"], False),
         ([], False),
     ],

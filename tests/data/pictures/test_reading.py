@@ -40,6 +40,7 @@ def write_json(path: Path, value: object) -> Path:
 TABBED = "dog.jpg\tA dog .\ncat.jpg\tA cat .\ndog.jpg\tThe dog, it runs .\n"
 NUMBERED = "dog.jpg#0\tA dog .\ndog.jpg#1\tThe dog, it runs .\ncat.jpg#0\tA cat .\n"
 HEADED = 'image,caption\ndog.jpg,A dog .\ncat.jpg,A cat .\ndog.jpg,"The dog, it runs ."\n'
+QUOTED = '"image","caption"\n"dog.jpg","A dog ."\n"cat.jpg","A cat ."\n"dog.jpg","The dog, it runs ."\n'
 LINES = """{"picture": "dog.jpg", "captions": ["A dog .", "The dog, it runs ."]}
 
 {"picture": "cat.jpg", "caption": "A cat ."}
@@ -68,7 +69,17 @@ KARPATHY = {
 
 
 @pytest.mark.parametrize(
-    "text", [TABBED, NUMBERED, HEADED, "\ufeff" + TABBED, TABBED.replace("\n", "\r\n"), HEADED + "\n\n"]
+    "text",
+    [
+        TABBED,
+        NUMBERED,
+        HEADED,
+        "\ufeff" + TABBED,
+        TABBED.replace("\n", "\r\n"),
+        HEADED + "\n\n",
+        "\n \n" + HEADED,
+        QUOTED,
+    ],
 )
 def test_both_forms_of_captions_txt_are_read(folder: Path, text: str) -> None:
     (folder / "captions.txt").write_bytes(text.encode())
@@ -151,6 +162,19 @@ def test_a_korean_name_is_found_however_its_syllables_are_spelled(folder: Path) 
     assert [one.picture.name for one in read_captioned(folder)] == [decomposed]
 
 
+def test_two_spellings_of_a_korean_name_are_one_picture_in_captions_and_lists(folder: Path) -> None:
+    composed, decomposed = (unicodedata.normalize(form, "고양이.png") for form in ("NFC", "NFD"))
+    (folder / "images" / composed).write_bytes(b"")
+    write(folder / "captions.txt", f"{composed}\tA cat .\ndog.jpg\tA dog .\n{decomposed}\tIt sleeps .\n")
+    cat = Captioned(folder / "images" / composed, ["A cat .", "It sleeps ."])
+    assert read_captioned(folder)[0] == cat
+    for number, listed in enumerate((composed, decomposed, f"{composed}\n{decomposed}")):
+        write(folder / f"list{number}.txt", f"{listed}\n")
+        assert read_captioned(folder, split=f"list{number}") == [cat]
+    with pytest.raises(RegardError, match="There are: list0, list1, list2"):
+        read_captioned(folder, split="nosuch")
+
+
 def test_files_that_list_no_pictures_are_not_named_as_splits(folder: Path) -> None:
     write(folder / "captions.txt", TABBED)
     write(folder / "some.txt", "dog.jpg\n")
@@ -196,6 +220,8 @@ def test_a_folder_inside_karpathys_file_is_followed(folder: Path) -> None:
         ("captions.txt", "\tA dog\n", r"captions\.txt:1: there is no picture"),
         ("captions.txt", "", r"captions\.txt is empty"),
         ("captions.txt", "image,caption\ndog.jpg,A dog, it runs\n", r"captions\.txt:2: expected 2 columns .* got 3"),
+        ("captions.txt", "\n\nimage,caption\ndog.jpg\n", r"captions\.txt:4: expected 2 columns .* got 1"),
+        ("captions.txt", "dog.jpg," + "A dog " * 30_000, r"captions\.txt:1: expected a picture, one tab"),
         ("captions.txt", 'image,caption\ndog.jpg,"A dog" here\n', r"captions\.txt:2: "),
         ("captions.txt", 'image,caption\ndog.jpg,"A dog\n', r"captions\.txt:2: "),
         ("a.jsonl", '{"picture": "dog.jpg", "caption": "a"}\n{"picture": 3}\n', r"a\.jsonl:2: Expected `str`"),

@@ -4,10 +4,13 @@ import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from regard.bundle import Bundle
+from regard.cli.running.align_gold import Gold, seem_counted_from_one
+from regard.cli.running.directions import check_direction
 from regard.cli.running.models import base_codes, languages_of, load_model
+from regard.cli.running.outputs import check_outputs
 from regard.cli.running.telling import tell, tell_json, tell_table, warn
 from regard.data import read_lines, read_pairs
 from regard.errors import RegardError
@@ -25,6 +28,9 @@ from regard.staged import staged_file
 from regard.translation.alignment import Reading, align_texts, best_reading
 from regard.translation.lines import readable
 
+USUAL_SYMMETRY: Symmetry = "grow-diag-final-and"
+FOR_SCORING = ("hypothesis", "gold", "gold_base")  # all other options are for finding links
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
@@ -38,13 +44,19 @@ class Wish:
     hypothesis: Path | None
     layer: int | None  # counted from 1, as heads are
     head: int | None
-    when: str
+    when: Literal["said", "read"] | None
     best: bool
     dev_source: Path | None
     dev_target: Path | None
     dev_gold: Path | None
     reverse: Path | None
-    symmetry: Symmetry
+    symmetry: Symmetry | None
+
+    @property
+    def files(self) -> list[Path | None]:
+        """All that is read besides models."""
+        developing = [self.dev_source, self.dev_target, self.dev_gold]
+        return [self.source, self.target, self.gold, self.hypothesis, *developing]
 
 
 @dataclass(frozen=True)
@@ -72,9 +84,10 @@ class Found:
 def run_alignment(wish: Wish, *, output: Path | None, as_json: bool) -> None:
     """Find or read links, write them, and score them if there is gold."""
     _check(wish)
-    gold = _read_gold(wish.gold, wish.gold_base)
+    check_outputs({"--output": output}, wish.files)
+    gold = Gold.read(wish.gold, wish.gold_base) if wish.gold else None
     found = _read_hypothesis(wish.hypothesis) if wish.hypothesis else _from_models(wish, gold)
-    score = None if gold is None else _score(found.links, gold)
+    score = None if gold is None else _score(wish, found.links, gold)
     lines = [format_alignment(Alignment(sure=links, possible=links)) for links in found.links]
     is_printed = not (as_json or output or wish.hypothesis)
     if output or is_printed:
@@ -90,17 +103,39 @@ def run_alignment(wish: Wish, *, output: Path | None, as_json: bool) -> None:
 
 
 def _check(wish: Wish) -> None:
-    if wish.hypothesis and (wish.model or not wish.gold):
+    if wish.hypothesis:
+        _check_scoring(wish)
+    else:
+        _check_finding(wish)
+
+
+def _check_scoring(wish: Wish) -> None:
+    if wish.model or not wish.gold:
         raise RegardError("--hypothesis takes the place of a model, and needs --gold to be scored against.")
-    if not wish.hypothesis and not (wish.model and wish.source and wish.target):
+    given = [f"--{name.replace('_', '-')}" for name, value in vars(wish).items() if value and name not in FOR_SCORING]
+    if given:
+        raise RegardError(
+            f"--hypothesis has its links already, and a model is needed for {', '.join(given)}. "
+            "Leave these out, or give a model in the place of --hypothesis."
+        )
+
+
+def _check_finding(wish: Wish) -> None:
+    if not (wish.model and wish.source and wish.target):
         raise RegardError("a model, --source and --target are needed; or --hypothesis and --gold, to score a file.")
     developing = [wish.dev_source, wish.dev_target, wish.dev_gold]
     if any(developing) and not (all(developing) and wish.best):
         raise RegardError("--dev-source, --dev-target and --dev-gold go together, with --best.")
     if wish.best and not (wish.dev_gold or wish.gold):
         raise RegardError("--best chooses by links that people made. Give --gold, or --dev-source, -target and -gold.")
-    if wish.best and (wish.layer or wish.head):
-        raise RegardError("--best chooses layer and head itself. Leave out --layer and --head, or --best.")
+    if wish.best and (wish.layer or wish.head or wish.when):
+        raise RegardError(
+            "--best chooses layer, head and moment itself. Leave out --layer, --head and --when, or --best."
+        )
+    if wish.symmetry and not wish.reverse:
+        raise RegardError(
+            f"--symmetry {wish.symmetry} joins the links of two models. Give the other with --reverse, or leave it out."
+        )
 
 
 def _check_directions(wish: Wish) -> None:
@@ -110,20 +145,26 @@ def _check_directions(wish: Wish) -> None:
             f"{wish.model} translates {' to '.join(own)}, and {wish.reverse} {' to '.join(other)}. "
             f"--reverse takes a model of the other direction: give one from {own[-1]} to {own[0]}."
         )
+    models = [wish.model] if wish.model else []
+    if wish.source and wish.target:
+        check_direction(models, wish.source, wish.target, ("--source", "--target"))
+    if wish.dev_source and wish.dev_target:
+        check_direction(models, wish.dev_source, wish.dev_target, ("--dev-source", "--dev-target"))
 
 
-def _from_models(wish: Wish, gold: list[Alignment] | None) -> Found:
+def _from_models(wish: Wish, gold: Gold | None) -> Found:
     _check_directions(wish)
     texts = _read_texts(wish.source, wish.target, gold)
     developing = texts
     if wish.dev_gold:
-        developing = _read_texts(wish.dev_source, wish.dev_target, _read_gold(wish.dev_gold, wish.gold_base))
+        developing = _read_texts(wish.dev_source, wish.dev_target, Gold.read(wish.dev_gold, wish.gold_base))
     forward, how = _links(wish, wish.model, texts, developing)
     if wish.reverse is None:
         return Found(forward, [how])
     backward, how_back = _links(wish, wish.reverse, texts.swapped(), developing.swapped())
-    joined = [symmetrise(own, _swap(other), wish.symmetry) for own, other in zip(forward, backward, strict=True)]
-    return Found(joined, [how, f"{how_back} (reverse)", f"joined by {wish.symmetry}"])
+    symmetry = wish.symmetry or USUAL_SYMMETRY
+    joined = [symmetrise(own, _swap(other), symmetry) for own, other in zip(forward, backward, strict=True)]
+    return Found(joined, [how, f"{how_back} (reverse)", f"joined by {symmetry}"])
 
 
 def _links(wish: Wish, model: Path | None, texts: Texts, developing: Texts) -> tuple[list[Links], str]:
@@ -149,25 +190,30 @@ def _reading(wish: Wish, bundle: Bundle, developing: Texts) -> tuple[Reading, st
     return reading, f"best by {where}: {reading} (AER {score.error:.4f} there)"
 
 
-def _read_texts(source: Path | None, target: Path | None, gold: list[Alignment] | None) -> Texts:
+def _read_texts(source: Path | None, target: Path | None, gold: Gold | None) -> Texts:
     pairs = list(read_pairs([str(source), str(target)]))
-    if gold is not None and len(gold) != len(pairs):
-        raise RegardError(
-            f"there are {len(pairs)} sentence pairs and {len(gold)} lines of gold links. Give one for each."
-        )
-    return Texts([pair.source for pair in pairs], [pair.target for pair in pairs], gold)
-
-
-def _read_gold(path: Path | None, base: int) -> list[Alignment] | None:
-    return None if path is None else parse_alignments(read_lines(path), one_based=base == 1, origin=str(path))
+    if gold is not None:
+        gold.check(pairs)
+    alignments = None if gold is None else gold.alignments
+    return Texts([pair.source for pair in pairs], [pair.target for pair in pairs], alignments)
 
 
 def _read_hypothesis(path: Path) -> Found:
     return Found([one.possible for one in parse_alignments(read_lines(path), origin=str(path))], [])
 
 
-def _score(links: list[Links], gold: list[Alignment]) -> AlignmentScore:
-    return alignment_error(links, [one.sure for one in gold], [one.possible for one in gold])
+def _score(wish: Wish, links: list[Links], gold: Gold) -> AlignmentScore:
+    _warn_of_counting(wish, seem_counted_from_one(links), seem_counted_from_one(gold.links))
+    return alignment_error(links, [one.sure for one in gold.alignments], gold.links)
+
+
+def _warn_of_counting(wish: Wish, found_from_one: bool, gold_from_one: bool) -> None:
+    """Say so where one of the files seems to be counted otherwise than it was read; both would agree again."""
+    doubt = "no link has a word 0, so that it seems to be counted from 1, and it was read as counted from 0"
+    if gold_from_one and not found_from_one and wish.gold_base == 0:
+        warn(f"{wish.gold}: {doubt}. If so, the error is false: add --gold-base 1.")
+    if found_from_one and not gold_from_one and wish.hypothesis:
+        warn(f"{wish.hypothesis}: {doubt}. If so, the error is false: take 1 from each of its numbers.")
 
 
 def _swap(links: Links) -> Links:
@@ -185,6 +231,6 @@ def _rows(score: AlignmentScore) -> list[list[str]]:
         ["recall", f"{score.recall:.4f}"],
         ["AER", f"{score.error:.4f}"],
         ["links found", f"{score.links:,}"],
-        ["links by people, sure", f"{score.sure:,}"],
-        ["links by people, all", f"{score.possible:,}"],
+        ["gold links, sure", f"{score.sure:,}"],
+        ["gold links, all", f"{score.possible:,}"],
     ]

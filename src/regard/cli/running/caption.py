@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from regard.captioning.captioner import Caption, Captioner, load_captioner
 from regard.captioning.tracing import word_maps
-from regard.cli.running.models import model_directory
 from regard.cli.running.telling import bar, warn
 from regard.errors import RegardError
+from regard.manifest import model_directory
 
 OPENED_AT_ONCE = 256  # pictures: enough for full batches
 
@@ -87,4 +87,9 @@ def _record(captioner: Captioner, picture: Path, own: list[Caption], form: Form)
 
 
 def _described(caption: Caption) -> dict[str, Any]:
-    return {"text": caption.text, "score": caption.score, "log_probability": caption.log_probability}
+    return {
+        "text": caption.text,
+        "score": caption.score,
+        "log_probability": caption.log_probability,
+        "is_ended": caption.is_ended,
+    }

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,11 +14,14 @@ from regard.cli.running.measuring import (
     check_plot,
     measure,
     shown,
+    warn_of_cut_words,
     with_tokenization,
     words,
     write_length_plot,
 )
+from regard.cli.running.outputs import check_outputs
 from regard.cli.running.telling import tell, tell_json, tell_table
+from regard.metrics import Difference, differences
 from regard.staged import staged_file
 
 
@@ -33,18 +37,44 @@ class Report:
 def run_comparison(models: Sequence[Path], files: tuple[Path, Path], scoring: Scoring, report: Report) -> None:
     """Measure each model on the same text, and set the figures side by side."""
     check_plot(report.plot)
-    test = TestSet.read(*files)
+    check_outputs({"--plot": report.plot, "--quality": report.quality}, files)
+    test = TestSet.read(*files, models)
     scoring = with_tokenization(scoring, models, test)
     both = [measure(model, test, scoring) for model in models]
-    measured = _told_apart([one for one, _ in both])
+    measured, texts = _told_apart([one for one, _ in both]), [own for _, own in both]
+    warn_of_cut_words(test.references, texts, scoring.tokenize)
+    against = _against_the_first(texts, test, scoring)
+    if report.as_json:
+        tell_json(_record(measured, against))
+    else:
+        _tell_figures(measured, against)
     if report.plot is not None:
         write_length_plot(report.plot, measured)
     if report.quality is not None:
-        _write_quality(report.quality, test, measured, [texts for _, texts in both])
-    if report.as_json:
-        tell_json({"models": measured})
-        return
-    tell_table(["", *(one.model for one in measured)], figures(measured))
+        _write_quality(report.quality, test, measured, texts)
+
+
+def _against_the_first(texts: list[list[str]], test: TestSet, scoring: Scoring) -> list[list[Difference]]:
+    """The differences of all models but the first; none where there is one model, or no draw to tell them from chance.
+
+    The models' own intervals do not say it: other sentences would move all models up and down together.
+    """
+    if len(texts) == 1 or scoring.resamples == 1:
+        return []
+    how = {"tokenize": scoring.tokenize, "lowercase": scoring.lowercase, "resamples": scoring.resamples}
+    return differences(texts, test.references, **how)  # type: ignore[arg-type]
+
+
+def _record(models: list[Measured], against: list[list[Difference]]) -> dict[str, Any]:
+    told = [
+        {"model": one.model, "against": models[0].model, "scores": own}
+        for one, own in zip(models[1:], against, strict=False)
+    ]
+    return {"models": models, "differences": told}
+
+
+def _tell_figures(measured: list[Measured], against: list[list[Difference]]) -> None:
+    tell_table(["", *(one.model for one in measured)], figures(measured, against))
     for signature in dict.fromkeys(f"{score.name:<6} {score.signature}" for one in measured for score in one.scores):
         tell(signature)
 
@@ -63,7 +93,7 @@ def _told_apart(models: list[Measured]) -> list[Measured]:
     return [replace(one, model=one.directory) if names.count(one.model) > 1 else one for one in models]
 
 
-def figures(models: list[Measured]) -> list[list[str]]:
+def figures(models: list[Measured], against: list[list[Difference]]) -> list[list[str]]:
     """A row for each figure, a cell for each model: names are long, figures are many, models are few."""
     names = dict.fromkeys(score.name for one in models for score in one.scores)
     quality = [[name, *(_score(one, name) for one in models)] for name in names]
@@ -73,11 +103,19 @@ def figures(models: list[Measured]) -> list[list[str]]:
     ]
     return [
         *quality,
+        *_rows_of_differences(against),
         *lengths,
         ["sentences/s", *(f"{one.sentences_per_second:,.1f}" for one in models)],
         ["tokens/s", *(f"{one.tokens_per_second:,.0f}" for one in models)],
         ["parameters", *(f"{one.parameters:,}" for one in models)],
         ["bytes on disk", *(f"{one.bytes:,}" for one in models)],
+    ]
+
+
+def _rows_of_differences(against: list[list[Difference]]) -> list[list[str]]:
+    return [
+        [f"{own[0].name} against the first", "", *(f"{one.value:+.1f} (p = {one.p:.2g})" for one in own)]
+        for own in zip(*against, strict=True)
     ]
 
 

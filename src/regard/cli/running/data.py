@@ -6,6 +6,7 @@ from typing import Any
 
 from regard.cli.running.telling import tell
 from regard.data.worlds import scenes, sentences
+from regard.data.worlds.readme import FINISHED, UNFINISHED, is_of_world
 from regard.data.worlds.scenes.corpus import README as SCENES_README
 from regard.data.worlds.sentences.corpus import README as SENTENCES_README
 from regard.errors import RegardError
@@ -29,10 +30,7 @@ def run_scenes(out: Path, wish: dict[str, Any]) -> None:
     tell(f"{out}: " + ", ".join(f"{count:,} {name}" for name, count in written.items()) + " pictures with captions")
 
 
-def _refuse_files_of_others(out: Path, names: Sequence[str], opening: str) -> None:
-    readme = out / "README.txt"
-    if readme.is_file() and readme.read_bytes().startswith(opening.partition("{")[0].encode()):
-        return
-    there = [str(out / name) for name in [*names, readme.name] if (out / name).exists()]
-    if there:
+def _refuse_files_of_others(out: Path, names: Sequence[str], readme: str) -> None:
+    there = [str(out / name) for name in [*names, FINISHED, UNFINISHED] if (out / name).exists()]
+    if there and not is_of_world(out, readme):
         raise RegardError(f"{there[0]} exists, and is not of a generated world. Choose another directory with --out.")

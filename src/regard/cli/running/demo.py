@@ -18,6 +18,7 @@ from typing import Self
 
 from regard.cli.running.launching import end_with_parent
 from regard.cli.running.telling import tell
+from regard.data.worlds.readme import is_finished
 from regard.errors import RegardError
 from regard.training.journal import Ended, Journal
 
@@ -88,14 +89,14 @@ def jobs(demo: Demo) -> list[Job]:
     world = Job(
         "Making the world's sentences",
         ["data", "world", "sentences", "--out", str(demo.world), "--train", str(demo.pairs)],
-        (demo.world / "README.txt").exists(),  # written last
+        is_finished(demo.world),
     )
     trained = [_training(demo, name, _pairs_of(demo)) for name in GENERATIONS]
     compared = Job("Comparing the three", _comparing(demo), (demo.directory / "quality.json").exists())
     scenes = Job(
         "Drawing the world's scenes",
         ["data", "world", "scenes", "--out", str(demo.scenes), "--train", str(demo.pictures)],
-        (demo.scenes / "README.txt").exists(),
+        is_finished(demo.scenes),
     )
     captioner = _training(demo, CAPTIONER, {kind: [str(demo.scenes), kind] for kind in ("train", "valid")})
     tried = Job("Trying the captioner", _trying(demo), (demo.directory / "captions.txt").exists())
@@ -112,7 +113,7 @@ def _training(demo: Demo, name: str, data: dict[str, list[str]]) -> Job:
     run = demo.directory / name
     arguments = ["train", str(demo.recipe(name)), "--run", str(run)]
     arguments += [f"--set=data.{kind}={_toml(places)}" for kind, places in data.items()]
-    if any((run / "checkpoints").glob("step-*")):
+    if (run / "config.toml").exists():  # from then on a run is only gone on with, though nothing may be saved yet
         arguments = ["train", "--run", str(run), "--resume"]
     return Job(f"Training the {name}", arguments, _has_ended(run))
 

@@ -5,17 +5,19 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.bundle import KIND, VERSION, WEIGHTS, load_bundle
-from regard.cli.running.models import base_codes, languages_of, model_directory
-from regard.cli.running.recipes import CONFIG, Wish, plan
+from regard.bundle import KIND, VERSION, load_bundle
+from regard.cli.running.models import base_codes, languages_of
+from regard.cli.running.places import CONFIG
+from regard.cli.running.recipes import Wish, plan
 from regard.cli.running.telling import bar, tell
 from regard.cli.running.train import run_training
 from regard.config import CaptionerConfig, Config
+from regard.data.readers import check_one_side
 from regard.data.readers.lines import read_lines
 from regard.errors import RegardError
 from regard.export.ctranslate2 import export_ctranslate2, reasons_against
 from regard.export.shortlist import learn_shortlist
-from regard.manifest import read_manifest
+from regard.manifest import model_directory, read_manifest
 from regard.training.distillation import SOURCE, TARGET, distil
 from regard.translation.ctranslate2_engine import is_installed
 
@@ -54,6 +56,7 @@ def run_distillation(
 
 
 def _check(lesson: Lesson, student: Config) -> None:
+    check_one_side(lesson.source)
     if not lesson.teachers:
         raise RegardError("no teacher was named. Give the directory of a model, or several with commas between them.")
     if isinstance(student.model, CaptionerConfig):
@@ -95,10 +98,11 @@ def _tell_kept(target: Path, lines: int, blank: int) -> None:
     unsaid = lines - blank - kept
     if kept == 0:
         raise RegardError(
-            f"of {lines:,} lines ({blank:,} blank) the teacher translated none: it said nothing, or they were too long "
-            "for it. Try it with `regard translate`, or give sentences of its source language."
+            f"of {lines:,} lines ({blank:,} blank) the teacher translated none: it said nothing, found no end, or they "
+            "were too long for it. Try it with `regard translate`, or give sentences of its source language."
         )
-    reasons = [f"{blank:,} blank", f"{unsaid:,} that the teacher said nothing to, or that are too long for it"]
+    no_use = "that the teacher said nothing to, or found no end for, or that are too long for it"
+    reasons = [f"{blank:,} blank", f"{unsaid:,} {no_use}"]
     dropped = ", ".join(reason for reason, count in zip(reasons, (blank, unsaid), strict=True) if count)
     tell(f"kept {kept:,} of {lines:,} lines" + (f"; dropped: {dropped}" if dropped else ""), to_error=True)
 
@@ -109,6 +113,5 @@ def _export(run: Path, files: tuple[Path, Path]) -> None:
     both = bundle.tokenizers
     pairs = zip(read_lines(files[0]), read_lines(files[1]), strict=True)
     shortlist = learn_shortlist(((both.source.encode(own), both.target.encode(other)) for own, other in pairs), both)
-    weights = read_manifest(run / "model", KIND, VERSION).files[WEIGHTS]
-    export_ctranslate2(bundle, run / EXPORT, quantization="int8", weights=weights, shortlist=shortlist)
+    export_ctranslate2(bundle, run / EXPORT, quantization="int8", shortlist=shortlist)
     tell(f"For speed: regard translate {shlex.quote(str(run / EXPORT))}", to_error=True)

@@ -9,10 +9,12 @@ from regard.cli.running.measuring import (
     check_plot,
     measure,
     shown,
+    warn_of_cut_words,
     with_tokenization,
     words,
     write_length_plot,
 )
+from regard.cli.running.outputs import check_outputs
 from regard.cli.running.telling import tell, tell_json, tell_table
 from regard.staged import staged_file
 
@@ -22,17 +24,20 @@ def run_evaluation(
 ) -> None:
     """Measure a model and tell its figures."""
     check_plot(plot)
-    test = TestSet.read(*files)
-    measured, texts = measure(model, test, with_tokenization(scoring, [model], test))
+    check_outputs({"--output": output, "--plot": plot}, files)
+    test = TestSet.read(*files, [model])
+    scoring = with_tokenization(scoring, [model], test)
+    measured, texts = measure(model, test, scoring)
+    warn_of_cut_words(test.references, [texts], scoring.tokenize)
+    if as_json:
+        tell_json(measured)
+    else:
+        _tell_figures(measured)
     if output is not None:
         with staged_file(output) as file:
             file.writelines(f"{text}\n".encode() for text in texts)
     if plot is not None:
         write_length_plot(plot, [measured])
-    if as_json:
-        tell_json(measured)
-    else:
-        _tell_figures(measured)
 
 
 def _tell_figures(measured: Measured) -> None:

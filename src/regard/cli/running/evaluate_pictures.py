@@ -7,11 +7,13 @@ from pathlib import Path
 from regard.captioning.captioner import Captioner, load_captioner
 from regard.captioning.pointing import Boxed, Pointed, point
 from regard.cli.running.measuring import shown
-from regard.cli.running.models import model_directory, short_name
+from regard.cli.running.models import short_name
+from regard.cli.running.outputs import check_outputs
 from regard.cli.running.telling import bar, tell, tell_json, tell_table
 from regard.data.pictures import Captioned, read_captioned
 from regard.data.pictures.reading import captions_of
 from regard.data.worlds.scenes import read_boxes
+from regard.manifest import model_directory
 from regard.metrics import Score
 from regard.metrics.captions import evaluate_captions, exactly_right
 from regard.staged import staged_file
@@ -46,6 +48,7 @@ def run_picture_evaluation(
     model: Path, pictures: PictureSet, *, beam: int | None, resamples: int, output: Path | None, as_json: bool
 ) -> None:
     """Describe the pictures of a set, and tell the captions' figures."""
+    check_outputs({"--output": output}, [captions_of(pictures.captions)])
     captioned = read_captioned(pictures.captions, split=pictures.split)
     captioner = load_captioner(model_directory(model))
     texts, seconds = _described(captioner, captioned, beam)
@@ -60,13 +63,13 @@ def run_picture_evaluation(
         pictures_per_second=len(texts) / seconds,
         parameters=sum(parameter.numel() for parameter in captioner.bundle.model.parameters()),
     )
-    if output is not None:
-        with staged_file(output) as file:
-            file.writelines(f"{text}\n".encode() for text in texts)
     if as_json:
         tell_json(measured)
     else:
         _tell_figures(measured)
+    if output is not None:
+        with staged_file(output) as file:
+            file.writelines(f"{text}\n".encode() for text in texts)
 
 
 def _described(captioner: Captioner, captioned: list[Captioned], beam: int | None) -> tuple[list[str], float]:

@@ -3,13 +3,12 @@
 import shlex
 from pathlib import Path
 
-from regard.bundle import KIND, VERSION, WEIGHTS, load_bundle
-from regard.cli.running.models import model_directory
+from regard.bundle import load_bundle
 from regard.cli.running.telling import tell
 from regard.errors import RegardError
 from regard.export.ctranslate2 import export_ctranslate2
 from regard.export.huggingface import export_huggingface
-from regard.manifest import read_manifest
+from regard.manifest import model_directory
 
 
 def run_export(
@@ -18,17 +17,15 @@ def run_export(
     """Write the model in the format asked for, and say how to use it."""
     kind, directory = target
     _refuse_to_overwrite(directory)
-    source = model_directory(model)
-    bundle = load_bundle(source)
+    bundle = load_bundle(model_directory(model))
     if kind == "safetensors-hf":
         if quantization or shortlist:
             raise RegardError("--quantization and --shortlist are for --to ctranslate2; leave them out.")
         export_huggingface(bundle, directory)
         tell(f"{directory} is for MarianMTModel.from_pretrained and MarianTokenizer.from_pretrained.")
         return
-    weights = read_manifest(source, KIND, VERSION).files[WEIGHTS]
     words = _read(shortlist) if shortlist else None
-    export_ctranslate2(bundle, directory, quantization=quantization or "int8", weights=weights, shortlist=words)
+    export_ctranslate2(bundle, directory, quantization=quantization or "int8", shortlist=words)
     tell(f"To use it: regard translate {shlex.quote(str(directory))}")
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from regard.bundle import Bundle, load_bundle
-from regard.cli.running.models import bytes_on_disk, model_directory
+from regard.cli.running.models import bytes_on_disk
 from regard.cli.running.telling import tell, tell_json, tell_table
 from regard.config import to_toml
+from regard.manifest import model_directory
 
 
 def run_info(model: Path, *, as_json: bool) -> None:

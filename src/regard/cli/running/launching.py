@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import BinaryIO
 
+from regard.cli.running.stopping import heeded
+
 GRACE = 10.0  # seconds that the others get to end by themselves when one has failed
 LOOK_EVERY = 0.05  # seconds
 _SIGNAL_ON_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG, of prctl(2)
@@ -104,7 +106,7 @@ def _passing_signals_on(members: list[Member]) -> Iterator[None]:
             if member.process.poll() is None:
                 member.process.send_signal(number)
 
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, pass_on) for number in heeded()}
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from regard.cli.running.directions import check_direction
 from regard.cli.running.models import Choice, bytes_on_disk, languages_of, open_model, short_name
 from regard.cli.running.telling import bar, warn
 from regard.data import read_pairs
@@ -14,6 +15,8 @@ from regard.metrics import Bucket, Score, Tokenization, by_length, evaluate, lan
 from regard.staged import staged_file
 from regard.translation.lines import LineTranslator, Translation
 from regard.view.plots import Line, Plot, draw
+
+MANY_CUT = 100  # lines, as sacrebleu has it: so many do not end with a space and a full stop by chance
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,9 @@ class TestSet:
     references: list[str]
 
     @classmethod
-    def read(cls, source: Path, reference: Path) -> "TestSet":
-        """The test set in two files of equally many lines."""
+    def read(cls, source: Path, reference: Path, models: Sequence[Path]) -> "TestSet":
+        """The test set in two files of equally many lines, which stand in the models' order."""
+        check_direction(models, source, reference, ("--source", "--reference"))
         pairs = list(read_pairs([source, reference]))
         return cls([pair.source for pair in pairs], [pair.target for pair in pairs])
 
@@ -104,6 +108,26 @@ def measure(model: Path, test: TestSet, scoring: Scoring) -> tuple[Measured, lis
         bytes=sum(bytes_on_disk(model).values()),
     )
     return measured, texts
+
+
+def warn_of_cut_words(references: list[str], texts: Sequence[list[str]], tokenize: str | None) -> None:
+    """Say once, of all models, that words which BLEU cuts seem to be cut already."""
+    if tokenize == "none":
+        return
+    if _seem_cut(references):
+        warn(
+            f"{MANY_CUT} or more references end with a full stop that stands alone: their words seem to be cut "
+            f"already, and BLEU cuts them again ({tokenize}). If the model learnt from such text, add --tokenize none."
+        )
+    elif any(map(_seem_cut, texts)):
+        warn(
+            f"{MANY_CUT} or more translations end with a full stop that stands alone, and the references do not: the "
+            "model seems to have learnt from such text. Give references that are cut alike, and --tokenize none."
+        )
+
+
+def _seem_cut(lines: list[str]) -> bool:
+    return sum(line.endswith(" .") for line in lines) >= MANY_CUT
 
 
 def _timed(

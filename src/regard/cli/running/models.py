@@ -9,7 +9,7 @@ from regard.cli.running.telling import tell
 from regard.config import load as load_config
 from regard.errors import RegardError
 from regard.export.opening import EngineName, open_translator
-from regard.manifest import NAME as MANIFEST
+from regard.manifest import model_directory
 from regard.memory import keep_freed_memory
 from regard.starting import without_collecting
 from regard.translation.exported import CONFIG
@@ -26,12 +26,6 @@ class Choice:
     model: Path
     engine: EngineName | None = None
     quantization: str | None = None
-
-
-def model_directory(path: Path) -> Path:
-    """The bundle's directory: the one given or, where that is a run, the model in it."""
-    inside = path / "model"
-    return inside if (inside / MANIFEST).exists() and not (path / MANIFEST).exists() else path
 
 
 def load_model(path: Path) -> "Translator":

@@ -1,75 +1,26 @@
-"""From what the user gave (a recipe, two text files, or a run to go on with) to a config and a run directory."""
+"""From what the user gave (a recipe, text files, or a run to go on with) to a config and a run directory."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from regard.cli.running.endings import languages_by_ending
-from regard.config import CaptionerConfig, Config, DataConfig, check_sections, from_toml, load, to_toml
+from regard.cli.running.mix_ups import refuse_mix_ups, warn_of_known_pairs
+from regard.cli.running.places import CONFIG, load_seen_from_here
+from regard.cli.running.text_files import TextFiles
+from regard.config import CaptionerConfig, Config, check_sections, from_table, laid_over, load, read_table
 from regard.data import read_pairs
 from regard.errors import RegardError
 from regard.training.checkpoint import checkpoints, step_of
-from regard.training.defaults import config_for, explain, measure_corpus
+from regard.training.defaults import CorpusSize, config_for, explain, measure_corpus
 from regard.training.device import choose_device
 
-CONFIG = "config.toml"
 TRAINABLE = ("rnn", "rnn-attention", "transformer", "captioner-rnn", "captioner-attention", "captioner-transformer")
 DEFAULTS = "the defaults for these files"
+FOR_TWO_SIDES = (("data", "maximum_ratio"), ("data", "deduplicate"), ("tokens", "shared"))
 _OF_THE_WORLD = re.compile(r"(train|valid|test)\.(en|ko)")
-
-
-@dataclass(frozen=True)
-class TextFiles:
-    """The files of a run without a recipe."""
-
-    train: tuple[Path, Path]
-    valid: tuple[Path, Path]
-    languages: tuple[str, ...]
-    is_told_by_endings: bool = False  # nobody named the languages: they are read off the names of the training files
-
-    @classmethod
-    def given(cls, languages: str | None, *, recipe: Path | None, **files: Path | None) -> "TextFiles | None":
-        """The files if any was given; all four are needed then, and no recipe."""
-        given = {f"--{name.replace('_', '-')}": path for name, path in files.items()}
-        if not any(given.values()):
-            _refuse_languages_alone(languages)
-            return None
-        _refuse_files_in_part(given, recipe)
-        source, target, valid_source, valid_target = (
-            Path(str(files[name])) for name in ("source", "target", "valid_source", "valid_target")
-        )
-        if languages:
-            codes = tuple(code.strip() for code in languages.split(","))
-            return cls((source, target), (valid_source, valid_target), codes)
-        codes = languages_by_ending(source, target)
-        return cls((source, target), (valid_source, valid_target), codes, is_told_by_endings=bool(codes))
-
-    def data(self) -> DataConfig:
-        """The data section that names the files."""
-        train, valid = ([str(path) for path in pair] for pair in (self.train, self.valid))
-        return DataConfig(train=train, valid=valid, languages=list(self.languages))
-
-
-def _refuse_languages_alone(languages: str | None) -> None:
-    if languages:
-        raise RegardError(
-            f"--languages {languages} goes with --source and --target. With a recipe, change its own: "
-            '--set \'data.languages=["en", "ko"]\'.'
-        )
-
-
-def _refuse_files_in_part(given: dict[str, Path | None], recipe: Path | None) -> None:
-    present, missing = ([name for name, path in given.items() if bool(path) == is_there] for is_there in (True, False))
-    if recipe is not None:
-        raise RegardError(
-            f"a recipe ({recipe}) and text files ({', '.join(present)}) exclude each other. Leave one of them out; "
-            "--set data.train=... and --set data.valid=... change a recipe's files."
-        )
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        raise RegardError(f"{', '.join(missing)} {verb} missing. Without a recipe, give all four files.")
 
 
 @dataclass(frozen=True)
@@ -100,7 +51,7 @@ def plan(wish: Wish, *, is_train_there: bool = True) -> Plan:
     """
     run = _run_directory(wish)
     refuse_to_overwrite(run, wish.resume)
-    config, notes = _config(wish, run)
+    config, notes = _config(wish, run, is_train_there=is_train_there)
     if wish.probes:
         training = msgspec.structs.replace(config.training, probes=list(wish.probes))
         config = msgspec.structs.replace(config, training=training)
@@ -108,45 +59,78 @@ def plan(wish: Wish, *, is_train_there: bool = True) -> Plan:
     if wish.resume and (run / CONFIG).exists():
         _check_same_model(config, run)
     else:
-        check_sections(config, origin=str(wish.recipe or DEFAULTS))
-        notes += _missing_languages(config)
+        _check_new(config, wish)
+        notes += [*_missing_languages(config), *_without_effect(config), *warn_of_known_pairs(config.data)]
     _check_files(config, is_train_there=is_train_there)
     choose_device(config.training.device)
     return Plan(config, run, notes)
 
 
-def _config(wish: Wish, run: Path) -> tuple[Config, list[str]]:
-    if wish.recipe:
+def _check_new(config: Config, wish: Wish) -> None:
+    """Refuse what a run should not begin with; one that began so before there was a rule goes on."""
+    check_sections(config, origin=_origin(wish))
+    if not isinstance(config.model, CaptionerConfig):
+        refuse_mix_ups(config.data)
+
+
+def _config(wish: Wish, run: Path, *, is_train_there: bool) -> tuple[Config, list[str]]:
+    if wish.recipe and _names_model(wish):
         return load(wish.recipe, settings=wish.settings), []
-    if wish.files:
-        return _config_for(_as_begun(wish.files, wish, run), wish.settings)
-    return load(run / CONFIG, settings=wish.settings), []
+    if wish.resume and (run / CONFIG).exists():
+        return _as_begun(wish, run), []
+    return _config_for(wish, is_train_there=is_train_there)
 
 
-def _as_begun(files: TextFiles, wish: Wish, run: Path) -> TextFiles:
-    """The files in the languages that the run to go on with began with: what nobody named is not changed on the way."""
-    if not (wish.resume and files.is_told_by_endings and (run / CONFIG).exists()):
-        return files
-    return replace(files, languages=tuple(load(run / CONFIG).data.languages), is_told_by_endings=False)
+def _names_model(wish: Wish) -> bool:
+    """Whether the recipe or a setting says which model to train; if neither does, one is chosen for the corpus."""
+    return "model" in _recipe(wish) or bool(_keys(wish) & {"model", "model.kind"})
 
 
-def _config_for(files: TextFiles, settings: tuple[str, ...]) -> tuple[Config, list[str]]:
-    """The defaults for the files with the settings over them, and what that comes to."""
-    data = files.data()
-    check_sections(Config(data=data), origin="--languages")  # before the corpus is read
-    found = measure_corpus(data)
+def _as_begun(wish: Wish, run: Path) -> Config:
+    """The config that the run began with, what was given now over it: what nobody names is not changed on the way."""
+    begun, files = load_seen_from_here(run), wish.files
+    if files:
+        data = files.data()
+        languages = begun.data.languages if files.is_told_by_endings else data.languages
+        data = msgspec.structs.replace(begun.data, train=data.train, valid=data.valid, languages=languages)
+        begun = msgspec.structs.replace(begun, data=data)
+    return _laid_over(begun, wish)
+
+
+def _config_for(wish: Wish, *, is_train_there: bool) -> tuple[Config, list[str]]:
+    """The defaults for the corpus with what was given over them, and what that comes to."""
+    files = wish.files
+    data = _laid_over(Config(data=files.data()) if files else Config(), wish).data
+    check_sections(Config(data=data), origin=_origin(wish))  # before the corpus is read
+    if not data.train:
+        raise RegardError("data.train is empty. Name a file of pairs, or a source and a target file.")
+    found = measure_corpus(data) if is_train_there else CorpusSize(0, 0)
     chosen = config_for(data, found)
-    config = _laid_over(chosen, settings)
+    config = _laid_over(chosen, wish)
     if config.training.steps < chosen.training.steps:  # the warm-up and the validations must fit into fewer steps too
-        config = _laid_over(config_for(data, found, steps=config.training.steps), settings)
+        config = _laid_over(config_for(data, found, steps=config.training.steps), wish)
     notes = explain(config, found)
-    if files.is_told_by_endings and config.data.languages == data.languages:
+    if files and files.is_told_by_endings and config.data.languages == list(files.languages):
         notes.append(f"  data.languages={list(files.languages)}: the endings of --source and --target")
     return config, notes
 
 
-def _laid_over(config: Config, settings: tuple[str, ...]) -> Config:
-    return from_toml(to_toml(config), settings=settings, origin=DEFAULTS)
+def _laid_over(config: Config, wish: Wish) -> Config:
+    """The config with the recipe over it, if there is one, and the settings over both."""
+    table = laid_over(msgspec.to_builtins(config), _recipe(wish))
+    return from_table(table, settings=wish.settings, origin=_origin(wish))
+
+
+def _recipe(wish: Wish) -> dict[str, Any]:
+    return read_table(wish.recipe) if wish.recipe else {}
+
+
+def _keys(wish: Wish) -> set[str]:
+    return {setting.partition("=")[0].strip() for setting in wish.settings}
+
+
+def _origin(wish: Wish) -> str:
+    return str(wish.recipe or DEFAULTS)
 
 
 def _missing_languages(config: Config) -> list[str]:
@@ -158,21 +142,42 @@ def _missing_languages(config: Config) -> list[str]:
     ]
 
 
+def _without_effect(config: Config) -> list[str]:
+    """A warning of options that were set, and that a captioner makes no use of."""
+    if not isinstance(config.model, CaptionerConfig):
+        return []
+    defaults = Config()
+    changed = [
+        f"{section}.{name}"
+        for section, name in FOR_TWO_SIDES
+        if getattr(getattr(config, section), name) != getattr(getattr(defaults, section), name)
+    ]
+    told = "warning: without effect on a captioner, which has words on one side only"
+    return [f"{told}: {', '.join(changed)}"] if changed else []
+
+
 def _run_directory(wish: Wish) -> Path:
-    if wish.run:
-        if wish.recipe or wish.files or (wish.resume and (wish.run / CONFIG).is_file()):
-            return wish.run
-        if wish.resume:
-            raise RegardError(f"{wish.run} is not a run: it has no {CONFIG}. Give its recipe, or another directory.")
-    if wish.recipe:
-        return Path("runs") / wish.recipe.stem
-    if wish.files:
-        named = () if wish.files.is_told_by_endings else wish.files.languages
-        return Path("runs") / ("-".join(named) or wish.files.train[0].stem)
+    is_new = bool(wish.recipe or wish.files or _keys(wish) & {"data", "data.train"})
+    if wish.run and (is_new or (wish.resume and (wish.run / CONFIG).is_file())):
+        return wish.run
+    if wish.run and wish.resume:
+        raise RegardError(f"{wish.run} is not a run: it has no {CONFIG}. Give its recipe, or another directory.")
+    if is_new:
+        return Path("runs") / _name(wish)
     raise RegardError(
-        "there is nothing to train. Give a recipe; or --source, --target, --valid-source and --valid-target; "
+        "there is nothing to train. Give a recipe; or --source and --target; or --pairs with one file of pairs; "
         "or --run DIR --resume to go on with a run."
     )
+
+
+def _name(wish: Wish) -> str:
+    """What a run is called: as its recipe, as the languages that were named, or as the first file to train on."""
+    if wish.recipe:
+        return wish.recipe.stem
+    if wish.files and wish.files.languages and not wish.files.is_told_by_endings:
+        return "-".join(wish.files.languages)
+    data = wish.files.data() if wish.files else _laid_over(Config(), wish).data
+    return Path(data.train[0]).stem if data.train else "train"
 
 
 def refuse_to_overwrite(run: Path, resume: bool) -> None:
@@ -201,15 +206,18 @@ def _check_files(config: Config, *, is_train_there: bool) -> None:
     """Look for every file, and into those to validate on, before hours are spent on the first of them."""
     data = config.data
     is_captioner = isinstance(config.model, CaptionerConfig)
-    if not data.valid:
-        wanted = "a file of captions" if is_captioner else "a file of pairs, or a source and a target file"
-        raise RegardError(f"data.valid is empty. Name {wanted}, to validate on.")
+    if not data.valid and is_captioner:
+        raise RegardError("data.valid is empty. Name a file of captions, to validate on.")
+    if not data.valid and not is_train_there:  # held out of a teacher's translations, it would measure likeness to it
+        raise RegardError("data.valid is empty. Name a file of pairs, or a source and a target file, to validate on.")
     sets = [data.train, data.valid] if is_train_there else [data.valid]
     for path in (Path(name) for one in sets for name in (one[:1] if is_captioner else one)):  # then comes the split
         if not path.exists():
-            hint = _how_to_generate(path, is_captioner)
-            raise RegardError(f"{path} cannot be read: there is no such file. Check data.train and data.valid.{hint}")
-    if not is_captioner:
+            hint, place = _how_to_generate(path, is_captioner), "" if path.is_absolute() else f" in {Path.cwd()}"
+            raise RegardError(
+                f"{path} cannot be read: there is no such file{place}. Check data.train and data.valid.{hint}"
+            )
+    if not is_captioner and data.valid:
         for _ in read_pairs(data.valid, languages=data.languages):
             pass  # a line without a partner, or that is not text, is told
 
@@ -223,7 +231,7 @@ def _how_to_generate(path: Path, is_captioner: bool) -> str:
 
 
 def _check_same_model(config: Config, run: Path) -> None:
-    saved = load(run / CONFIG)
+    saved = load_seen_from_here(run)
     changed = [name for name in ("model", "tokens") if getattr(config, name) != getattr(saved, name)]
     if changed:
         raise RegardError(

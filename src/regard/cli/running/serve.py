@@ -39,7 +39,13 @@ def limits_with(changes: tuple[str, ...]) -> Limits:
             number = kinds[name](value)
         except (ValueError, OverflowError):
             raise RegardError(f"--limit {change}: {value!r} is not a number. Write {name}=NUMBER.") from None
-        if not 0 <= number < 1e12:
-            raise RegardError(f"--limit {change}: the number must not be negative, nor beyond all bounds.")
+        _check_bounds(name, number, change)
         changed[name] = number
     return Limits(**changed)
+
+
+def _check_bounds(name: str, number: float, change: str) -> None:
+    """Refuse a limit that would let nobody in; a rate of 0 is none."""
+    lowest = 0 if name == "rate" else 1 if isinstance(number, int) else 0.001
+    if not lowest <= number < 1e12:
+        raise RegardError(f"--limit {change}: {name} must be at least {lowest}, and below 1e12. Choose another number.")

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from regard.bundle import load_bundle
 from regard.captioning.captioner import Captioner
-from regard.cli.running.models import model_directory, short_name
+from regard.cli.running.models import short_name
 from regard.cli.running.show_pictures import show_pictures
-from regard.cli.running.show_wish import Sheet, Wish
+from regard.cli.running.show_wish import Sheet, Wish, warn_of_boxes
 from regard.cli.running.telling import make_console, tell
 from regard.config import CaptionerConfig
 from regard.errors import RegardError
+from regard.manifest import model_directory
 from regard.translation.trace import Trace, trace_texts
 from regard.translation.translator import Translator
 from regard.view.maps import draw_map
@@ -72,4 +73,5 @@ def _drawn(drawn: Map, kind: str) -> bytes:
         return draw_map(drawn).encode()
     from regard.view.painting import paint_map
 
+    warn_of_boxes([drawn.title, *drawn.rows, *drawn.columns])
     return paint_map(drawn)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from regard.captioning.captioner import Caption, Captioner
 from regard.captioning.tracing import word_maps
-from regard.cli.running.show_wish import Sheet, Wish
+from regard.cli.running.outputs import check_outputs
+from regard.cli.running.show_wish import Sheet, Wish, warn_of_boxes
 from regard.cli.running.telling import make_console, warn
 from regard.data.pictures import open_picture
 from regard.data.worlds.scenes import boxes_beside
@@ -24,6 +25,7 @@ DRAWN_SIZE = 264  # pixels of a picture that is drawn: sharper than the square t
 def show_pictures(captioner: Captioner, pictures: list[Path], wish: Wish, sheet: Sheet, *, name: str) -> str:
     """Describe the pictures and show where each word looks; returns what was said."""
     _refuse_options_of_translators(wish, len(pictures))
+    check_outputs({"--out": sheet.out}, pictures)
     described = [_described(captioner, picture, wish) for picture in pictures]
     if sheet.kind == ".html":
         data = picture_page_data(described, name=name, language=captioner.bundle.languages[1])
@@ -35,6 +37,8 @@ def show_pictures(captioner: Captioner, pictures: list[Path], wish: Wish, sheet:
 
 
 def _draw(regions: list[Regions], sheet: Sheet) -> None:
+    if sheet.kind == ".png":
+        warn_of_boxes(one.title for one in regions)
     if sheet.kind:
         sheet.write(sheet_of(regions, sheet.kind))
         return

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import click
 import msgspec
@@ -18,6 +18,12 @@ WIDTH_OF_A_FILE = 120  # columns of a table that no terminal bounds
 def tell(message: str, *, to_error: bool = False) -> None:
     """One line for people."""
     click.echo(message, err=to_error)
+
+
+def try_to_tell(message: str) -> None:
+    """One line on standard error, where nothing is changed by its not being read: a closed terminal takes none."""
+    with suppress(OSError):
+        tell(message, to_error=True)
 
 
 def warn(message: str) -> None:

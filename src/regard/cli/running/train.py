@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
-from regard.cli.running.recipes import CONFIG, Plan, Wish, plan
+from regard.cli.running.places import CONFIG, note_place
+from regard.cli.running.recipes import Plan, Wish, plan
 from regard.cli.running.stopping import answered_signals, noted_signals
-from regard.cli.running.telling import tell
+from regard.cli.running.telling import tell, try_to_tell
 from regard.cli.running.watching import SilentWatcher, Watcher, choose_watcher
 from regard.config import to_toml
 from regard.errors import RegardError
@@ -19,6 +20,7 @@ from regard.training.corpus import Corpus, prepare
 from regard.training.distributed import World, is_restarted, joined_world
 from regard.training.lock import locked
 from regard.training.loop import Interrupted, train
+from regard.training.pairs import HELD_OUT
 
 
 def run_training(wish: Wish, *, as_json: bool) -> None:
@@ -47,7 +49,7 @@ def _watcher(planned: Plan, world: World, as_json: bool) -> Watcher:
 def _tell_what_next(planned: Plan, corpus: Corpus, stopped_by: int | None, *, as_json: bool) -> None:
     if stopped_by:
         run = shlex.quote(str(planned.run))
-        tell(f"stopped and saved. To go on: regard train --run {run} --resume", to_error=True)
+        try_to_tell(f"stopped and saved. To go on: regard train --run {run} --resume")
         return
     model = planned.run / "model"
     tell(f"The model is in {model}. To try it:", to_error=as_json)
@@ -63,6 +65,7 @@ def _prepare(planned: Plan, watcher: Watcher, world: World, *, resume: bool) -> 
     corpus = prepare(planned.config, planned.run, progress=watcher.preparing)
     watcher.note(corpus.describe())
     if world.is_first:
+        note_place(planned.run)
         with staged_file(planned.run / CONFIG) as file:
             file.write(to_toml(planned.config).encode())
     return corpus
@@ -81,22 +84,23 @@ def _stoppable_preparation(*, resume: bool) -> Iterator[None]:
 
 
 def _train(planned: Plan, corpus: Corpus, watcher: Watcher, world: World, *, resume: bool) -> int | None:
-    """Train to the end; the signal that stopped it, if one did."""
-    with noted_signals() as stop_signal:
+    """Train to the end; the signal that stopped it, if one did; SIGPIPE where its output was lost."""
+    with noted_signals() as stopping:
         try:
             for event in train(
-                planned.config, planned.run, corpus, resume=resume, stop_signal=stop_signal, world=world
+                planned.config, planned.run, corpus, resume=resume, stop_signal=stopping.asked, world=world
             ):
-                watcher.see(event)
+                with stopping.if_untold():
+                    watcher.see(event)
         except Interrupted as stop:
             return stop.signal
     return None
 
 
 def _remove_leftovers(run: Path) -> None:
-    """Vocabularies of a try that never began: they may come from other data or options."""
-    for name in ("source.tokens", "target.tokens"):
-        (run / "tokens" / name).unlink(missing_ok=True)
+    """What a try that never began has kept: it may come from other data or options."""
+    for name in ("tokens/source.tokens", "tokens/target.tokens", HELD_OUT):
+        (run / name).unlink(missing_ok=True)
 
 
 def _locked(run: Path) -> AbstractContextManager[None]:

@@ -9,8 +9,11 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
+from regard.cli.options import STANDARD_OUTPUT
 from regard.cli.running.models import Choice, open_model
+from regard.cli.running.outputs import check_outputs
 from regard.cli.running.telling import bar, tell, warn
+from regard.data.readers import check_one_side
 from regard.data.readers.lines import STANDARD_INPUT, arriving_lines, name_of, read_lines
 from regard.errors import RegardError
 from regard.metrics import Alignment, format_alignment
@@ -42,7 +45,8 @@ class Form:
         return f"{best.text}\t{best.score:.4f}\n" if self.scores else f"{best.text}\n"
 
     def _record(self, number: int, outputs: list[Translation]) -> dict[str, Any]:
-        record = {"line": number} | _described(outputs[0]) | {"is_cut": outputs[0].is_cut}
+        best = outputs[0]
+        record = {"line": number} | _described(best) | {"is_cut": best.is_cut, "is_ended": best.is_ended}
         return record | ({"nbest": [_described(output) for output in outputs]} if self.nbest > 1 else {})
 
 
@@ -50,8 +54,8 @@ def run_translation(
     choice: Choice, source: Path, output: Path | None, *, options: dict[str, int | None], form: Form
 ) -> None:
     """Translate a file, or lines as they come."""
-    if output is not None and output == form.alignments:
-        raise RegardError(f"{output} cannot hold both the translations and the alignments. Give two files.")
+    check_one_side(source)
+    _check_places(source, output, form.alignments)
     total = sum(1 for _ in read_lines(source)) if source.is_file() else None  # finds bad text before work is done
     translator = open_model(choice, is_looked_into=form.alignments is not None)
     config = translator.settings(**{name: value for name, value in options.items() if value is not None})
@@ -67,6 +71,14 @@ def run_translation(
             for outputs in translator.lines(chunk, config, progress=progress, **wanted):
                 page.write(outputs)
             page.flush()
+
+
+def _check_places(source: Path, output: Path | None, alignments: Path | None) -> None:
+    if alignments == STANDARD_OUTPUT:
+        raise RegardError("--alignments is -, and standard output is for the translations. Give it a file.")
+    if output is not None and alignments is not None and output.resolve() == alignments.resolve():
+        raise RegardError(f"{output} cannot hold both the translations and the alignments. Give two files.")
+    check_outputs({"--output": output, "--alignments": alignments}, [source])
 
 
 class Page:

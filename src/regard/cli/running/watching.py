@@ -1,6 +1,7 @@
 """Three ways to watch a run: JSON lines for programs, plain lines for logs, a live display for a terminal."""
 
 import sys
+from contextlib import suppress
 from typing import Protocol
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -107,8 +108,9 @@ class LiveWatcher:
                 self.note(describe(event, self.steps))
 
     def close(self) -> None:
-        """Leave the last state of the bar on the screen."""
-        self.display.stop()
+        """Leave the last state of the bar on the screen, unless the terminal is closed by now."""
+        with suppress(OSError):
+            self.display.stop()
 
 
 def describe(event: AnyEvent, steps: int) -> str:

@@ -3,16 +3,15 @@
 Where the system has no such locks (Windows, some network file systems), prepare a shared store with one run first.
 """
 
-import errno
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from regard.file_lock import try_lock
+
 LOCK = "lock"
-WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 LOOK_EVERY = 0.5  # seconds
 
 
@@ -21,25 +20,9 @@ def alone_in(directory: Path, while_waiting: Callable[[], None]) -> Iterator[Non
     """Hold the directory's lock; the system gives it back however the process ends."""
     descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        while not _is_taken(descriptor):
+        while try_lock(descriptor) is False:
             while_waiting()
             time.sleep(LOOK_EVERY)
         yield
     finally:
         os.close(descriptor)
-
-
-def _is_taken(descriptor: int) -> bool:
-    """Whether the lock is ours now."""
-    if sys.platform == "win32":
-        return True  # it has no flock
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in WITHOUT_LOCKS:
-            raise
-    return True

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.spelling import composed
+
 _SIDES = re.compile(r"\b(left|right|leftmost|rightmost)\b|왼|오른|좌측|우측", re.IGNORECASE)
 _LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)  # of red, green and blue (ITU-R BT.601)
 _DRAWS = 7
@@ -41,7 +43,7 @@ class Draw:
 
 def tells_sides_apart(captions: Iterable[str]) -> bool:
     """Whether a caption says left or right, in English or Korean: mirrored, its picture would make it wrong."""
-    return any(_SIDES.search(caption) for caption in captions)
+    return any(_SIDES.search(composed(caption)) for caption in captions)
 
 
 def augment(picture: NDArray[np.uint8], how: Augmentation, draw: Draw, *, may_flip: bool = True) -> NDArray[np.uint8]:

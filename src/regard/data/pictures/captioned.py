@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import RegardError
+from regard.spelling import composed
 
 FOLDERS = ("images", "Images", "Flicker8k_Dataset", ".")  # where pictures lie beside their captions, as published
 SHOWN = 5  # names in a list of many
@@ -31,8 +32,10 @@ class Described:
 def gather(described: Iterable[Described], folders: Sequence[Path]) -> list[Captioned]:
     """The captions of each picture together, in the order in which pictures first come up; every file must be there."""
     captions: dict[str, dict[str, None]] = {}  # a dict keeps the order and drops what comes twice
+    names: dict[str, str] = {}  # of the spellings of a name, the first that comes up
     for one in described:
-        captions.setdefault(one.name, {})[one.caption] = None
+        name = names.setdefault(composed(one.name), one.name)
+        captions.setdefault(name, {})[one.caption] = None
     found = {name: _find(name, folders) for name in captions}
     missing = [name for name, path in found.items() if path is None]
     if missing:

@@ -18,7 +18,7 @@ def read_captions_file(path: Path) -> Iterator[Described]:
     first = next(lines, None)
     if first is None:
         raise RegardError(f"{path} is empty. Give a file with a picture, a tab and a caption on each line.")
-    header = [column.strip().lower() for column in first[1].split(",")]
+    header = _header(first[1])
     if {"image", "caption"} <= set(header):
         yield from _columns(path, header)
         return
@@ -35,6 +35,15 @@ def read_names(path: Path) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def _header(line: str) -> list[str]:
+    """The columns of a line in lower case: their names, where it is a header."""
+    try:
+        [columns] = csv.reader([line])
+    except csv.Error:
+        return []  # a caption may be longer than a column can be
+    return [column.strip().lower() for column in columns]
+
+
 def _tabbed(path: Path, number: int, line: str) -> Described:
     columns = line.split("\t")
     if len(columns) != 2:
@@ -47,7 +56,7 @@ def _columns(path: Path, header: list[str]) -> Iterator[Described]:
     picture, caption = header.index("image"), header.index("caption")
     rows = csv.reader((f"{line}\n" for _, line in numbered_lines(path)), strict=True)
     try:
-        next(rows)
+        next(row for row in rows if "".join(row).strip())  # the header, which blank lines may precede
         for row in rows:
             if len(row) not in (0, len(header)):
                 problem = f"expected {len(header)} columns as in the header, got {len(row)}"

@@ -7,6 +7,7 @@ from regard.data.pictures.annotations import read_json, read_jsonl
 from regard.data.pictures.captioned import Captioned, Described, folders_beside, gather, listed
 from regard.data.pictures.captions_file import read_captions_file, read_names
 from regard.errors import RegardError
+from regard.spelling import composed
 
 CAPTIONS = "captions.txt"
 CAPTION_FORMATS = (".txt", ".csv", ".tsv", ".token", ".json", ".jsonl")
@@ -73,8 +74,8 @@ def _part(path: Path, described: list[Described], split: str) -> list[Described]
 
 def _lists_beside(path: Path, described: list[Described]) -> set[str]:
     """The text files beside the captions that name pictures of theirs, one on each line."""
-    known = {one.name for one in described}
-    return {other.stem for other in path.parent.glob("*.txt") if _first_line(other) in known}
+    known = {composed(one.name) for one in described}
+    return {other.stem for other in path.parent.glob("*.txt") if composed(_first_line(other)) in known}
 
 
 def _first_line(path: Path) -> str:
@@ -86,9 +87,9 @@ def _first_line(path: Path) -> str:
 
 
 def _of_list(path: Path, described: list[Described], names: Path) -> list[Described]:
-    wanted = dict.fromkeys(read_names(names))
-    chosen = [one for one in described if one.name in wanted]
-    lacking = wanted.keys() - {one.name for one in chosen}
+    wanted = {composed(name) for name in read_names(names)}
+    chosen = [one for one in described if composed(one.name) in wanted]
+    lacking = wanted - {composed(one.name) for one in chosen}
     if lacking:
         raise RegardError(
             f"{path} has no caption for {len(lacking):,} of the {len(wanted):,} pictures that {names} lists: "

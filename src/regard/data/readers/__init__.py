@@ -11,7 +11,16 @@ from regard.data.readers.tables import read_jsonl, read_tsv
 from regard.data.readers.tmx import read_tmx
 from regard.errors import RegardError
 
-__all__ = ["PAIR_FORMATS", "Pair", "PairBlock", "in_blocks", "read_blocks", "read_lines", "read_pairs"]
+__all__ = [
+    "PAIR_FORMATS",
+    "Pair",
+    "PairBlock",
+    "check_one_side",
+    "in_blocks",
+    "read_blocks",
+    "read_lines",
+    "read_pairs",
+]
 
 PAIR_FORMATS = (".tsv", ".jsonl", ".po", ".tmx")
 
@@ -52,6 +61,15 @@ def read_blocks(paths: Sequence[Path | str], *, languages: Sequence[str] = ()) -
     pairs = read_pairs(paths, languages=languages)
     # Two text files are cut into blocks as they are; the other formats have to be taken apart pair by pair.
     return parallel_blocks(*map(Path, paths)) if len(paths) == 2 else in_blocks(pairs)
+
+
+def check_one_side(path: Path) -> None:
+    """Refuse a file of pairs where the lines of one language are read: both sides would pass for one sentence."""
+    if _format(path) in PAIR_FORMATS:
+        raise RegardError(
+            f"{path} holds pairs, and lines of one language are read here. Give its source side alone, as `cut -f 1` "
+            "has it of a .tsv, or rename the file if it is plain text."
+        )
 
 
 def _two_codes(languages: Sequence[str]) -> tuple[str, str] | None:

@@ -107,6 +107,6 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     code = match[1]
     if code[:1] == b"x" and len(code) > 1:
         return bytes([int(code[1:], 16)])
-    if code.isdigit():
+    if code[:1] in b"01234567":
         return bytes([int(code, 8) % 256])
     return _NAMED.get(code, code)

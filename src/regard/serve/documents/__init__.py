@@ -5,13 +5,26 @@ from pathlib import PurePath
 from typing import Final
 
 from regard.errors import RegardError
-from regard.serve.documents.blocks import Template, plain
+from regard.serve.documents.blocks import Template, plain, unsplit
 from regard.serve.documents.catalogues import read_po
 from regard.serve.documents.html import read_html
 from regard.serve.documents.subtitles import read_srt
-from regard.serve.documents.translating import Voice, translate
+from regard.serve.documents.translating import Voice, translate, translate_as_one
+from regard.serve.documents.xml import Tags, read_xml
 
-__all__ = ["FORMATS", "Template", "Voice", "plain", "read_document", "read_html", "translate"]
+__all__ = [
+    "FORMATS",
+    "Tags",
+    "Template",
+    "Voice",
+    "plain",
+    "read_document",
+    "read_html",
+    "read_xml",
+    "translate",
+    "translate_as_one",
+    "unsplit",
+]
 
 FORMATS: Final[dict[str, Callable[[str], Template]]] = {
     ".txt": plain,

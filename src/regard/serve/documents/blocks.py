@@ -6,7 +6,7 @@ from the text, since a model has never seen any; `weaving` puts it back around t
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Block:
     lines_end: bool = True  # whether a sentence ends at a line's end
     escape: Callable[[str], str] = str  # how the format writes text between markup
     finish: Callable[[str], str] = str  # how the format writes the whole block
+    is_one: bool = False  # whether it is said as one sentence, if the model can read it
 
 
 Template = list[str | Block]
@@ -41,6 +42,11 @@ Template = list[str | Block]
 def has_words(text: str) -> bool:
     """Whether there is anything to translate; of numbers and signs alone, a model makes something up."""
     return any(unicodedata.category(character)[0] == "L" for character in text)
+
+
+def unsplit(template: Template) -> Template:
+    """The same with each block said as one sentence, if the model can read it."""
+    return [replace(piece, is_one=True) if isinstance(piece, Block) else piece for piece in template]
 
 
 def plain(text: str, *, lines_end: bool = True) -> Template:

@@ -33,25 +33,39 @@ class _Statement:
 def read_po(document: str) -> Template:
     """The messages that have no translation yet as blocks in its place, and all else as it is."""
     template: Template = []
-    message: dict[str, str] = {}
-    for statement in _statements(document):
-        if statement.keyword in ("msgctxt", "msgid") and any(known.startswith("msgstr") for known in message):
-            message = {}
-        message[statement.keyword] = statement.text
-        source = _source(statement.keyword, message)
-        if source and not statement.text:
-            template += _translation(statement, source)
-        else:
-            template += statement.lines
+    for message in _messages(document):
+        texts = {statement.keyword: statement.text for statement in message}
+        for statement in message:
+            source = _source(statement.keyword, texts)
+            if source and not statement.text:
+                template += _translation(statement, source)
+            else:
+                template += statement.lines
     return template
 
 
-def _source(keyword: str, message: dict[str, str]) -> str:
-    """What a statement translates: the first form renders the singular, later ones the plural. Of a header, nothing."""
+def _messages(document: str) -> Iterator[list[_Statement]]:
+    """The statements by messages; what stands between two goes with the first."""
+    message, has_forms = list[_Statement](), False
+    for statement in _statements(document):
+        if has_forms and statement.keyword in ("msgctxt", "msgid"):
+            yield message
+            message, has_forms = [], False
+        message.append(statement)
+        has_forms |= statement.keyword.startswith("msgstr")
+    yield message
+
+
+def _source(keyword: str, texts: dict[str, str]) -> str:
+    """What a statement translates. Of a header, nothing.
+
+    The first form renders the singular, later ones the plural; a sole form, as Korean has it, the plural.
+    """
     if not keyword.startswith("msgstr"):
         return ""
-    singular = message.get("msgid", "")
-    return singular if keyword in ("msgstr", "msgstr[0]") else message.get("msgid_plural", singular)
+    singular = texts.get("msgid", "")
+    is_singular = keyword == "msgstr[0]" and "msgstr[1]" in texts
+    return singular if is_singular else texts.get("msgid_plural", singular)
 
 
 def _statements(document: str) -> Iterator[_Statement]:

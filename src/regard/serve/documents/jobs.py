@@ -70,7 +70,7 @@ class Jobs:
 
     def path(self, job: Job) -> Path:
         """Where the result is, or will be."""
-        if self._directory is None:
+        if self._directory is None or not self._directory.is_dir():  # old temporary files are often swept away
             self._directory = Path(tempfile.mkdtemp(prefix="regard-documents-"))
             weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         return self._directory / job.id
@@ -114,11 +114,12 @@ class Jobs:
                 job.settled.set()
 
     def _sweep(self) -> None:
-        """Forget what is too old, or too much."""
+        """Forget what is too old, too much, or gone."""
         over = [job for job in self._jobs.values() if job.state != "translating"]
         size = sum(job.size for job in over)
         for number, job in enumerate(over):
             is_old = time.monotonic() - job.begun > KEPT_SECONDS
-            if is_old or size > KEPT_BYTES or len(over) - number > KEPT:
+            is_gone = job.state == "done" and not self.path(job).exists()
+            if is_old or is_gone or size > KEPT_BYTES or len(over) - number > KEPT:
                 size -= job.size
                 self.forget(job)

@@ -49,6 +49,13 @@ def split_sentences(text: str, *, lines_end: bool = True) -> list[Part]:
     return [part for part in parts if part.text]
 
 
+def one_sentence(text: str) -> list[Part]:
+    """The text as a single sentence, without the white space around it."""
+    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    parts = [Part(text[:start], is_sentence=False), Part(text[start:end], is_sentence=True)]
+    return [part for part in (*parts, Part(text[end:], is_sentence=False)) if part.text]
+
+
 def _sentences(text: str, lines_end: bool) -> Iterator[tuple[int, int]]:
     start = 0
     for match in _POSSIBLE_END.finditer(text):

@@ -13,6 +13,7 @@ _TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+
 _TAGS = frozenset({"b", "font", "i", "s", "u"})
 _DASH = re.compile(r"\s*[-–—]\s*")  # before what another person says
 _PLACING = re.compile(r"(\{[^{}\n]*\})")  # such as {\an8}
+_LINE_END = re.compile(r"[\r\n]+")
 _SPACE_OR_MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}|( )")
 
 
@@ -64,7 +65,11 @@ def _block(lines: list[str], first: str) -> Template:
 
 
 def wrap(text: str, lines: int, newline: str) -> str:
-    """The text broken at spaces into lines of about the same length; tags count for nothing, and are not broken."""
+    """The text broken at spaces into lines of about the same length, whatever lines it had.
+
+    Tags count for nothing, and are not broken.
+    """
+    text = _LINE_END.sub(" ", text)
     columns, places = list[int](), list[int]()  # of the spaces: how much is shown before each, and where it stands
     shown, position = 0, 0
     for match in _SPACE_OR_MARKUP.finditer(text):

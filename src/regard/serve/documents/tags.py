@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 RAW_TEXT = frozenset({"script", "style", "xmp", "iframe", "noembed", "noframes"})
-_MARKUP = re.compile(r"<(?:(?P<end>/)?(?P<name>[a-zA-Z][^\s/>]*+)|(?P<comment>!--)|[!?/])")
+_MARKUP = re.compile(r"<(?:(?P<end>/)?(?P<name>[a-zA-Z][^\s/>]*+)|(?P<comment>!--)|(?P<data>!\[CDATA\[)|[!?/])")
 _QUOTE_OR_END = re.compile(r"=\s*+([\"'])|>")  # only after an equals sign does a quote begin a value
 _COMMENT_END = re.compile(r"--!?>")
+_DATA_END = re.compile(r"\]\]>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def _markup(document: str) -> Iterator[tuple[int, Token]]:
     position = 0
     while match := _MARKUP.search(document, position):
         start, name = match.start(), (match["name"] or "").lower()
-        position = _end_of_comment(document, match.end() - 2) if match["comment"] else _end_of_tag(document, match)
+        position = _end(document, match)
         kind: Literal["start", "end", "other"] = ("end" if match["end"] else "start") if name else "other"
         yield start, Token(kind, document[start:position], name)
         if kind == "start" and name in RAW_TEXT:
@@ -50,6 +51,17 @@ def _markup(document: str) -> Iterator[tuple[int, Token]]:
             position = closing.start() if closing else len(document)
             if position > inside:
                 yield inside, Token("other", document[inside:position])
+
+
+def _end(document: str, match: re.Match[str]) -> int:
+    """Behind the markup that begins there."""
+    if match["comment"]:
+        closing = _COMMENT_END.search(document, match.end() - 2)  # its dashes may be those that begin the comment
+    elif match["data"]:
+        closing = _DATA_END.search(document, match.end())
+    else:
+        return _end_of_tag(document, match)
+    return closing.end() if closing else len(document)
 
 
 def _end_of_tag(document: str, match: re.Match[str]) -> int:
@@ -64,9 +76,3 @@ def _end_of_tag(document: str, match: re.Match[str]) -> int:
         if not position:
             break
     return len(document)
-
-
-def _end_of_comment(document: str, position: int) -> int:
-    """Behind the `-->`, whose dashes may be those that begin the comment."""
-    closing = _COMMENT_END.search(document, position)
-    return closing.end() if closing else len(document)

@@ -8,14 +8,13 @@ from typing import TypeVar
 
 from regard.serve.documents.blocks import Block, Template, has_words
 from regard.serve.documents.dividing import divide_until
-from regard.serve.documents.sentences import WIDE_ENDS, Part, split_sentences
+from regard.serve.documents.sentences import WIDE_ENDS, Part, one_sentence, split_sentences
 from regard.serve.documents.weaving import Link, Range, Woven, weave
 from regard.tokens.text import WORD
 from regard.translation.lines import Translation
 
 Result = TypeVar("Result")
 AT_ONCE = 20_000  # characters that are split and put together without a thread: a few milliseconds
-BATCH_SENTENCES = 64  # asked for at once: enough to be quick, few enough for others to get their turn
 _LAST_MARK = re.compile(r"([.!?…]{1,3})\Z")
 Sentence = tuple[str, bool]  # its text, and whether its words must be aligned
 Said = dict[Sentence, list[Translation]]
@@ -27,6 +26,7 @@ class Voice:
 
     say: Callable[[list[str], bool], Awaitable[list[list[Translation]]]]
     fits: Callable[[str], bool]  # whether the model can read the whole sentence
+    together: Callable[[str], int]  # how many sentences as long as this one it says at once
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,34 @@ async def translate(
     progress: Callable[[int, int], object] | None = None,
 ) -> list[list[str]]:
     """For each document its translations: the best, one of the sentences' second-best outputs, and so on."""
-    is_large = sum(len(block.text) for block in _blocks(templates)) > AT_ONCE
-    cuts, wanted = await _aside(is_large, lambda: _cut_all(templates, voice))
+    cuts, said = await _say_all(templates, voice, progress)
+    return await _aside(templates, lambda: [_documents(template, cuts, said) for template in templates])
+
+
+async def translate_as_one(templates: Sequence[Template], voice: Voice) -> list[Translation]:
+    """For each document its best translation as one output, scored by the mean of its sentences' scores."""
+    cuts, said = await _say_all(templates, voice)
+    return await _aside(templates, lambda: [_as_one(template, cuts, said) for template in templates])
+
+
+async def _say_all(
+    templates: Sequence[Template], voice: Voice, progress: Callable[[int, int], object] | None = None
+) -> tuple[dict[int, _Cut], Said]:
+    """The blocks as parts, by their identities, and what was said for each sentence."""
+    cuts, batches = await _aside(templates, lambda: _cut_all(templates, voice))
     said: Said = {}
-    for batch in _batches(wanted):
+    every = sum(map(len, batches))
+    for batch in batches:
         outputs = await voice.say([sentence for sentence, _ in batch], batch[0][1])
         said |= dict(zip(batch, outputs, strict=True))
         if progress is not None:
-            progress(len(said), len(wanted))
-    return await _aside(is_large, lambda: [_documents(template, cuts, said) for template in templates])
+            progress(len(said), every)
+    return cuts, said
 
 
-async def _aside(is_large: bool, function: Callable[[], Result]) -> Result:
-    """The function's result; a large one is made in a thread, so that other requests need not wait for it."""
+async def _aside(templates: Sequence[Template], function: Callable[[], Result]) -> Result:
+    """The function's result; that of much text is made in a thread, so that other requests need not wait for it."""
+    is_large = sum(len(block.text) for block in _blocks(templates)) > AT_ONCE
     return await asyncio.to_thread(function) if is_large else function()
 
 
@@ -73,15 +88,18 @@ def _blocks(templates: Sequence[Template]) -> Iterator[Block]:
     return (piece for template in templates for piece in template if isinstance(piece, Block))
 
 
-def _cut_all(templates: Sequence[Template], voice: Voice) -> tuple[dict[int, _Cut], list[Sentence]]:
-    """Every block as parts, by its identity, and every sentence once."""
+def _cut_all(templates: Sequence[Template], voice: Voice) -> tuple[dict[int, _Cut], list[list[Sentence]]]:
+    """Every block as parts, by its identity, and every sentence once, in batches."""
     cuts = {id(block): _cut(block, voice) for block in _blocks(templates)}
-    return cuts, list(dict.fromkeys(sentence for cut in cuts.values() for sentence in cut.sentences))
+    wanted = list(dict.fromkeys(sentence for cut in cuts.values() for sentence in cut.sentences))
+    return cuts, list(_batches(wanted, voice))
 
 
 def _cut(block: Block, voice: Voice) -> _Cut:
     if not has_words(block.text):
         return _Cut(block, [])
+    if block.is_one and voice.fits(block.text):
+        return _Cut(block, one_sentence(block.text))
     parts = split_sentences(block.text, lines_end=block.lines_end)
     pieces = [
         piece for part in parts for piece in (divide_until(part.text, voice.fits) if part.is_sentence else [part])
@@ -89,12 +107,18 @@ def _cut(block: Block, voice: Voice) -> _Cut:
     return _Cut(block, [Part(part.text, part.is_sentence and has_words(part.text)) for part in pieces])
 
 
-def _batches(wanted: list[Sentence]) -> Iterator[list[Sentence]]:
-    """Sentences in their order, those to be aligned apart from the others."""
+def _batches(wanted: list[Sentence], voice: Voice) -> Iterator[list[Sentence]]:
+    """As many sentences as are said at once, the longest first, those to be aligned apart from the others.
+
+    More would only wait in the queue, where they would keep other people's sentences out.
+    """
     for is_aligned in (False, True):
-        own = [one for one in wanted if one[1] is is_aligned]
-        for start in range(0, len(own), BATCH_SENTENCES):
-            yield own[start : start + BATCH_SENTENCES]
+        sizes = {one: voice.together(one[0]) for one in wanted if one[1] is is_aligned}
+        own, start = sorted(sizes, key=sizes.__getitem__), 0
+        while start < len(own):
+            end = start + sizes[own[start]]
+            yield own[start:end]
+            start = end
 
 
 def _documents(template: Template, cuts: dict[int, _Cut], said: Said) -> list[str]:
@@ -104,6 +128,18 @@ def _documents(template: Template, cuts: dict[int, _Cut], said: Said) -> list[st
         "".join(piece if isinstance(piece, str) else _rendered(cuts[id(piece)], said, choice) for piece in template)
         for choice in range(choices)
     ]
+
+
+def _as_one(template: Template, cuts: dict[int, _Cut], said: Said) -> Translation:
+    """Sentences are said independently of each other, so that their log-probabilities add up."""
+    own = [said[sentence][0] for block in _blocks([template]) for sentence in cuts[id(block)].sentences]
+    return Translation(
+        text=_documents(template, cuts, said)[0],
+        score=sum(one.score for one in own) / max(1, len(own)),
+        log_probability=sum(one.log_probability for one in own),
+        tokens=[token for one in own for token in one.tokens],
+        is_ended=all(one.is_ended for one in own),
+    )
 
 
 def _rendered(cut: _Cut, said: Said, choice: int) -> str:

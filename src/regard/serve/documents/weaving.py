@@ -154,17 +154,18 @@ def _events(
         parent, others = stack[-1]
         child = next(others, None)
         if child is not None:
-            events.append((places[child][0], _opening(spans[child], source)))
+            events.append((places[child][0], spans[child].opening))
             stack.append((child, iter(children[child])))
         else:
             stack.pop()
             if parent >= 0:
-                events.append((places[parent][1], spans[parent].closing))
+                events.append((places[parent][1], spans[parent].closing + _space_behind(parent, spans, source)))
     return events
 
 
-def _opening(span: Span, source: str) -> str:
-    """The markup; a space follows a thing that had one on either side, such as the %s of `open %s now`."""
+def _space_behind(index: int, spans: Sequence[Span], source: str) -> str:
+    """A space after a thing that had one on either side, such as the %s of `open %s now`; not also inside it."""
+    span = spans[index]
+    is_inside = span.parent >= 0 and spans[span.parent].start == spans[span.parent].end
     around = source[span.start - 1 : span.start], source[span.end : span.end + 1]
-    is_apart = span.start == span.end and all(side.isspace() for side in around)
-    return span.opening + " " if is_apart else span.opening
+    return " " if span.start == span.end and not is_inside and all(side.isspace() for side in around) else ""

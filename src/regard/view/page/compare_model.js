@@ -6,6 +6,7 @@ import { heatmap } from "./heatmap.js";
 import { emptyNote, isAbandoned, problemNote, waitingNote } from "./notes.js";
 import { t } from "./text.js";
 import { bestReading } from "./translate_reading.js";
+import { drawnLinks } from "./translate_words.js";
 
 const GENERATIONS = ["rnn", "rnn-attention", "transformer"];
 
@@ -71,7 +72,7 @@ async function showAlignment(app, { model, place, now }, { text, target }, signa
   now.map?.stop?.();
   now.map = heatmap({
     weights: Float32Array.from(alignment.weights.flat()), rows: alignment.target_words, columns: alignment.source_words,
-    title: `${model.name}: ${text}`, links: alignment.links, width: Math.max(240, place.clientWidth - 4),
+    title: `${model.name}: ${text}`, links: drawnLinks(alignment), width: Math.max(240, place.clientWidth - 4),
   });
   clear(place, now.map.node, h("p", { class: "faint small" }, readingText(reading)));
 }

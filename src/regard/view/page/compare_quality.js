@@ -14,15 +14,14 @@ export function qualityPart(app) {
   const node = h("div", { class: "stack" }, waitingNote());
   const now = { plot: null };
   fill(app, node, now, leaving.signal).catch((problem) => {
-    if (isAbandoned(problem)) return;
-    clear(node, card(t("quality.title"), {}, problem.code === "no_quality" || problem.code === "embedded" ? emptyNote(t("quality.none")) : problemNote(problem)));
+    if (!isAbandoned(problem)) clear(node, card(t("quality.title"), {}, problemNote(problem)));
   });
   return { node, stop: () => (leaving.abort(), now.plot?.stop()) };
 }
 
 async function fill(app, node, now, signal) {
   const quality = await app.api.quality({ signal });
-  if (!quality.models.length) throw Object.assign(new Error(), { code: "no_quality" });
+  if (!quality) return void clear(node, card(t("quality.title"), {}, emptyNote(t("quality.none"))));
   const kinds = Object.fromEntries(app.models().map((model) => [model.name, model.kind]));
   const models = quality.models.toSorted((one, other) => generationOf(kinds[one.model]) - generationOf(kinds[other.model]));
   const sentences = h("div", { class: "bucket" });

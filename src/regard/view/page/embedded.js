@@ -25,7 +25,7 @@ export function embeddedApi(data) {
     }),
     readings: absent,
     translate: absent,
-    quality: absent,
+    quality: async () => null,
     qualityBucket: absent,
     runs: async () => ({ runs: [] }),
     runEvents: absent,

@@ -4,6 +4,7 @@ import { h } from "./make.js";
 import { darkestWeight } from "./head_thumbs.js";
 import { heatmap } from "./heatmap.js";
 import { headHabits } from "./habits.js";
+import { readablePiece, signsNote } from "./pieces.js";
 import { readableNumber } from "./scales.js";
 import { wordMap } from "./shrinking.js";
 import { t } from "./text.js";
@@ -13,13 +14,14 @@ import { t } from "./text.js";
  * Returns {node, stop()}.
  */
 export function largeHead({ map, sides, use, title, asWords, width }) {
-  const shown = asWords ? wordsOf(map, sides) : { ...map, rowLabels: sides.rows.pieces, columnLabels: sides.columns.pieces };
+  const shown = asWords ? wordsOf(map, sides) : { ...map, rowLabels: sides.rows.pieces.map(readablePiece), columnLabels: sides.columns.pieces.map(readablePiece) };
   const most = darkestWeight({ weights: shown.weights, columns: shown.columnLabels.length });
   const picture = heatmap({
     weights: shown.weights, rows: shown.rowLabels, columns: shown.columnLabels, title, width, most,
     hidden: use === "decoder-self" ? (row, column) => column > row : undefined,
   });
   const node = h("div", { class: "stack" }, h("p", { class: "explain" }, t(`heads.use.${use}`)), picture.node,
+    !asWords && signsNote([...sides.rows.pieces, ...sides.columns.pieces], ["‹›"]),
     most < 1 && h("p", { class: "faint" }, t("heads.darkest", { weight: readableNumber(most) })),
     h("p", { class: "habits" }, habitsText(map, use)));
   return { node, stop: () => picture.stop?.() };

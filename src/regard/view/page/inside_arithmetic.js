@@ -4,6 +4,8 @@
  * What comes in is the API's `Inside`; where a layer has matrices the work begins at x, otherwise at the given query, keys and values.
  */
 
+import { turned } from "./encodings.js";
+
 const LARGEST_EXPONENT = 50; // scores above this are moved down before e^score, which changes no weight
 
 /** sum_i left_i right_i, from the left to the right. */
@@ -38,16 +40,31 @@ export function weightedSum(weights, values) {
   return values[0].map((_, dimension) => weights.reduce((sum, weight, key) => sum + weight * values[key][dimension], 0));
 }
 
-/** Query, keys and values: from x where the layer has matrices, else as given; rotary turning is the model's. */
+/** Query, keys and values: from x where the layer has matrices, else as given; `unturned` are a rotary query and keys before their turn. */
 export function projected(inside) {
   const project = (name, inputs, given) =>
     inside[`${name}_weight`] ? inputs.map((x) => linear(x, inside[`${name}_weight`], inside[`${name}_bias`])) : given;
-  const isTurned = inside.is_rotary;
+  const [query] = project("query", [inside.x], [inside.query]);
+  const keys = project("key", inside.key_inputs, preparedKeys(inside));
+  const isToTurn = inside.is_rotary && Boolean(inside.query_weight); // as given, they are turned
   return {
-    query: isTurned ? inside.query : project("query", [inside.x], [inside.query])[0],
-    keys: isTurned ? inside.keys : project("key", inside.key_inputs, preparedKeys(inside)),
+    query: isToTurn ? turnedVector(query, inside.query_index) : query,
+    keys: isToTurn ? keys.map(turnedVector) : keys,
     values: project("value", inside.key_inputs, inside.values),
+    unturned: { query, keys },
   };
+}
+
+/** By how many radians a pair of numbers of a rotary query or key is turned. */
+export function turningAngle(position, pair, width) {
+  return position / 10000 ** ((2 * pair) / width);
+}
+
+/** A rotary query or key at its position: each pair of numbers (i, i + D/2) turned by its angle. */
+export function turnedVector(vector, position) {
+  const half = vector.length / 2;
+  const pairs = vector.slice(0, half).map((first, pair) => turned([first, vector[half + pair]], turningAngle(position, pair, vector.length)));
+  return [0, 1].flatMap((side) => pairs.map((pair) => pair[side]));
 }
 
 function preparedKeys({ keys, general }) {

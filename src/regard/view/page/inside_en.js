@@ -43,6 +43,8 @@ export const insideEnglish = {
   "inside.projections_text":
     "Each token arrives as a vector x of {width} numbers. Three matrices that training has found turn it into a query (what am I looking for?), a key (what can I be found by?) and a value (what do I give?), of {head} numbers each in this head.",
   "inside.rotary": "This model then turns q and k by their token's position (rotary positions), so that their product depends on the distance between the two. The bars and the scores below show them after the turn.",
+  "inside.turn": "Counted from 0, this token stands at position {position}. So the pair {first}, {second} is turned by θ = {position} / 10000^(2 × {pair} / {width}) = {angle} radians:",
+  "inside.turned": "{number} after the turn",
   "inside.matrices_left_out": "The matrices of this model are too large for this file, so the work begins at the query, the keys and the values. Start `regard serve` to see where they come from.",
   "inside.states_title": "States are queries, keys and values",
   "inside.states_text": "In an RNN the decoder's own state is the query. The encoder's states, one for each source token, serve as keys and as values; no matrix stands in between.",
@@ -66,6 +68,7 @@ export const insideEnglish = {
   "inside.score_additive": "A small network compares them: query and key, each through a matrix, are added, squeezed by tanh, and weighed by a vector. Choose a key to see its terms.",
   "inside.score_of": "{query} against {key}",
   "inside.raw": "q · k",
+  "inside.raw_general": "q · (W k)",
   "inside.raw_additive": "score",
 
   "inside.scaling_title": "Divide by the root of d",
@@ -108,6 +111,7 @@ export const insideEnglish = {
   "inside.output_text": "This head's context passes its columns of W_O. The parts of all {heads} heads and a bias add up to the attention's output.",
   "inside.head_part": "this head's part of number {number}",
   "inside.output_own": "this head",
+  "inside.output_other": "+ the other head",
   "inside.output_others": "+ the other {heads} heads",
   "inside.output_bias": "+ bias",
   "inside.output_total": "= output",

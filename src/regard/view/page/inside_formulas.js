@@ -1,6 +1,6 @@
 /** The formulas of attention, in MathML. */
 
-import { math } from "./make.js";
+import { h, math } from "./make.js";
 
 const mathName = (text) => math("mi", null, text);
 const mathVector = (text) => math("mi", { mathvariant: "normal", class: "vector" }, text);
@@ -18,26 +18,24 @@ function mathBlock(...parts) {
   return math("math", { display: "block", class: "formula" }, mathRow(...parts));
 }
 
+/** q, k and v, each as its matrix times x; where a layer has them, biases are added. */
+function projectionsBlock(isBiased) {
+  const one = (result, letter, input, end) => {
+    const bias = isBiased && [mathSign("+"), mathUnder(mathVector("b"), mathName(letter))];
+    return math("math", null, mathRow(result, mathSign("="), mathUnder(mathName("W"), mathName(letter)), input, bias, end));
+  };
+  return h(
+    "div",
+    { class: "formula formulas" },
+    one(mathVector("q"), "Q", mathVector("x"), mathSign(",")),
+    one(mathKey("k"), "K", mathKey("x"), mathSign(",")),
+    one(mathKey("v"), "V", mathKey("x")),
+  );
+}
+
 const FORMULAS = {
-  projections: () =>
-    mathBlock(
-      mathVector("q"),
-      mathSign("="),
-      mathUnder(mathName("W"), mathName("Q")),
-      mathVector("x"),
-      mathSign(","),
-      math("mspace", { width: "1em" }),
-      mathKey("k"),
-      mathSign("="),
-      mathUnder(mathName("W"), mathName("K")),
-      mathKey("x"),
-      mathSign(","),
-      math("mspace", { width: "1em" }),
-      mathKey("v"),
-      mathSign("="),
-      mathUnder(mathName("W"), mathName("V")),
-      mathKey("x"),
-    ),
+  projections: () => projectionsBlock(false),
+  biased: () => projectionsBlock(true),
   states: () =>
     mathBlock(
       mathVector("q"),

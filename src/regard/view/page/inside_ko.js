@@ -19,7 +19,7 @@ export const insideKorean = {
   "inside.use_decoder-self": "디코더 {number}층: 번역이 번역을 봐요",
   "inside.use_cross": "디코더 {number}층: 번역이 원문을 봐요",
   "inside.use_picture": "디코더 {number}층: 단어가 그림을 봐요",
-  "inside.saying": "디코더가 방금 “{read}”까지 읽었고, 이제 “{said}”을(를) 말하려고 해요.",
+  "inside.saying": "디코더가 방금 “{read}”까지 읽었고, 이제 “{said}”{said|을/를} 말하려고 해요.",
   "inside.causal": "디코더처럼 뒤의 단어 가리기",
   "inside.withoutScaling": "스케일링 없이",
   "inside.withoutMasking": "마스킹 없이",
@@ -43,6 +43,8 @@ export const insideKorean = {
   "inside.projections_text":
     "토큰마다 숫자 {width}개로 된 벡터 x가 들어와요. 학습으로 찾은 세 행렬이 x를 쿼리(나는 무엇을 찾을까?), 키(나는 무엇으로 찾아질까?), 밸류(나는 무엇을 줄까?)로 바꿔요. 이 헤드에서는 각각 숫자 {head}개예요.",
   "inside.rotary": "이 모델은 q와 k를 토큰의 위치만큼 돌려요(회전 위치). 그래서 둘의 곱이 두 토큰 사이의 거리에 따라 달라져요. 막대와 아래의 점수는 돌린 뒤의 값이에요.",
+  "inside.turn": "이 토큰은 0부터 세어 {position}번 자리에 있어요. 그래서 {first}, {second} 쌍을 θ = {position} / 10000^(2 × {pair} / {width}) = {angle}라디안만큼 돌려요.",
+  "inside.turned": "돌린 뒤의 {number}",
   "inside.matrices_left_out": "이 모델의 행렬은 이 파일에 담기에 너무 커요. 그래서 쿼리, 키, 밸류에서 계산을 시작해요. 그 값이 어디서 왔는지는 `regard serve`에서 볼 수 있어요.",
   "inside.states_title": "상태가 곧 쿼리, 키, 밸류",
   "inside.states_text": "RNN에서는 디코더의 상태가 그대로 쿼리예요. 원문 토큰마다 하나씩 있는 인코더의 상태가 키이면서 밸류예요. 사이에 행렬이 없어요.",
@@ -66,10 +68,11 @@ export const insideKorean = {
   "inside.score_additive": "작은 신경망이 둘을 견줘요. 쿼리와 키를 각각 행렬에 통과시켜 더하고, tanh로 눌러서, 벡터로 무게를 달아요. 키를 고르면 항을 하나씩 볼 수 있어요.",
   "inside.score_of": "{query} 대 {key}",
   "inside.raw": "q · k",
+  "inside.raw_general": "q · (W k)",
   "inside.raw_additive": "점수",
 
   "inside.scaling_title": "d의 제곱근으로 나누기",
-  "inside.scaling_text": "곱 {width}개의 합은 길이와 함께 커져요. √{width} = {root}(으)로 나누면, 소프트맥스가 모든 점수에 귀 기울일 수 있는 범위에 머물러요.",
+  "inside.scaling_text": "곱 {width}개의 합은 길이와 함께 커져요. √{width} = {root}{root|으로/로} 나누면, 소프트맥스가 모든 점수에 귀 기울일 수 있는 범위에 머물러요.",
 
   "inside.visibility_title": "누구를 볼 수 있는지",
   "inside.visibility_text": "디코더는 아직 말하지 않은 단어를 보면 안 돼요. 그 점수를 −∞로 두면, 소프트맥스가 정확히 0을 줘요.",
@@ -99,8 +102,8 @@ export const insideKorean = {
     "마스크가 없으면 이 쿼리는 나중에 올 단어에 가중치를 써요. 학습할 때는 답을 미리 보는 셈이고, 번역할 때는 그 단어가 아직 없어요.",
 
   "inside.context_title": "밸류의 가중합",
-  "inside.context_text": "각 밸류에서 가중치만큼 가져와 모두 더해요. 이것이 {query}이(가) 다른 단어에게서 알게 된 것, 곧 문맥이에요.",
-  "inside.context_picture": "각 자리의 밸류에서 가중치만큼 가져와 모두 더해요. 이것이 {query}이(가) 그림에서 알게 된 것, 곧 문맥이에요.",
+  "inside.context_text": "각 밸류에서 가중치만큼 가져와 모두 더해요. 이것이 {query}{query|이/가} 다른 단어에게서 알게 된 것, 곧 문맥이에요.",
+  "inside.context_picture": "각 자리의 밸류에서 가중치만큼 가져와 모두 더해요. 이것이 {query}{query|이/가} 그림에서 알게 된 것, 곧 문맥이에요.",
   "inside.context_number": "문맥의 {number}번째 숫자",
   "inside.example_meaning": "새 벡터는 ({v1}, {v2}, {v3})예요. 뜻으로 읽으면 AI {v1}, 세상 {v2}, 바꿈 {v3}이에요. 어텐션을 한 번 거치면 단어가 자기 문장을 품게 돼요.",
 
@@ -108,6 +111,7 @@ export const insideKorean = {
   "inside.output_text": "이 헤드의 문맥이 W_O에서 자기 몫의 열을 지나요. 헤드 {heads}개의 몫과 편향을 모두 더하면 어텐션의 출력이에요.",
   "inside.head_part": "{number}번째 숫자에서 이 헤드의 몫",
   "inside.output_own": "이 헤드",
+  "inside.output_other": "+ 다른 헤드 1개",
   "inside.output_others": "+ 다른 헤드 {heads}개",
   "inside.output_bias": "+ 편향",
   "inside.output_total": "= 출력",

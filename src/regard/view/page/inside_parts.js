@@ -1,6 +1,7 @@
 /** What the steps of Inside are made of: numbers, little bars for vectors, sums written out term by term. */
 
 import { isDark, paper, series } from "./colour.js";
+import { productTerms } from "./inside_arithmetic.js";
 import { clear, h, svg } from "./make.js";
 import { t } from "./text.js";
 
@@ -37,12 +38,23 @@ export function vectorStrip(values, { label, chosen = null, onDimension = null }
   clear(picture, stripBars(values, chosen));
   if (onDimension) picture.addEventListener("click", (event) => onDimension(dimensionAt(event, picture, values.length)));
   picture.classList.toggle("is-choosable", Boolean(onDimension));
-  return h("div", { class: "strip-scroll" }, picture);
+  return picture;
+}
+
+/** A line of a list of vectors: what it is, of which token, and its bars. */
+export function vectorRow(letter, token, values, options = {}) {
+  return h(
+    "div",
+    { class: "vector-row" },
+    h("dt", null, h("i", null, letter), h("span", { class: "of", dir: "auto" }, `(${token})`)),
+    h("dd", null, vectorStrip(values, { label: `${letter}(${token})`, ...options })),
+  );
 }
 
 function stripSize(count) {
   const width = count * (STRIP.bar + STRIP.gap) + STRIP.gap;
-  return { width, height: STRIP.height, viewBox: `0 0 ${width} ${STRIP.height}` };
+  const viewBox = `0 0 ${width} ${STRIP.height}`;
+  return { width, height: STRIP.height, viewBox, preserveAspectRatio: "none" }; // a long vector's bars become narrow, not low
 }
 
 function stripBars(values, chosen) {
@@ -72,6 +84,7 @@ function stripBars(values, chosen) {
       fill: "none",
       stroke: paper(isDark()).cursor,
       "stroke-width": 1.5,
+      "vector-effect": "non-scaling-stroke",
     });
   return [svg("line", { x1: 0, x2: "100%", y1: middle, y2: middle, stroke: paper(isDark()).line }), bars, frame];
 }
@@ -135,6 +148,20 @@ function restRow(rest, showAll) {
 /** "0.31 × −0.20" as the middle of a term. */
 export function timesParts(left, right) {
   return [numberNode(left), " × ", numberNode(right)];
+}
+
+/** The terms of one row of a matrix times a vector, as of W x: "W₁,₁ x₁" and so on. */
+export function matrixTerms(weight, row, vector, letter) {
+  return productTerms(weight[row], vector).map(({ left, right, product }, index) => ({
+    label: `W${subscript(row + 1)},${subscript(index + 1)} ${letter}${subscript(index + 1)}`,
+    parts: timesParts(left, right),
+    value: product,
+  }));
+}
+
+/** A number in small figures below the line. */
+export function subscript(number) {
+  return [...String(number)].map((digit) => String.fromCodePoint(0x2080 + Number(digit))).join("");
 }
 
 /** A small vector or matrix in full, as a table of numbers. */

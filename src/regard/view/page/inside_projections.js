@@ -1,13 +1,16 @@
 /** The first step: from x to the query, and from each token's x to its key and value. */
 
-import { productTerms } from "./inside_arithmetic.js";
+import { turningAngle } from "./inside_arithmetic.js";
 import { EXAMPLE } from "./inside_example.js";
 import { formulaOf } from "./inside_formulas.js";
-import { dimensionField, matrixTable, stepCard, timesParts, vectorStrip, writtenSum } from "./inside_parts.js";
-import { pieceLabel } from "./inside_tables.js";
+import { dimensionField, matrixTable, matrixTerms, numberText, stepCard, subscript, timesParts, vectorRow, writtenSum } from "./inside_parts.js";
 import { h } from "./make.js";
 import { segments } from "./notes.js";
+import { pieceLabel } from "./pieces.js";
 import { t } from "./text.js";
+
+const LETTERS = ["q", "k", "v"];
+const WAVES = { cos: Math.cos, sin: Math.sin, "−sin": (angle) => -Math.sin(angle) };
 
 /** The card: whole matrices in the worked example, bars and one sum written out for a model; an RNN has no matrices here. */
 export function projectionStep(step, number) {
@@ -19,7 +22,7 @@ export function projectionStep(step, number) {
     {
       number,
       title: t("inside.projections_title"),
-      formula: formulaOf("projections"),
+      formula: formulaOf(inside.query_bias ? "biased" : "projections"),
       text: t(text, { width: inside.x.length, head: step.work.query.length }),
     },
     vectorRows(step),
@@ -47,41 +50,33 @@ function vectorRows({ inside, work, choice }) {
     isProjected && ["x", query, inside.x],
     ["q", query, work.query],
     isProjected && ["x", key, inside.key_inputs[choice.key]],
-    ["k", key, work.keys[choice.key]],
+    ["k", key, (inside.general?.unprepared_keys ?? work.keys)[choice.key]],
     ["v", key, work.values[choice.key]],
   ].filter(Boolean);
   return h(
     "dl",
     { class: "vectors" },
-    vectors.map(([letter, token, values]) =>
-      h(
-        "div",
-        { class: "vector-row" },
-        h("dt", null, h("i", null, letter), h("span", { class: "of", dir: "auto" }, `(${token})`)),
-        h("dd", null, vectorStrip(values, { label: `${letter}(${token})` })),
-      ),
-    ),
+    vectors.map(([letter, token, values]) => vectorRow(letter, token, values)),
   );
 }
 
 /** One number of q, k or v as the sum that it is. */
 function writtenProjection(step) {
   const { inside, work, choice, change } = step;
-  const offered = inside.is_rotary ? ["v"] : ["q", "k", "v"];
-  const letter = offered.includes(choice.projection) ? choice.projection : offered[0];
-  const { weight, bias, x, result } = {
-    q: { weight: inside.query_weight, bias: inside.query_bias, x: inside.x, result: work.query },
-    k: { weight: inside.key_weight, bias: inside.key_bias, x: inside.key_inputs[choice.key], result: work.keys[choice.key] },
-    v: { weight: inside.value_weight, bias: inside.value_bias, x: inside.key_inputs[choice.key], result: work.values[choice.key] },
+  const { key, projection: letter } = choice;
+  const { weight, bias, x, result, position } = {
+    q: { weight: inside.query_weight, bias: inside.query_bias, x: inside.x, result: work.unturned.query, position: inside.query_index },
+    k: { weight: inside.key_weight, bias: inside.key_bias, x: inside.key_inputs[key], result: work.unturned.keys[key], position: key },
+    v: { weight: inside.value_weight, bias: inside.value_bias, x: inside.key_inputs[key], result: work.values[key] },
   }[letter];
   const dimension = Math.min(choice.projectionDimension, result.length - 1);
   const chooser = segments(
     t("inside.which_vector"),
-    offered.map((one) => [one, one]),
+    LETTERS.map((one) => [one, one]),
     letter,
     (projection) => change({ projection }),
   );
-  [...chooser.children].forEach((button, index) => (button.dataset.focus = `projection-${offered[index]}`));
+  [...chooser.children].forEach((button, index) => (button.dataset.focus = `projection-${LETTERS[index]}`));
   return h(
     "div",
     { class: "stack" },
@@ -92,25 +87,43 @@ function writtenProjection(step) {
       dimensionField(t("inside.which_number"), result.length, dimension, (chosen) => change({ projectionDimension: chosen })),
     ),
     writtenSum({
-      rows: projectionRows(weight[dimension], x, bias?.[dimension]),
+      rows: projectionRows(weight, dimension, x, bias),
       total: result[dimension],
       totalLabel: `${letter}${subscript(dimension + 1)}`,
     }),
+    inside.is_rotary && position !== undefined && writtenTurn({ letter, vector: result, dimension, position }),
   );
 }
 
-/** The terms of one row of a matrix times x, and the bias first, so that it is seen. */
-function projectionRows(row, x, bias) {
-  const terms = productTerms(row, x).map(({ left, right, product }, index) => ({
-    label: `W${subscript(index + 1)} x${subscript(index + 1)}`,
-    parts: timesParts(left, right),
-    value: product,
-  }));
-  return bias === undefined || bias === null ? terms : [{ label: t("inside.bias"), parts: [], value: bias }, ...terms];
+/** The turn of the pair that a number of a rotary query or key belongs to. */
+function writtenTurn({ letter, vector, dimension, position }) {
+  const half = vector.length / 2;
+  const pair = dimension % half;
+  const angle = turningAngle(position, pair, vector.length);
+  const [first, second] = [`${letter}${subscript(pair + 1)}`, `${letter}${subscript(half + pair + 1)}`];
+  const terms =
+    dimension < half
+      ? [turnTerm(first, vector[pair], "cos", angle), turnTerm(second, vector[half + pair], "−sin", angle)]
+      : [turnTerm(first, vector[pair], "sin", angle), turnTerm(second, vector[half + pair], "cos", angle)];
+  return [
+    h("p", { class: "explain turn" }, t("inside.turn", { position, first, second, pair, width: vector.length, angle: numberText(angle) })),
+    writtenSum({
+      rows: terms,
+      total: terms.reduce((sum, { value }) => sum + value, 0),
+      totalLabel: t("inside.turned", { number: `${letter}${subscript(dimension + 1)}` }),
+    }),
+  ];
 }
 
-function subscript(number) {
-  return [...String(number)].map((digit) => String.fromCodePoint(0x2080 + Number(digit))).join("");
+function turnTerm(label, value, wave, angle) {
+  const factor = WAVES[wave](angle);
+  return { label: `${label} × ${wave} θ`, parts: timesParts(value, factor), value: value * factor };
+}
+
+/** The terms of one row of a matrix times x, and the bias first, so that it is seen. */
+function projectionRows(weight, row, x, bias) {
+  const terms = matrixTerms(weight, row, x, "x");
+  return bias ? [{ label: `${t("inside.bias")} b${subscript(row + 1)}`, parts: [], value: bias[row] }, ...terms] : terms;
 }
 
 /** W with its letter below. */
@@ -136,7 +149,7 @@ function exampleProjections({ inside, work, choice, change }, number) {
         { class: "stack" },
         dimensionField(t("inside.which_q"), work.query.length, dimension, (chosen) => change({ projectionDimension: chosen })),
         writtenSum({
-          rows: projectionRows(queryWeight[dimension], inside.x),
+          rows: projectionRows(queryWeight, dimension, inside.x),
           total: work.query[dimension],
           totalLabel: `q${subscript(dimension + 1)}`,
         }),

@@ -3,8 +3,8 @@
 import { productTerms } from "./inside_arithmetic.js";
 import { formulaOf } from "./inside_formulas.js";
 import { dimensionField, numberNode, stepCard, timesParts, vectorStrip, writtenSum } from "./inside_parts.js";
-import { pieceLabel } from "./inside_tables.js";
 import { h } from "./make.js";
+import { pieceLabel } from "./pieces.js";
 import { t } from "./text.js";
 
 /** Each value times its weight, added up. */
@@ -44,9 +44,9 @@ export function contextStep(step, number) {
   );
 }
 
-function contextVectors({ work, choice, change, inside }, dimension) {
+function contextVectors({ work, change, inside }, dimension) {
   if (inside.layer.name === "example") return exampleContext(work, inside.key_labels);
-  return vectorStrip(work.context, { label: "c", chosen: dimension, onDimension: (chosen) => change({ ...choice, dimension: chosen }) });
+  return vectorStrip(work.context, { label: "c", chosen: dimension, onDimension: (chosen) => change({ dimension: chosen }) });
 }
 
 /** The worked example's sum in full: each value times its weight, all three numbers of it. */
@@ -99,7 +99,8 @@ export function outputStep({ inside, work, choice, change }, number) {
   }));
   const bias = inside.output_bias?.[dimension] ?? 0;
   const total = inside.output[dimension];
-  const rest = { own: work.part[dimension], others: total - work.part[dimension] - bias, bias, total };
+  const others = inside.layer.heads - 1;
+  const rest = { own: work.part[dimension], [others === 1 ? "other" : "others"]: total - work.part[dimension] - bias, bias, total };
   return stepCard(
     {
       number,
@@ -115,7 +116,7 @@ export function outputStep({ inside, work, choice, change }, number) {
       "ul",
       { class: "adding" },
       Object.entries(rest).map(([name, value]) =>
-        h("li", null, t(`inside.output_${name}`, { heads: inside.layer.heads - 1 }), " ", numberNode(value)),
+        h("li", null, t(`inside.output_${name}`, { heads: others }), " ", numberNode(value)),
       ),
     ),
   );

@@ -4,10 +4,12 @@ import { entropyBits, largestDifference, scoreTerms, steepestSlope } from "./ins
 import { formulaOf } from "./inside_formulas.js";
 import { numberNode, numberText, smallText, stepCard, timesParts, writtenSum } from "./inside_parts.js";
 import { barNames, weightsPicture } from "./inside_picture.js";
+import { preparedKey } from "./inside_prepared.js";
 import { projectionStep } from "./inside_projections.js";
 import { contextStep, outputStep } from "./inside_results.js";
-import { keyTable, pieceLabel, rowsShown } from "./inside_tables.js";
+import { keyTable, rowsShown } from "./inside_tables.js";
 import { h } from "./make.js";
+import { pieceLabel } from "./pieces.js";
 import { t } from "./text.js";
 
 /**
@@ -55,7 +57,7 @@ function scoreStep(step, number) {
   const { inside, work, choice } = step;
   const { score } = inside.layer;
   const label = t("inside.score_of", { query: pieceLabel(inside.query_label), key: keyLabel(step) });
-  const title = t(score === "additive" ? "inside.raw_additive" : "inside.raw");
+  const title = t(["additive", "general"].includes(score) ? `inside.raw_${score}` : "inside.raw");
   return stepCard(
     {
       number,
@@ -63,6 +65,7 @@ function scoreStep(step, number) {
       formula: formulaOf(score === "scaled_dot" ? "dot" : score),
       text: t(`inside.score_${score === "scaled_dot" ? "dot" : score}`),
     },
+    inside.general && preparedKey(step),
     h(
       "div",
       { class: "side-by-side" },

@@ -3,14 +3,10 @@
 import { shade } from "./colour.js";
 import { h } from "./make.js";
 import { numberNode } from "./inside_parts.js";
+import { pieceLabel } from "./pieces.js";
 import { t } from "./text.js";
 
 const MOST_ROWS = 24;
-
-/** A piece as people read it: without the mark of a word's beginning. */
-export function pieceLabel(piece) {
-  return piece.length > 1 ? piece.replace(/^▁/u, "") : piece;
-}
 
 /** The keys that have a row: all of them, or the most looked-at and the chosen one where there are too many. */
 export function rowsShown(weights, chosen, isWhole) {

@@ -26,6 +26,11 @@ export function readJournal(events) {
   };
 }
 
+/** The steps that an axis holds: from the first to the last that there will be, or that there was, where training ended sooner. */
+export function stepsHeld(journal, steps) {
+  return [0, journal.ended ? journal.step : Math.max(steps, 1)];
+}
+
 /** Whether a run's model describes pictures: then its words look at places, not at words of a source. */
 export function looksAtPictures({ kind }) {
   return kind.startsWith("captioner");

@@ -8,6 +8,7 @@ import { clear, h, svg } from "./make.js";
 import { isDark, onTheme, paper, series } from "./colour.js";
 import { linesCursor } from "./lines_cursor.js";
 import { linearScale, rangeOf, readableNumber, roundTicks, thinnedPoints } from "./scales.js";
+import { t } from "./text.js";
 import { widthOfText, whenWidthChanges } from "./fitting.js";
 
 const LINES_FILE_WIDTH = 760;
@@ -24,11 +25,11 @@ const MARKER_SHAPES = [ // around the origin: circle, square, triangle, diamond,
 
 /**
  * A plot of `series` [{name, points: [[x, y], ...], band?: [[x, low, high], ...]}]; `xTicks` [[x, word], ...] name places;
- * `xFrom`, `yFrom` are values that the axes must hold (yFrom: 0 unless given; null: none); `hint` is read out while the cursor is away, or the values
- * at `resting`; `onPoint(x)` is told of a click. Returns {node, update(changed), toSvg(), stop()}.
+ * `xHeld` is a list of values, and `yFrom` a value, that the axes must hold (yFrom: 0 unless given; null: none); `hint` is read out while the cursor
+ * is away, or the values at `resting`; `onPoint(x)` is told of a click. Returns {node, update(changed), toSvg(), stop()}.
  */
 export function lines(options) {
-  const asked = { height: 250, yFrom: 0, xTicks: null, ...options };
+  const asked = { height: 250, yFrom: 0, xTicks: null, xHeld: [], ...options };
   const canvas = h("div", { class: "lines-picture" });
   const cursor = linesCursor(() => asked);
   const node = h("div", { class: "lines" }, cursor.wrap(canvas), cursor.readOut);
@@ -62,10 +63,20 @@ function drawPlot(asked, width, dark) {
     svg("rect", { width, height: frame.height, fill: colours.paper }),
     verticalAxis(asked, frame, scales, colours),
     horizontalAxis(asked, frame, scales, colours),
+    isBlank(asked) && blankNote(frame, colours),
     asked.series.map((one, index) => curveOf(one, index, scales, dark)),
     legend.flatMap((row, line) => row.map((item) => legendItem(item, line, colours, dark))),
   );
   return { picture, frame, scales, colours, dark };
+}
+
+function isBlank({ series: given }) {
+  return given.every((one) => !one.points.length);
+}
+
+function blankNote(frame, colours) {
+  const place = { x: (frame.left + frame.right) / 2, y: (frame.top + frame.bottom) / 2, "text-anchor": "middle", fill: colours.faint };
+  return svg("text", place, t("lines.none"));
 }
 
 /** What the axes must hold: [left, right] and the round numbers of the vertical one. */
@@ -73,8 +84,7 @@ function plotRanges(asked) {
   const shown = asked.series.flatMap((one) => one.points);
   const bands = asked.series.flatMap((one) => one.band ?? []);
   const named = asked.xTicks?.map(([x]) => x) ?? [];
-  const held = asked.xFrom === undefined ? named : [...named, asked.xFrom];
-  const [left, right] = rangeOf([...shown.map(([x]) => x), ...held]) ?? [0, 1];
+  const [left, right] = rangeOf([...shown.map(([x]) => x), ...named, ...asked.xHeld]) ?? [0, 1];
   const room = asked.xTicks || left === right ? (right - left) * 0.06 || 0.5 : 0;
   const values = [...shown.map(([, y]) => y), ...bands.flatMap(([, low, high]) => [low, high])];
   const [low, high] = rangeOf(asked.yFrom === null ? values : [...values, asked.yFrom]) ?? [0, 1];
@@ -104,7 +114,7 @@ function verticalAxis(asked, frame, scales, colours) {
     svg("text", { x: frame.left - 8, y: scales.y(value) + 4, "text-anchor": "end", fill: colours.faint }, readableNumber(value)),
   ]);
   const label = { x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})`, fill: colours.faint };
-  return [rules, svg("text", label, asked.yLabel ?? "")];
+  return [!isBlank(asked) && rules, svg("text", label, asked.yLabel ?? "")];
 }
 
 function horizontalAxis(asked, frame, scales, colours) {

@@ -1,7 +1,7 @@
 /** Small parts that views share: notes in place of a picture, choices, and cards. */
 
 import { h } from "./make.js";
-import { t } from "./text.js";
+import { isSaid, t } from "./text.js";
 
 /** Something is being fetched. */
 export function waitingNote(text = t("note.waiting")) {
@@ -18,9 +18,14 @@ export function picturesNote(app) {
   return emptyNote(t("translate.pictures"), " ", h("button", { type: "button", class: "link", onclick: () => app.go("pictures") }, t("translate.to_pictures")));
 }
 
-/** What went wrong, in the server's own words. */
+/** What went wrong, in words: the page's own where it knows the problem, else the server's. */
+export function problemText({ code, message }) {
+  return t("note.problem", { message: isSaid(`problem.${code}`) ? t(`problem.${code}`) : message });
+}
+
+/** The same as a note. */
 export function problemNote(problem) {
-  return h("p", { class: "problem", role: "alert" }, t("note.problem", { message: problem.message }));
+  return h("p", { class: "problem", role: "alert" }, problemText(problem));
 }
 
 /** Whether a promise failed only because nobody waits for it any more. */

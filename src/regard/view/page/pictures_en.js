@@ -5,7 +5,7 @@ export const picturesEnglish = {
   "pictures.heading": "See where a caption looks",
   "pictures.lead": "Give a picture. The model describes it word by word; each word is shown with the places of the picture that it looked at.",
   "pictures.lead_fixed": "Each word of the caption stands above the places that it looked at. Choose a word to see its arithmetic.",
-  "pictures.none": "No model that describes pictures is ready. Train one on the scenes, and it appears here.",
+  "pictures.none": "No model that describes pictures is ready. Train one on the scenes with these two commands, and give it to `regard serve`:",
   "pictures.given": "The picture",
   "pictures.drop": "Drop a picture here, or choose a file",
   "pictures.examples": "Pictures to try",

@@ -5,7 +5,7 @@ export const picturesKorean = {
   "pictures.heading": "설명이 그림의 어디를 보는지 살펴보세요",
   "pictures.lead": "그림을 주면 모델이 한 단어씩 설명해요. 단어마다 그 단어가 바라본 그림의 자리를 함께 보여 줘요.",
   "pictures.lead_fixed": "설명의 단어마다 그 단어가 바라본 그림의 자리를 함께 보여 줘요. 단어를 고르면 계산 과정이 보여요.",
-  "pictures.none": "그림을 설명하는 모델이 아직 준비되지 않았어요. 장면 데이터로 모델을 학습하면 여기에 나타나요.",
+  "pictures.none": "그림을 설명하는 모델이 아직 준비되지 않았어요. 아래 두 명령으로 장면 데이터를 만들어 모델을 학습한 다음, `regard serve`에 함께 주세요.",
   "pictures.given": "그림",
   "pictures.drop": "그림을 여기에 놓거나 파일을 고르세요",
   "pictures.examples": "써 볼 그림",

@@ -10,14 +10,15 @@ const MOST_EXAMPLES = 5;
 export function sentenceBar(app, onSentence) {
   const begun = app.state.source;
   const send = (text) => {
-    app.state.source = text;
+    app.setSource(text);
     onSentence(text);
   };
-  const box = composer({ text: app.state.source, isFixed: app.api.isEmbedded, onText: send });
+  const box = composer(app, send);
+  const stop = app.onModel(() => (box.node.isConnected ? firstSentence(app).then(({ examples }) => box.setExamples(examples)) : stop()));
   firstSentence(app).then(({ text, examples }) => {
     if (!box.node.isConnected) return;
     box.setExamples(examples);
-    if (box.node.querySelector("textarea").value !== begun) return; // the reader has begun to type
+    if (app.state.source !== begun || (!begun && app.state.draft !== null)) return; // the reader has sent one, or begun to type
     box.setText(text);
     send(text);
   });

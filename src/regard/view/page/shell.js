@@ -1,17 +1,20 @@
 /** The frame around the views: tabs, the choice of a model, language and theme; it mounts one view at a time. */
 
+import { addressOf, readAddress } from "./address.js";
 import { isDark, onTheme, setTheme } from "./colour.js";
 import { clear, h } from "./make.js";
+import { problemText } from "./notes.js";
 import { LANGUAGES, language, onLanguage, setLanguage, t } from "./text.js";
 
 const MODELS_EVERY = 5000; // milliseconds: models appear while `make demo` trains them
 const THEMES = ["auto", "light", "dark"];
+const OF_ONE_MODEL = { reading: null, head: null, forced: null, pinned: null }; // choices that mean nothing to another model
 
-/** Build the page in `root`: `views` over `api`. `usesAddress`: the view stands after the # of the address. */
+/** Build the page in `root`: `views` over `api`. `usesAddress`: what is seen stands after the # of the address. */
 export async function startPage(root, { api, views, usesAddress = false }) {
   recallChoices(root);
   const app = makeApp(api);
-  const frame = { root, app, views, usesAddress, current: null, unmount: null, stops: [] };
+  const frame = { root, app, views, usesAddress, current: null, unmount: null, isOffline: false };
   app.go = (id) => showView(frame, views.find((view) => view.id === id) ?? views[0]);
   onLanguage(() => {
     remember("language", language());
@@ -19,10 +22,13 @@ export async function startPage(root, { api, views, usesAddress = false }) {
     app.go(frame.current.id);
   });
   onTheme(() => applyTheme(root));
-  if (usesAddress) addEventListener("hashchange", () => location.hash.slice(1) !== frame.current?.id && app.go(location.hash.slice(1)));
+  app.onModel(() => writeAddress(frame));
+  app.onSource(() => writeAddress(frame));
+  if (usesAddress) addEventListener("hashchange", () => openAddress(frame));
   buildFrame(frame);
   await refreshModels(frame);
-  app.go(usesAddress && location.hash ? location.hash.slice(1) : firstView(views, app).id);
+  if (usesAddress && location.hash) openAddress(frame);
+  else app.go(firstView(views, app).id);
   if (!api.isEmbedded) setInterval(() => document.hidden || refreshModels(frame), MODELS_EVERY);
   return app;
 }
@@ -35,10 +41,10 @@ function firstView(views, app) {
 
 /** What every view is given. */
 function makeApp(api) {
-  const models = { list: [], name: null, listeners: new Set(), live: h("div", { class: "only-heard", "aria-live": "polite" }) };
+  const models = { list: [], name: null, listeners: new Set(), sourceListeners: new Set(), live: h("div", { class: "only-heard", "aria-live": "polite" }) };
   return {
     api,
-    state: { source: "", trace: null, traceKey: null },
+    state: { source: "", draft: null, trace: null, traceKey: null, ...OF_ONE_MODEL },
     models: () => models.list,
     model: () => models.list.find((model) => model.name === models.name) ?? null,
     onModel(listener) {
@@ -48,12 +54,22 @@ function makeApp(api) {
     chooseModel(name) {
       if (name === models.name) return;
       models.name = name;
+      Object.assign(this.state, OF_ONE_MODEL);
       for (const listener of [...models.listeners]) listener(this.model());
     },
     setModels(list) {
       models.list = list;
       const isKnown = list.some((model) => model.name === models.name);
       if (!isKnown) this.chooseModel((list.find((model) => model.is_ready && model.has_attention) ?? list[0])?.name ?? null);
+    },
+    /** The sentence that is looked at; a draft is what is typed and not sent yet. */
+    setSource(text) {
+      if (text === this.state.source) return;
+      this.state.source = text;
+      for (const listener of models.sourceListeners) listener(text);
+    },
+    onSource(listener) {
+      models.sourceListeners.add(listener);
     },
     say(text) {
       clear(models.live, text);
@@ -72,6 +88,7 @@ function buildFrame(frame) {
     views.map((view) => tabOf(frame, view)),
   );
   frame.picker = h("select", { id: "model", class: "model-picker", onchange: (event) => app.chooseModel(event.target.value) });
+  frame.offline = h("p", { class: "offline", role: "status" }, frame.isOffline && t("shell.offline"));
   frame.panel = h("div", { id: "panel", role: "tabpanel", tabindex: "-1" });
   const header = h(
     "header",
@@ -91,7 +108,7 @@ function buildFrame(frame) {
       themeSwitch(root),
     ),
   );
-  clear(root, header, h("main", { class: "panel" }, frame.panel), app.live);
+  clear(root, header, frame.offline, h("main", { class: "panel" }, frame.panel), app.live);
   fillPicker(frame);
 }
 
@@ -112,6 +129,8 @@ function moveTab(event, frame) {
 }
 
 function showView(frame, view) {
+  const isAnother = frame.current !== null && frame.current !== view;
+  const hadFocus = frame.panel.contains(document.activeElement);
   frame.unmount?.();
   frame.current = view;
   for (const [index, tab] of [...frame.tabs.children].entries()) {
@@ -124,9 +143,33 @@ function showView(frame, view) {
   clear(frame.panel);
   if (frame.usesAddress) {
     document.title = `${t(view.title)} · regard`;
-    history.replaceState(null, "", `#${view.id}`);
+    writeAddress(frame, isAnother ? "pushState" : "replaceState");
   }
   frame.unmount = view.mount(frame.panel, frame.app);
+  if (hadFocus) frame.panel.focus(); // what was pressed has gone with its view
+}
+
+/** Say in the address what is seen. A view more is a step that Back takes back; a file from disk has one model and one sentence. */
+function writeAddress({ app, usesAddress, current }, change = "replaceState") {
+  if (!usesAddress || !current) return;
+  const known = app.api.isEmbedded ? {} : { model: app.model()?.name, text: app.state.source };
+  const address = addressOf({ view: current.id, ...known });
+  if (address !== location.hash) history[change](null, "", address);
+}
+
+/** Show what the address says: it was opened or edited, or Back was pressed. */
+function openAddress(frame) {
+  const { app } = frame;
+  const { view, model, text } = readAddress(location.hash);
+  frame.unmount?.();
+  Object.assign(frame, { unmount: null, current: null });
+  if (app.models().some(({ name }) => name === model)) app.chooseModel(model);
+  if (text !== null && text !== app.state.source) {
+    app.state.draft = null;
+    app.setSource(text);
+  }
+  fillPicker(frame);
+  app.go(view);
 }
 
 /** Ask for the models again; where the list has changed, the picker shows it. */
@@ -134,7 +177,7 @@ async function refreshModels(frame) {
   try {
     const { models } = await frame.app.api.models();
     const isNew = JSON.stringify(models) !== JSON.stringify(frame.app.models());
-    frame.root.classList.remove("is-offline");
+    tellOffline(frame, false);
     if (!isNew) return;
     const before = frame.app.model();
     frame.app.setModels(models);
@@ -142,9 +185,16 @@ async function refreshModels(frame) {
     const isWaitedFor = !before || (!before.is_ready && frame.app.model()?.is_ready);
     if (isWaitedFor && frame.current) frame.app.go(frame.current.id);
   } catch (problem) {
-    frame.root.classList.add("is-offline");
-    if (frame.app.models().length === 0) frame.app.say(problem.message);
+    tellOffline(frame, problem.code === "unreachable");
+    if (frame.app.models().length === 0) frame.app.say(problemText(problem));
   }
+}
+
+/** A bar under the header for as long as the server does not answer. */
+function tellOffline(frame, isOffline) {
+  if (isOffline === frame.isOffline) return; // it would be read aloud again and again
+  frame.isOffline = isOffline;
+  clear(frame.offline, isOffline && t("shell.offline"));
 }
 
 function fillPicker({ picker, app }) {

@@ -1,5 +1,9 @@
-/** What the page says, in English and Korean. `t("some.key", { count: 3 })` puts values in the place of {count}. */
+/**
+ * What the page says, in English and Korean. `t("some.key", { count: 3 })` puts values in the place of {count};
+ * {count|은/는} is the particle that Korean has after that value.
+ */
 
+import { particle } from "./particles.js";
 import { wordsEnglish } from "./words_en.js";
 import { wordsKorean } from "./words_ko.js";
 import { viewsEnglish } from "./views_en.js";
@@ -18,7 +22,15 @@ const spoken = { language: "en", listeners: new Set() };
 /** The sentence of that key in the page's language. */
 export function t(key, values = {}) {
   const pattern = CATALOGUES[spoken.language][key] ?? CATALOGUES.en[key] ?? key;
-  return pattern.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return pattern.replace(/\{(\w+)(?:\|(\S+?)\/(\S+?))?\}/g, (whole, name, closed, open) => {
+    if (!(name in values)) return whole;
+    return closed ? particle(String(values[name]), closed, open) : String(values[name]);
+  });
+}
+
+/** Whether there is a sentence of that key. */
+export function isSaid(key) {
+  return key in CATALOGUES.en;
 }
 
 /** The page's language: "en" or "ko". */

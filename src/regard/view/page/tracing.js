@@ -7,7 +7,8 @@ export async function traceOf(app, { text, target = null, model = app.model().na
   const request = { model, text };
   if (target !== null) request.target = target;
   const trace = await app.api.traces(request, options);
-  Object.assign(app.state, { traceKey: wanted, trace, source: text });
+  Object.assign(app.state, { traceKey: wanted, trace });
+  app.setSource(text);
   return trace;
 }
 

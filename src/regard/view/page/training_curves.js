@@ -7,11 +7,11 @@ import { savingButtons } from "./saving.js";
 import { t } from "./text.js";
 import { markedWords } from "./wording.js";
 
-/** Three plots, and a fourth where captions are scored, on a scale of its own; `show(journal)` draws what readJournal gave. */
+/** Three plots, and a fourth where captions are scored, on a scale of its own; `show(journal, stepsHeld)` draws what readJournal gave. */
 export function trainingCurves() {
   const [loss, scores, cider, rate] = ["loss", "scores", "cider", "rate"].map((key) => {
     const title = t(`training.${key}`);
-    return lines({ title, series: [], xLabel: t("training.stepAxis"), yLabel: title, height: 240, xFrom: 0 });
+    return lines({ title, series: [], xLabel: t("training.stepAxis"), yLabel: title, height: 240 });
   });
   const part = (key, plot) => card(t(`training.${key}`), { explanation: t(`training.${key}Hint`) }, plot.node, savingButtons(plot.toSvg, t(`training.${key}`)));
   const ciderCard = part("cider", cider);
@@ -19,13 +19,13 @@ export function trainingCurves() {
   const node = h("div", { class: "triples" }, part("loss", loss), part("scores", scores), ciderCard, part("rate", rate));
   return {
     node,
-    show(journal) {
+    show(journal, xHeld) {
       ciderCard.hidden = !journal.cider.length;
       node.className = ciderCard.hidden ? "triples" : "pairs";
-      loss.update({ series: [{ name: t("training.trainLoss"), points: journal.loss }, { name: t("training.validLoss"), points: journal.validationLoss }] });
-      scores.update({ series: [{ name: "BLEU", points: journal.bleu }, { name: "chrF", points: journal.chrf }] });
-      cider.update({ series: [{ name: t("training.cider"), points: journal.cider }] });
-      rate.update({ series: [{ name: t("training.rate"), points: journal.rate }] });
+      loss.update({ xHeld, series: [{ name: t("training.trainLoss"), points: journal.loss }, { name: t("training.validLoss"), points: journal.validationLoss }] });
+      scores.update({ xHeld, series: [{ name: "BLEU", points: journal.bleu }, { name: "chrF", points: journal.chrf }] });
+      cider.update({ xHeld, series: [{ name: t("training.cider"), points: journal.cider }] });
+      rate.update({ xHeld, series: [{ name: t("training.rate"), points: journal.rate }] });
     },
     stop: () => [loss, scores, cider, rate].forEach((plot) => plot.stop()),
   };
@@ -62,11 +62,12 @@ function validationSlider(now, count, draw) {
 }
 
 function samplesTable({ step, bleu, samples }, isOfPictures) {
-  const heads = [isOfPictures ? "picture" : "source", "reference", "output"].map((key) => h("th", { scope: "col" }, t(`training.${key}`)));
+  const names = [isOfPictures ? "picture" : "source", "reference", "output"].map((key) => t(`training.${key}`));
+  const cell = (child, column) => h("td", { "data-label": names[column] }, child); // shown where the columns stand below each other
   const title = t("training.samplesAt", { step: step.toLocaleString("en"), bleu: bleu.toFixed(1) });
-  const rows = samples.map(([source, reference, output]) => h("tr", null, h("td", null, source), h("td", null, reference), h("td", null, differing(output, reference))));
+  const rows = samples.map(([source, reference, output]) => h("tr", null, [source, reference, differing(output, reference)].map(cell)));
   return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": t("training.samples") },
-    h("table", { class: "samples" }, h("caption", null, title), h("thead", null, h("tr", null, heads)), h("tbody", null, rows)));
+    h("table", { class: "samples" }, h("caption", null, title), h("thead", null, h("tr", null, names.map((name) => h("th", { scope: "col" }, name)))), h("tbody", null, rows)));
 }
 
 function differing(output, reference) {

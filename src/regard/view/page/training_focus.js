@@ -8,10 +8,10 @@ import { t } from "./text.js";
 
 const MOST_STEPS = 40; // of a long run; evenly chosen
 
-/** A plot over the steps, of tokens or of a picture's places; `onStep(step)` is told of a click. Returns {node, show({steps, load}), mark(step), stop()}. */
+/** A plot over the steps, of tokens or of a picture's places; `onStep(step)` is told of a click. Returns {node, hold(steps), show({steps, load}), mark(step), stop()}. */
 export function focusPlot(onStep, { isOfPictures = false } = {}) {
   const [title, axis] = isOfPictures ? [t("focus.titlePictures"), t("focus.axisPictures")] : [t("focus.title"), t("focus.axis")];
-  const plot = lines({ title, series: [], xLabel: t("training.stepAxis"), yLabel: axis, height: 230, xFrom: 0, hint: t("focus.hint"), onPoint: onStep });
+  const plot = lines({ title, series: [], xLabel: t("training.stepAxis"), yLabel: axis, height: 230, hint: t("focus.hint"), onPoint: onStep });
   let round = null;
   const show = async ({ steps, load }) => {
     const own = (round = {});
@@ -25,6 +25,7 @@ export function focusPlot(onStep, { isOfPictures = false } = {}) {
   };
   return {
     node: h("div", { class: "focus-plot" }, h("h3", null, title), plot.node, savingButtons(plot.toSvg, title)),
+    hold: (xHeld) => plot.update({ xHeld }),
     show: (asked) => show(asked).catch(() => null),
     mark: (step) => plot.update({ resting: step }),
     stop: () => ((round = null), plot.stop()),

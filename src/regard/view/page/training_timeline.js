@@ -5,6 +5,7 @@ import { heatmap } from "./heatmap.js";
 import { looksAtPictures } from "./journal.js";
 import { mapStore } from "./map_store.js";
 import { card, dropDown, emptyNote, isAbandoned, problemNote } from "./notes.js";
+import { readablePiece, signsNote } from "./pieces.js";
 import { nearestIndex } from "./scales.js";
 import { betweenMaps } from "./shrinking.js";
 import { t } from "./text.js";
@@ -16,7 +17,7 @@ const FLOW = 320; // milliseconds from one map to the next
 const PAUSE = 800; // milliseconds that a playing timeline rests at a step
 const LONGEST_NAME = 60; // letters of a probe in the list
 
-/** The timeline of a run (its record); `show(steps, isOver)` tells it of the steps there are. Returns {node, show, stop()}. */
+/** The timeline of a run (its record); `show(steps, {held, isOver})` tells it of the steps there are, and of those that an axis holds. Returns {node, show, stop()}. */
 export function timeline(app, run) {
   const isOfPictures = looksAtPictures(run);
   const line = {
@@ -33,7 +34,7 @@ export function timeline(app, run) {
   line.body = h("div", { class: "stack", hidden: true }, line.choices, ruler, maps);
   line.empty = emptyNote(t("timeline.none"));
   const node = card(t("timeline.title"), { explanation: t(isOfPictures ? "timeline.hintPictures" : "timeline.hint") }, line.body, line.empty);
-  return { node, show: (steps, isOver) => takeSteps(line, steps, isOver), stop: () => stopTimeline(line) };
+  return { node, show: (steps, known) => takeSteps(line, steps, known), stop: () => stopTimeline(line) };
 }
 
 function stopTimeline(line) {
@@ -46,7 +47,8 @@ function stopTimeline(line) {
 }
 
 /** Take over the steps at which maps were saved; a timeline that stood at the end goes on with it. */
-async function takeSteps(line, steps, isOver) {
+async function takeSteps(line, steps, { held, isOver }) {
+  line.focus.hold(held);
   if (!steps.length && isOver) clear(line.empty, t("timeline.noneSaved"));
   if (!steps.length || (steps.length === line.steps.length && steps.at(-1) === line.steps.at(-1))) return;
   const wasAtEnd = line.follows || line.at >= line.steps.length - 1;
@@ -162,7 +164,7 @@ function buildMap(line, built) {
   line.mapKey = built.key;
   line.shown = built.map.weights;
   line.map = built.use === "picture" ? pictureStrip(line, built) : pieceMap(line, built);
-  clear(line.place, line.map.node);
+  clear(line.place, line.map.node, built.use !== "picture" && signsNote([...built.labels.source, ...built.labels.target]));
 }
 
 function pictureStrip(line, { map, target, picture }) {
@@ -176,7 +178,8 @@ function mapTitle(line) {
 function pieceMap(line, { map, labels, use }) {
   return heatmap({
     weights: map.weights, title: mapTitle(line),
-    rows: ["encoder-self", "picture-self"].includes(use) ? labels.source : labels.target, columns: use === "decoder-self" ? labels.target : labels.source,
+    rows: (["encoder-self", "picture-self"].includes(use) ? labels.source : labels.target).map(readablePiece),
+    columns: (use === "decoder-self" ? labels.target : labels.source).map(readablePiece),
     hidden: use === "decoder-self" ? (row, column) => column > row : undefined,
     width: Math.max(260, Math.min(640, (line.place.clientWidth || 560) - 4)),
   });

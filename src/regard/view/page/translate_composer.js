@@ -1,12 +1,33 @@
 /** Where a sentence is typed, or taken from the examples. */
 
 import { clear, h } from "./make.js";
-import { t } from "./text.js";
+import { translatorOf } from "./takers.js";
+import { language, t } from "./text.js";
 
 const LONGEST_TEXT = 5000; // characters: room for 512 tokens
 
-/** A text box as {node, setText(text), setBusy(bool), setExamples(list)}; `onText(text)` asks for its translation. */
-export function composer({ text, isFixed, onText }) {
+/**
+ * A text box as {node, setText(text), setBusy(bool), setExamples(list), setNote(text)}; `onText(text)` asks for its translation.
+ * What is typed and not sent is kept in app.state.draft, so that it outlives the box.
+ */
+export function composer(app, onText) {
+  return app.api.isEmbedded ? fixedSentence(app) : typedSentence(app, onText);
+}
+
+/** The one sentence of a file from disk: nothing else can be translated, so nothing can be typed. */
+function fixedSentence(app) {
+  const note = unlearnedPlace();
+  const text = h("p", { class: "fixed-sentence", dir: "auto" }, app.api.sourceText);
+  const node = h("section", { class: "card composer stack" }, h("p", { class: "faint small" }, sourceLabel(app)), text, note);
+  const nothing = () => null;
+  return { node, setText: nothing, setBusy: nothing, setExamples: nothing, setNote: (words) => clear(note, words) };
+}
+
+function unlearnedPlace() {
+  return h("p", { class: "small unlearned", role: "status" });
+}
+
+function typedSentence(app, onText) {
   const chips = h("div", { class: "chips" });
   const box = h("textarea", {
     id: "source-text",
@@ -14,29 +35,56 @@ export function composer({ text, isFixed, onText }) {
     maxlength: String(LONGEST_TEXT),
     dir: "auto",
     spellcheck: "false",
-    value: text,
-    placeholder: t("translate.placeholder"),
-    readonly: isFixed,
+    value: app.state.draft ?? app.state.source,
     onkeydown: submitOnEnter,
+    oninput: () => (app.state.draft = box.value),
   });
+  const label = h("label", { for: "source-text", class: "faint small" });
+  const note = unlearnedPlace();
   const go = h("button", { type: "submit", class: "primary" }, t("translate.go"));
+  const send = (given) => {
+    app.state.draft = null;
+    box.value = given;
+    onText(given);
+  };
   const node = h(
     "form",
-    { class: "card composer stack", onsubmit: (event) => submitText(event, box, onText) },
-    h("label", { for: "source-text", class: "only-heard" }, t("translate.source")),
-    h("div", { class: "composer-row" }, box, !isFixed && go),
+    { class: "card composer stack", onsubmit: (event) => submitText(event, box, send) },
+    label,
+    h("div", { class: "composer-row" }, box, go),
+    note,
     chips,
   );
+  nameLanguage(app, label, box);
+  const stop = app.onModel(() => (node.isConnected ? nameLanguage(app, label, box) : stop()));
   return {
     node,
-    setText: (given) => (box.value = given),
+    setText: (given) => (box.value = app.state.draft ?? given),
     setBusy: (isBusy) => node.classList.toggle("is-busy", isBusy),
-    setExamples: (examples) =>
-      fillExamples(chips, examples, (example) => {
-        box.value = example.source;
-        onText(example.source);
-      }),
+    setNote: (words) => clear(note, words),
+    setExamples: (examples) => fillExamples(chips, examples, (example) => send(example.source)),
   };
+}
+
+/** Say which language the model reads, where it says so itself. */
+function nameLanguage(app, label, box) {
+  clear(label, sourceLabel(app));
+  const name = languageName(translatorOf(app)?.source);
+  box.placeholder = name ? t("translate.placeholder_in", { language: name }) : t("translate.placeholder");
+}
+
+function sourceLabel(app) {
+  const name = languageName(translatorOf(app)?.source);
+  return name ? t("translate.source_in", { language: name }) : t("translate.source");
+}
+
+/** What the page's language calls a language; null where the code is none that it knows. */
+function languageName(code) {
+  try {
+    return new Intl.DisplayNames([language()], { type: "language", fallback: "none" }).of(code) ?? null;
+  } catch {
+    return null; // a recipe may call its language anything
+  }
 }
 
 function submitText(event, box, onText) {

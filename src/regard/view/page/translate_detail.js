@@ -49,7 +49,7 @@ function probabilityText(trace, index) {
   return [" ", h("span", { class: "faint small" }, t("translate.probability", { percent }))];
 }
 
-/** The words most looked at, and what went to the end of the source: a row sums to one over all tokens. */
+/** The words most looked at, what went to the end of the source, and what is left: a row sums to one over all tokens. */
 function lookedAt({ source_words, target_words, weights }, isTarget, index) {
   const words = isTarget ? source_words : target_words;
   const most = words
@@ -57,8 +57,9 @@ function lookedAt({ source_words, target_words, weights }, isTarget, index) {
     .sort((one, two) => two.weight - one.weight)
     .slice(0, MOST_SOURCES);
   if (!isTarget) return most;
-  const rest = 1 - weights[index].reduce((sum, weight) => sum + weight, 0);
-  return [...most, { word: "</s>", weight: Math.max(0, rest), isMark: true }];
+  const [all, told] = [weights[index], most.map(({ weight }) => weight)].map((some) => some.reduce((sum, weight) => sum + weight, 0));
+  const others = { word: t("translate.others"), weight: all - told, isMark: true };
+  return [...most, { word: "</s>", weight: Math.max(0, 1 - all), isMark: true }, ...(words.length > most.length ? [others] : [])];
 }
 
 function weightBar({ word, weight, isMark = false }) {

@@ -1,19 +1,28 @@
 /** Two rows of words, source above target; a word that is hovered or focused lights up what it looks at, with ribbons between. */
 
 import { inkOn, isDark, onTheme, paper, series, shade } from "./colour.js";
-import { clear, h, svg } from "./make.js";
+import { addChildren, clear, h, svg } from "./make.js";
 import { t } from "./text.js";
 
-const FAINTEST = 0.04; // weights below this get no ribbon
+const FAINTEST = 0.04; // weights below this get no ribbon and no link
+const MOST_TIED = 6; // words on rows away from the other side that get a ribbon: each has a colour of its own
+const TIE_HEIGHT = 3; // pixels of the line under a word that has its ribbon's colour
+const OFF_EDGE = 9; // pixels from a block of rows to a ribbon's end that touches none of its words
+
+/** The links of an alignment that are worth drawing: a word that looked almost wholly at </s> has one to a cell that is nearly empty. */
+export function drawnLinks({ links, weights }) {
+  return links.filter(([from, to]) => weights[to][from] > FAINTEST);
+}
 
 /**
  * The rows as {node, update(changes), toSvg(), stop()}.
  *
  * options: source, target (spelled words), weights [target][source] or null, links [[source, target]], gold likewise or null,
- * onWord(side, index) for the word that is looked at now (null: none), onPin(side, index) for one that was clicked.
+ * pinned: the word that is held, as {side, index} or null; onWord(side, index) for the word that is looked at now (null: none),
+ * onPin(side, index) for one that was clicked (null: let go).
  */
 export function wordRows(options) {
-  const state = { ...options, active: null, pinned: null };
+  const state = { pinned: null, ...options, active: options.pinned ?? null };
   const parts = { ribbons: svg("svg", { class: "ribbons", "aria-hidden": "true" }), source: null, target: null };
   const node = h("div", { class: "words" });
   const build = () => {
@@ -22,7 +31,7 @@ export function wordRows(options) {
     clear(node, parts.ribbons, parts.source, parts.target);
     paintWords(state, parts);
   };
-  const watching = new ResizeObserver(() => drawRibbons(state, parts));
+  const watching = new ResizeObserver(() => paintWords(state, parts)); // other words may stand on other rows
   watching.observe(node);
   const stopTheme = onTheme(() => paintWords(state, parts));
   build();
@@ -119,13 +128,14 @@ function lightOf(state, side, index) {
 }
 
 function paintWords(state, parts) {
+  const ribbons = ribbonsOf(state, parts);
   for (const side of ["source", "target"]) {
-    for (const [index, word] of [...parts[side].children].entries()) paintWord(state, word, side, index);
+    for (const [index, word] of [...parts[side].children].entries()) paintWord(state, word, side, index, tieOf(state, ribbons, side, index));
   }
-  drawRibbons(state, parts);
+  drawRibbons(ribbons, parts);
 }
 
-function paintWord(state, word, side, index) {
+function paintWord(state, word, side, index, tie) {
   const light = lightOf(state, side, index);
   const is = (one) => one?.side === side && one?.index === index;
   const isGold = Boolean(state.active && state.gold?.some(([source, target]) => joins(state.active, side, index, source, target)));
@@ -134,6 +144,7 @@ function paintWord(state, word, side, index) {
   word.setAttribute("aria-pressed", String(is(state.pinned)));
   word.style.backgroundColor = light === null || light === undefined ? "" : shade(light);
   word.style.color = light === null || light === undefined ? "" : inkOn(light);
+  word.style.boxShadow = tie ? `inset 0 -${TIE_HEIGHT}px ${series(tie).colour}` : "";
 }
 
 function joins(active, side, index, source, target) {
@@ -141,8 +152,7 @@ function joins(active, side, index, source, target) {
   return side === "source" ? source === index && target === active.index : target === index && source === active.index;
 }
 
-/** Ribbons of the active word, as wide as its weights; when none is active, faint ones for the links. */
-function drawRibbons(state, parts) {
+function drawRibbons(ribbons, parts) {
   const box = parts.source.parentElement?.getBoundingClientRect();
   if (!box?.width) return;
   for (const [name, value] of Object.entries({ width: box.width, height: box.height, viewBox: `0 0 ${box.width} ${box.height}` })) {
@@ -150,31 +160,68 @@ function drawRibbons(state, parts) {
   }
   clear(
     parts.ribbons,
-    ribbonsOf(state).map((ribbon) => ribbonPath(ribbon, parts, box, isDark())),
+    ribbons.map((ribbon) => ribbonShapes(ribbon, parts, box, isDark())),
   );
 }
 
-function ribbonsOf({ active, weights, links, source, target }) {
-  if (!weights) return [];
-  if (!active) return (links ?? []).map(([from, to]) => ({ from, to, weight: weights[to]?.[from] ?? 0, isFaint: true }));
-  const all = active.side === "target" ? source.map((_, from) => [from, active.index]) : target.map((_, to) => [active.index, to]);
-  return all.map(([from, to]) => ({ from, to, weight: weights[to]?.[from] ?? 0 })).filter(({ weight }) => weight > FAINTEST);
+/** Ribbons of the active word, as wide as its weights; when none is active, faint ones for the links where they can be followed. */
+function ribbonsOf({ active, weights, links, source, target }, parts) {
+  if (!weights || !source.length || !target.length || !parts.source.getBoundingClientRect().width) return [];
+  const ribbon = ([from, to]) => ({ from, to, weight: weights[to]?.[from] ?? 0, tie: 0, activeSide: active?.side });
+  if (!active) return isWrapped(parts) ? [] : (links ?? []).map((link) => ({ ...ribbon(link), isFaint: true }));
+  const isTarget = active.side === "target";
+  const all = isTarget ? source.map((_, from) => [from, active.index]) : target.map((_, to) => [active.index, to]);
+  const seen = all.map(ribbon).filter(({ weight }) => weight > FAINTEST);
+  return isTarget ? tied(seen, ({ from }) => isBeside(parts, "source", from)) : tied(seen, ({ to }) => isBeside(parts, "target", to));
 }
 
-function ribbonPath({ from, to, weight, isFaint }, parts, box, dark) {
-  const [above, below] = [parts.source.children[from], parts.target.children[to]].map((word) => word?.getBoundingClientRect());
-  if (!above || !below) return null;
-  const [x1, y1] = [above.left + above.width / 2 - box.left, above.bottom - box.top];
-  const [x2, y2] = [below.left + below.width / 2 - box.left, below.top - box.top];
-  const bend = Math.max(18, (y2 - y1) * 0.5);
-  return svg("path", {
-    d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`,
-    fill: "none",
-    "stroke-linecap": "round",
-    stroke: isFaint ? paper(dark).faint : series(0, dark).colour,
-    "stroke-width": isFaint ? 1.5 : 1.5 + 12 * weight,
-    "stroke-opacity": isFaint ? 0.38 : 0.25 + 0.6 * weight,
-  });
+/** Ribbons that touch their word, and the strongest of the others, each tied to its word by a colour (the number `tie`). */
+function tied(ribbons, isTouching) {
+  const others = ribbons.filter((ribbon) => !isTouching(ribbon)).sort((one, two) => two.weight - one.weight);
+  return [...ribbons.filter(isTouching), ...others.slice(0, MOST_TIED).map((ribbon, rank) => ({ ...ribbon, tie: rank + 1 }))];
+}
+
+/** The colour that ties a word to its ribbon, where it needs one; all ribbons are the active word's. */
+function tieOf({ active }, ribbons, side, index) {
+  const end = side === "source" ? "from" : "to";
+  return active?.side === side ? 0 : (ribbons.find((ribbon) => ribbon[end] === index)?.tie ?? 0);
+}
+
+/** Whether a word is on the row next to the other side: on the way to another row, a ribbon would run behind words that it does not mean. */
+function isBeside(parts, side, index) {
+  const [word, block] = [parts[side].children[index], parts[side]].map((node) => node.getBoundingClientRect());
+  const middle = (word.top + word.bottom) / 2;
+  return side === "source" ? middle > block.bottom - word.height : middle < block.top + word.height;
+}
+
+function isWrapped(parts) {
+  return !isBeside(parts, "source", 0) || !isBeside(parts, "target", parts.target.children.length - 1);
+}
+
+/** A ribbon and, where an end cannot touch its word, a dot at the edge of the word's rows. */
+function ribbonShapes({ from, to, weight, tie, activeSide, isFaint }, parts, box, dark) {
+  const [above, below] = [ribbonEnd(parts, "source", from, box), ribbonEnd(parts, "target", to, box)];
+  const bend = Math.max(18, (below.y - above.y) * 0.5);
+  const dot = ({ x, y, side }) => svg("circle", { cx: x, cy: y, r: 4, fill: series(side === activeSide ? 0 : tie, dark).colour });
+  return [
+    svg("path", {
+      d: `M${above.x} ${above.y}C${above.x} ${above.y + bend} ${below.x} ${below.y - bend} ${below.x} ${below.y}`,
+      fill: "none",
+      "stroke-linecap": "round",
+      stroke: isFaint ? paper(dark).faint : series(tie, dark).colour,
+      "stroke-width": isFaint ? 1.5 : 1.5 + 12 * weight,
+      "stroke-opacity": isFaint ? 0.38 : 0.25 + 0.6 * weight,
+    }),
+    [above, below].filter(({ isTouching }) => !isTouching).map(dot),
+  ];
+}
+
+function ribbonEnd(parts, side, index, box) {
+  const [word, block] = [parts[side].children[index], parts[side]].map((node) => node.getBoundingClientRect());
+  const isTouching = isBeside(parts, side, index);
+  const off = isTouching ? 0 : OFF_EDGE;
+  const y = side === "source" ? block.bottom + off : block.top - off;
+  return { x: word.left + word.width / 2 - box.left, y: y - box.top, side, isTouching };
 }
 
 /** What is on the screen as one <svg>, on white paper. */
@@ -187,15 +234,19 @@ function wordsPicture(state, parts, node) {
     viewBox: `0 0 ${box.width} ${box.height}`,
   });
   picture.append(svg("rect", { width: box.width, height: box.height, fill: paper(false).paper }));
-  for (const ribbon of ribbonsOf(state)) picture.append(ribbonPath(ribbon, parts, box, false) ?? "");
+  const ribbons = ribbonsOf(state, parts);
+  addChildren(
+    picture,
+    ribbons.map((ribbon) => ribbonShapes(ribbon, parts, box, false)),
+  );
   for (const side of ["source", "target"]) {
     for (const [index, word] of [...parts[side].children].entries())
-      picture.append(...pictureOfWord(word, lightOf(state, side, index), box));
+      addChildren(picture, pictureOfWord(word, { light: lightOf(state, side, index), tie: tieOf(state, ribbons, side, index) }, box));
   }
   return picture;
 }
 
-function pictureOfWord(word, light, box) {
+function pictureOfWord(word, { light, tie }, box) {
   const { left, top, width, height } = word.getBoundingClientRect();
   const [x, y] = [left - box.left, top - box.top];
   const style = getComputedStyle(word);
@@ -215,5 +266,6 @@ function pictureOfWord(word, light, box) {
       },
       word.textContent,
     ),
+    tie > 0 && svg("rect", { x: x + 4, y: y + height - TIE_HEIGHT, width: width - 8, height: TIE_HEIGHT, fill: series(tie, false).colour }),
   ];
 }

@@ -17,9 +17,10 @@ export const headsView = { id: "heads", title: "heads.title", mount: mountHeads 
 
 function mountHeads(root, app) {
   const view = {
-    app, use: "cross", asWords: false, chosen: null, trace: null, readings: [], thumbs: null, large: null, leaving: new AbortController(),
+    app, chosen: null, trace: null, readings: [], thumbs: null, large: null, leaving: new AbortController(),
     gridCard: h("div"), largeCard: h("div"),
   };
+  app.state.heads ??= { use: "cross", asWords: false };
   const bar = sentenceBar(app, (text) => readSentence(view, text));
   view.body = h("div", { class: "heads-body" }, view.largeCard, view.gridCard);
   root.append(h("div", { class: "view" }, lead(t("heads.heading"), t("heads.lead")), bar.node, view.body));
@@ -72,33 +73,35 @@ function showTrace(view) {
   discard(view);
   view.store = mapStore(fetchMap);
   const uses = USES.filter((use) => trace.layers.some((layer) => layer.use === use));
-  if (!uses.includes(view.use)) view.use = uses[0];
+  if (!uses.includes(app.state.heads.use)) app.state.heads.use = uses[0];
   showUse(view, uses);
 }
 
 function showUse(view, uses) {
   view.thumbs?.stop();
+  const { heads, head } = view.app.state;
   const rows = thumbRows(view);
   view.thumbs = headThumbs(rows, { load: (name) => view.store.get(name), choose: (name) => enlarge(view, name, true) });
-  const choice = segments(t("heads.attention"), uses.map((use) => [use, t(`heads.${use}`)]), view.use, (use) => {
-    view.use = use;
+  const choice = segments(t("heads.attention"), uses.map((use) => [use, t(`heads.${use}`)]), heads.use, (use) => {
+    heads.use = use;
     showUse(view, uses);
     view.gridCard.querySelector('[aria-pressed="true"]')?.focus();
   });
-  const hint = view.readings.length && view.use === "cross" ? t("heads.gridErrors") : t("heads.grid");
+  const hint = view.readings.length && heads.use === "cross" ? t("heads.gridErrors") : t("heads.grid");
   clear(view.gridCard, card(t("heads.all"), { explanation: hint, beside: uses.length > 1 && choice }, view.thumbs.node));
   const all = rows.flatMap((row) => row.heads);
-  enlarge(view, (all.find((head) => head.isBest) ?? all[0]).name, false);
+  enlarge(view, (all.find(({ name }) => name === head) ?? all.find(({ isBest }) => isBest) ?? all[0]).name, false);
 }
 
 /** The rows of small maps: each layer's heads and their mean; for the encoder also all layers rolled into one. */
 function thumbRows(view) {
-  const layers = view.trace.layers.map((layer, index) => ({ ...layer, index })).filter((layer) => layer.use === view.use);
+  const { use } = view.app.state.heads;
+  const layers = view.trace.layers.map((layer, index) => ({ ...layer, index })).filter((layer) => layer.use === use);
   const rows = layers.map((layer) => ({
     title: t("heads.layer", { layer: layer.layer + 1 }),
     heads: [...Array(layer.heads).keys(), ...(layer.heads > 1 ? ["mean"] : [])].map((head) => thumbFor(view, layer, head)),
   }));
-  if (view.use === "encoder-self" && layers.length) {
+  if (use === "encoder-self" && layers.length) {
     rows.push({ title: t("heads.allLayers"), heads: [{ name: ROLLOUT, place: t("heads.allLayers"), short: t("heads.rollout") }] });
   }
   return rows;
@@ -106,7 +109,7 @@ function thumbRows(view) {
 
 function thumbFor(view, layer, head) {
   const isMean = head === "mean";
-  const reading = view.use === "cross" ? lesserError(view.readings, layer.layer, isMean ? null : head) : null;
+  const reading = layer.use === "cross" ? lesserError(view.readings, layer.layer, isMean ? null : head) : null;
   const heads = view.readings.filter((one) => one.layer !== null && one.head !== null);
   return {
     name: `${layer.index}/${head}`,
@@ -124,6 +127,7 @@ function lesserError(readings, layer, head) {
 
 async function enlarge(view, name, isAsked) {
   view.chosen = name;
+  if (isAsked) view.app.state.head = name;
   view.thumbs.mark(name);
   const map = await view.store.get(name).catch((problem) => problem);
   if (view.chosen !== name || view.leaving.signal.aborted) return;
@@ -133,17 +137,18 @@ async function enlarge(view, name, isAsked) {
 }
 
 function showLarge(view, name, map) {
+  const { heads } = view.app.state;
   const layer = name === ROLLOUT ? { queries: "source", keys: "source", use: "encoder-self" } : view.trace.layers[name.split("/")[0]];
   const title = name === ROLLOUT ? t("heads.rolloutTitle") : titleOf(layer, name.split("/")[1]);
-  const units = segments(t("heads.units"), [[false, t("heads.pieces")], [true, t("heads.words")]], view.asWords, (asWords) => {
-    view.asWords = asWords;
+  const units = segments(t("heads.units"), [[false, t("heads.pieces")], [true, t("heads.words")]], heads.asWords, (asWords) => {
+    heads.asWords = asWords;
     showLarge(view, name, map);
     view.largeCard.querySelector('[aria-pressed="true"]')?.focus();
   });
   view.large?.stop();
   const sides = { rows: view.trace[layer.queries], columns: view.trace[layer.keys] };
   const width = Math.max(280, Math.min(640, view.largeCard.clientWidth - 50));
-  view.large = largeHead({ map, sides, use: name === ROLLOUT ? ROLLOUT : layer.use, title, asWords: view.asWords, width });
+  view.large = largeHead({ map, sides, use: name === ROLLOUT ? ROLLOUT : layer.use, title, asWords: heads.asWords, width });
   clear(view.largeCard, card(title, { beside: units }, view.large.node));
   view.app.say(title);
 }

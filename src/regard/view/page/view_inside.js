@@ -5,9 +5,9 @@ import { keepingFocus } from "./focusing.js";
 import { workThrough } from "./inside_arithmetic.js";
 import { EXAMPLE, exampleInside } from "./inside_example.js";
 import { insideSteps } from "./inside_steps.js";
-import { pieceLabel } from "./inside_tables.js";
 import { clear, h } from "./make.js";
 import { card, dropDown, emptyNote, isAbandoned, lead, picturesNote, problemNote, segments } from "./notes.js";
+import { hasLetters, pieceLabel, signsNote } from "./pieces.js";
 import { sentenceBar } from "./sentence_bar.js";
 import { t } from "./text.js";
 import { askTrace } from "./tracing.js";
@@ -18,11 +18,12 @@ const BEGINNING = {
   isCausal: false,
   layer: null,
   head: 0,
-  query: 0,
+  query: null,
   key: 0,
   isWhole: false,
   projection: "q",
   projectionDimension: 0,
+  preparedDimension: 0,
   dimension: 0,
   outputDimension: 0,
   withoutScaling: false,
@@ -58,7 +59,7 @@ function mountInside(root, app) {
     h("div", { class: "view inside" }, lead(t("inside.heading"), t("inside.lead")), h("div", null, modes), view.choices, view.steps),
   );
   const stopModel = app.onModel(() => {
-    Object.assign(app.state.inside, { layer: null, head: 0, query: 0, key: 0 });
+    Object.assign(app.state.inside, { layer: null, head: 0, query: null, key: 0 });
     if (!app.state.inside.isExample) startMode(view);
   });
   const stopTheme = onTheme(() => view.inside && showSteps(view));
@@ -143,7 +144,13 @@ function fitChoice({ app, trace }) {
   const layer = trace.layers[choice.layer];
   if (!layer) return;
   choice.head = Math.min(choice.head, layer.heads - 1);
-  choice.query = Math.min(choice.query, trace[layer.queries].pieces.length - 1);
+  choice.query = Math.min(choice.query ?? firstToSay(trace, layer), trace[layer.queries].pieces.length - 1);
+}
+
+/** The first query worth a look: in a target, one that is about to say some of a word; in a source, one that is some of a word. */
+export function firstToSay(trace, { queries }) {
+  const { pieces } = trace[queries];
+  return Math.max(0, pieces.findIndex((piece, index) => hasLetters(queries === "target" ? pieces[index + 1] ?? "" : piece)));
 }
 
 function askInside(view) {
@@ -200,6 +207,7 @@ function showOwnChoices(view) {
       fields,
       tokenRow(t("inside.query"), trace[layer.queries].pieces, choice.query, (query) => changeInside(view, { query })),
       layer.queries === "target" && h("p", { class: "faint small" }, sayingText(trace, choice.query)),
+      signsNote([...trace.source.pieces, ...trace.target.pieces]),
       h("div", { class: "switches" }, switchBoxes(view)),
     ),
   );

@@ -12,7 +12,9 @@ import { savingButtons } from "./saving.js";
 import { captionerOf } from "./takers.js";
 import { t } from "./text.js";
 
-const STEPS_BEGIN = { key: 0, isWhole: false, projection: "q", projectionDimension: 0, dimension: 0, outputDimension: 0, withoutScaling: false, withoutMasking: false };
+const STEPS_BEGIN = { key: 0, isWhole: false, projection: "q", projectionDimension: 0, preparedDimension: 0, dimension: 0, outputDimension: 0, withoutScaling: false, withoutMasking: false };
+
+const TRAINING_COMMANDS = "regard data world scenes --out runs/scenes/data --train 40000\nregard train recipes/scenes-attention.toml";
 
 export const picturesView = { id: "pictures", title: "pictures.title", takes: "pictures", mount: mountPictures };
 
@@ -42,7 +44,7 @@ async function begin(view) {
   clear(view.captionCard);
   clearSteps(view);
   view.sourceCard.hidden = !model;
-  if (!model) return void clear(view.captionCard, emptyNote(t("pictures.none")));
+  if (!model) return void clear(view.captionCard, emptyNote(t("pictures.none"), h("pre", { class: "command" }, TRAINING_COMMANDS)));
   const count = await view.source.showExamples(model.name);
   if (view.leaving.signal.aborted || model.name !== captionerOf(view.app)?.name) return;
   if (view.app.api.isEmbedded) view.sourceCard.hidden = count < 2;

@@ -15,6 +15,7 @@ import { wishCards } from "./wish_cards.js";
 const MADE_HERE = { sinusoidal: sinusoidalEncoding, count: countEncoding, fraction: fractionEncoding, random: randomEncoding };
 const OWN = "own";
 const CURVES = 4;
+const WAVY = ["interleaved", "halves"];
 
 export const positionsView = { id: "positions", title: "positions.title", mount: mountPositions };
 
@@ -48,7 +49,7 @@ async function learnOwn(view) {
   view.own = null;
   if (model?.takes === "text") { // a captioner is not asked: the server would refuse
     const answer = await view.app.api.positions(model.name, 4, { signal: view.leaving.signal }).catch((problem) => problem);
-    if (isAbandoned(answer)) return;
+    if (isAbandoned(answer) || view.app.model()?.name !== model.name) return; // another was chosen, and asked of, meanwhile
     if (answer.values) view.own = { model: model.name, kind: answer.kind, layout: answer.layout, width: answer.width };
   }
   if (view.kind === OWN && !view.own) view.kind = "sinusoidal";
@@ -75,6 +76,8 @@ async function redraw(view) {
   view.widthSlider.input.disabled = isOwn;
   view.widthSlider.number.textContent = isOwn ? view.own.width : view.width;
   clear(view.story, storyOf(view));
+  clear(view.mapWhy, t(`positions.mapWhy.${shapeOf(view)}`));
+  clear(view.curvesWhy, t(`positions.curvesWhy.${WAVY.includes(shapeOf(view)) ? "waves" : "other"}`));
   clear(view.note);
   try {
     const { kind, width } = view; // a choice made while this is drawn is drawn next
@@ -87,6 +90,12 @@ async function redraw(view) {
 
 function storyOf(view) {
   return t(view.kind === OWN ? `positions.story.${view.own.kind}` : `positions.story.${view.kind}`, { width: view.own?.width ?? "" });
+}
+
+/** What the map looks like: how sines and cosines lie, or the kind of an encoding that has none. */
+function shapeOf({ kind, own }) {
+  if (kind !== OWN) return kind === "sinusoidal" ? "interleaved" : kind;
+  return own.kind === "learned" ? own.kind : own.layout;
 }
 
 /** The model's own encoding as a function of the length: fetched for the lengths that the wishes need, null where it ends sooner. */
@@ -183,9 +192,12 @@ function pictureCards(view) {
   const { map, curves, distance, offsets } = view.pictures;
   view.mapLegend = h("span");
   view.distanceLegend = h("span");
-  const part = (key, picture, legend) =>
-    card(t(`positions.${key}`), { explanation: t(`positions.${key}Why`), beside: legend }, picture.node, savingButtons(picture.toSvg, t(`positions.${key}`)));
-  return h("div", { class: "pairs" }, part("map", map, view.mapLegend), part("curves", curves), part("distances", distance, view.distanceLegend), part("offsets", offsets));
+  view.mapWhy = h("span");
+  view.curvesWhy = h("span");
+  const part = (key, picture, explanation, legend) =>
+    card(t(`positions.${key}`), { explanation, beside: legend }, picture.node, savingButtons(picture.toSvg, t(`positions.${key}`)));
+  return h("div", { class: "pairs" }, part("map", map, view.mapWhy, view.mapLegend), part("curves", curves, view.curvesWhy),
+    part("distances", distance, t("positions.distancesWhy"), view.distanceLegend), part("offsets", offsets, t("positions.offsetsWhy")));
 }
 
 function explanations() {

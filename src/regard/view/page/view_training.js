@@ -1,7 +1,7 @@
 /** Training: a run's curves and samples, and its attention as it formed; live while the run is under way. */
 
 import { clear, h } from "./make.js";
-import { looksAtPictures, paceOf, pollDelay, readJournal, roughSpan } from "./journal.js";
+import { looksAtPictures, paceOf, pollDelay, readJournal, roughSpan, stepsHeld } from "./journal.js";
 import { dropDown, emptyNote, isAbandoned, lead, problemNote, waitingNote } from "./notes.js";
 import { samplesCard, trainingCurves } from "./training_curves.js";
 import { timeline } from "./training_timeline.js";
@@ -110,9 +110,10 @@ function showEvents(view) {
   else if (journal.progress.length && view.run.state === "waiting") view.run.state = "training";
   clear(view.line, progressText(view.run, journal));
   view.bar.value = view.run.steps ? Math.min(1, journal.step / view.run.steps) : 0;
-  view.curves.show(journal);
+  const held = stepsHeld(journal, view.run.steps);
+  view.curves.show(journal, held);
   view.samples.show(journal);
-  view.timeline.show(journal.probeSteps, ["ended", "stopped"].includes(view.run.state));
+  view.timeline.show(journal.probeSteps, { held, isOver: ["ended", "stopped"].includes(view.run.state) });
 }
 
 /** "step 800 of 2,000, 12,400 tokens/s, about 1 min left". */

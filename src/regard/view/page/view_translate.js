@@ -11,12 +11,14 @@ import { askTrace } from "./tracing.js";
 import { composer } from "./translate_composer.js";
 import { outputList, realWords, spokenDetail, wordDetail } from "./translate_detail.js";
 import { bestReading, readingControls } from "./translate_reading.js";
-import { wordRows } from "./translate_words.js";
+import { drawnLinks, wordRows } from "./translate_words.js";
+import { unlearnedWords } from "./wording.js";
 
 const OUTPUTS = 5;
 const EXAMPLES_SHOWN = 5;
 const MEAN_READING = { layer: "mean", head: "mean", when: "said" };
 const WIDEST_MAP = 620;
+const MOST_UNLEARNED = 4; // words that are named
 
 export const translateView = { id: "translate", title: "translate.title", takes: "text", mount: mountTranslate };
 
@@ -49,7 +51,6 @@ function translateParts(app) {
     examples: [],
     outputs: [],
     readings: null,
-    hasChosen: false,
     reading: { ...MEAN_READING },
     isAsking: false,
     text: app.state.source,
@@ -59,11 +60,11 @@ function translateParts(app) {
     words: null,
     result: h("div", { class: "translate-result" }),
   };
-  view.composer = composer({ text: app.state.source, isFixed: app.api.isEmbedded, onText: (text) => translateText(app, view, text) });
+  view.composer = composer(app, (text) => translateText(app, view, text));
   view.controls = readingControls({
     reading: view.reading,
     onReading(reading) {
-      Object.assign(view, { reading, hasChosen: true });
+      view.reading = app.state.reading = reading;
       guarded(view, () => showReading(app, view));
     },
   });
@@ -79,7 +80,7 @@ async function beginTranslate(app, view) {
     view.asking.abort();
     return void clear(view.result, picturesNote(app));
   }
-  Object.assign(view, { hasChosen: false, readings: null, reading: { ...MEAN_READING } });
+  Object.assign(view, { readings: null, reading: app.state.reading ?? { ...MEAN_READING } });
   const { examples } = await app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] }));
   if (model !== app.model()) return;
   view.examples = examples;
@@ -88,21 +89,23 @@ async function beginTranslate(app, view) {
   const text = app.state.source || app.api.sourceText || examples[0]?.source;
   if (!text) return void clear(view.result);
   view.composer.setText(text);
-  translateText(app, view, text);
+  const { forced } = app.state;
+  translateText(app, view, text, forced?.text === text ? forced.target : null);
 }
 
 /** The measure of every head takes the server a while: it is taken over when it comes, unless a reading was chosen by then. */
 function takeReadings(app, view, readings) {
   view.readings = readings;
-  if (!view.hasChosen) view.reading = bestReading(readings) ?? view.reading;
+  if (!app.state.reading) view.reading = bestReading(readings) ?? view.reading;
   view.controls.update({ readings, reading: view.reading });
-  if (view.alignment && !view.isAsking && !view.hasChosen) guarded(view, () => showReading(app, view));
+  if (view.alignment && !view.isAsking && !app.state.reading) guarded(view, () => showReading(app, view));
 }
 
 /** Translate a text from the beginning: as it grows, then looked into. */
-function translateText(app, view, text) {
-  Object.assign(view, { text, target: null, outputs: [] });
-  app.state.source = text;
+function translateText(app, view, text, target = null) {
+  Object.assign(view, { text, target, outputs: [] });
+  app.setSource(text);
+  view.composer.setNote(null);
   return guarded(view, async (signal) => {
     const growing = h("p", { class: "growing", dir: "auto", "aria-live": "off" });
     clear(view.result, h("section", { class: "card" }, h("p", { class: "growing-source", dir: "auto" }, text), growing));
@@ -119,6 +122,7 @@ async function lookInto(app, view, signal) {
   const model = app.model();
   const trace = await askTrace(app, traceRequest(view), async (found) => found, { signal });
   app.state.forced = traceRequest(view);
+  view.composer.setNote(unlearnedNote(trace, view.text));
   view.cross = trace.layers.filter((layer) => layer.use === "cross");
   view.alignment = view.cross.length ? await askAlignment(app, view, signal) : null;
   showResult(app, view, trace);
@@ -126,6 +130,14 @@ async function lookInto(app, view, signal) {
   const { translations } = await app.api.translate({ model: model.name, texts: [view.text], nbest: OUTPUTS, beam: OUTPUTS }, { signal });
   view.outputs = translations[0];
   fillOutputs(app, view, trace);
+}
+
+/** Which words the model has never seen, where there are any: what it says of them is a guess. */
+function unlearnedNote(trace, text) {
+  const words = [...new Set(unlearnedWords(trace.source, text))];
+  if (!words.length) return null;
+  const named = words.slice(0, MOST_UNLEARNED).map((word) => t("translate.quoted", { word }));
+  return t(words.length > MOST_UNLEARNED ? "translate.unlearned_more" : "translate.unlearned", { words: named.join(", "), count: words.length });
 }
 
 function askAlignment(app, view, signal) {
@@ -158,7 +170,7 @@ function setAsking(view, isAsking) {
 
 async function showReading(app, view) {
   view.alignment = await askAlignment(app, view, view.asking.signal);
-  view.words.update({ weights: view.alignment.weights, links: view.alignment.links });
+  view.words.update({ weights: view.alignment.weights, links: drawnLinks(view.alignment) });
   drawAlignment(view);
 }
 
@@ -178,13 +190,16 @@ function showResult(app, view, trace) {
   view.stops = [];
   view.gold = goldLinks(view, trace);
   view.detail = h("div", { class: "detail-place" });
+  const pinned = pinnedWord(app);
   view.words = wordRows({
     source: realWords(trace.source).map((word) => word.spelled),
     target: realWords(trace.target).map((word) => word.spelled),
     weights: view.alignment?.weights ?? null,
-    links: view.alignment?.links,
+    links: view.alignment && drawnLinks(view.alignment),
     gold: view.gold,
+    pinned,
     onWord: (side, index) => showWord(app, view, trace, side, index),
+    onPin: (side, index) => (app.state.pinned = { of: app.state.traceKey, side, index }),
   });
   view.outputsPlace = h("div");
   view.stops.push(view.words.stop);
@@ -202,9 +217,15 @@ function showResult(app, view, trace) {
     view.alignment && alignmentCard(view),
     !app.api.isEmbedded && outputsCard(view),
   );
-  showWord(app, view, trace, null, null);
+  showWord(app, view, trace, pinned?.side ?? null, pinned?.index ?? null);
   if (view.alignment) startAlignment(view);
   fillOutputs(app, view, trace);
+}
+
+/** The word that the reader holds, where it is one of this trace. */
+function pinnedWord({ state }) {
+  const { of, side, index } = state.pinned ?? {};
+  return of === state.traceKey && index !== null ? { side, index } : null;
 }
 
 /** A model without attention says so. */
@@ -262,13 +283,13 @@ function startAlignment(view) {
 }
 
 function drawAlignment(view) {
-  const { source_words: columns, target_words: rows, weights, links } = view.alignment;
+  const { source_words: columns, target_words: rows, weights } = view.alignment;
   view.map?.stop();
   view.map = heatmap({
     weights: Float32Array.from(weights.flat()),
     rows,
     columns,
-    links,
+    links: drawnLinks(view.alignment),
     gold: view.gold,
     title: `${view.text} ${t("translate.alignment")}`,
     width: Math.min(WIDEST_MAP, view.mapPlace.clientWidth),

@@ -1,5 +1,7 @@
 /** Sentences as words: which words of one are not in another, and what pieces spell. Nothing here draws. */
 
+const UNLEARNED = /^▁?<(unk|0x[0-9A-F]{2})>$/;
+
 /** Words of a text, as {word, differs}: those outside the longest common subsequence with the other text differ. */
 export function markedWords(text, other) {
   const words = text.split(/\s+/u).filter(Boolean);
@@ -30,6 +32,13 @@ function commonLengths(words, others) {
     }
   }
   return lengths;
+}
+
+/** The words of a side that its tokenizer has no pieces for: it spells them in bytes, or does not know them at all. */
+export function unlearnedWords({ pieces, words, spelled }, text) {
+  const typed = text.split(/\s+/u).filter(Boolean);
+  const isTyped = typed.length === words.length - 1; // the side ends with </s>; <unk> does not say what it stands for
+  return words.flatMap((word, index) => (word.some((piece) => UNLEARNED.test(pieces[piece])) ? [isTyped ? typed[index] : spelled[index]] : []));
 }
 
 /** Pieces put together as text: ▁ is a space, and bytes such as <0xEA> are the letters that they spell. */

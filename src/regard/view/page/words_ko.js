@@ -7,6 +7,7 @@ export const wordsKorean = {
   "shell.views": "화면",
   "shell.model": "모델",
   "shell.no_model": "아직 모델이 없어요",
+  "shell.offline": "서버와 연결이 끊겼어요. 다시 이어지는지 계속 확인하고 있어요.",
   "shell.language": "언어",
   "shell.theme": "테마: {theme}",
   "shell.theme.auto": "시스템 설정대로",
@@ -23,12 +24,17 @@ export const wordsKorean = {
   "map.hidden": "가려짐",
 
   "translate.title": "번역",
-  "translate.heading": "번역이 어디를 보는지 보세요",
+  "translate.heading": "번역이 원문의 어디를 보는지 살펴보세요",
   "translate.lead":
     "문장을 입력하면 번역이 한 단어씩 나타나요. 단어를 가리키거나 Tab과 화살표 키로 옮겨 가면, 그 단어가 본 원문 단어에 불이 들어와요.",
   "translate.lead_fixed": "단어를 가리키거나 Tab과 화살표 키로 옮겨 가면, 그 단어가 본 원문 단어에 불이 들어와요.",
   "translate.source": "번역할 문장",
+  "translate.source_in": "번역할 {language} 문장",
   "translate.placeholder": "문장을 입력하고 Enter를 누르세요",
+  "translate.placeholder_in": "{language} 문장을 입력하고 Enter를 누르세요",
+  "translate.quoted": "‘{word}’",
+  "translate.unlearned": "이 모델은 {words}{words|을/를} 배운 적이 없어요. 그래서 이 부분은 짐작으로 번역해요.",
+  "translate.unlearned_more": "이 모델은 {words} 같은 단어 {count}개를 배운 적이 없어요. 그래서 이 부분은 짐작으로 번역해요.",
   "translate.go": "번역하기",
   "translate.examples": "예문:",
   "translate.no_model": "아직 준비된 모델이 없어요. 첫 학습 단계가 끝나면 바로 여기에 나타나요.",
@@ -40,6 +46,7 @@ export const wordsKorean = {
   "translate.hint": "번역의 단어를 가리키면 그 단어가 본 곳이, 원문의 단어를 가리키면 그 단어를 본 단어가 나타나요. 누르면 고정돼요.",
   "translate.looked_at": "이 단어가 본 단어",
   "translate.looked_by": "이 단어를 본 단어",
+  "translate.others": "나머지",
   "translate.probability": "이 단어를 말할 확률 {percent} %",
   "translate.arithmetic": "이 단어 뒤의 계산 보기",
   "translate.nothing":
@@ -70,6 +77,6 @@ export const wordsKorean = {
   "translate.reference": "참조 번역: {text}",
   "translate.gold_shown": "이 두 문장의 실제 짝은 알려져 있어요. 지도에는 테두리로, 단어에는 밑줄로 표시했어요.",
   "translate.outputs": "모델이 생각한 다른 번역",
-  "translate.outputs_note": "빔 탐색이 찾은 가장 좋은 출력과 점수예요. 점수는 길이로 고르게 한 로그 확률이에요. 하나를 고르면 그 번역을 들여다볼 수 있어요.",
+  "translate.outputs_note": "빔 탐색이 찾은 가장 좋은 출력과 점수예요. 점수는 길이로 보정한 로그 확률이에요. 하나를 고르면 그 번역을 들여다볼 수 있어요.",
   "translate.score_long": "로그 확률 {log_probability}",
 };

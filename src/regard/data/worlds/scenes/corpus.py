@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from regard.data.worlds.readme import described
 from regard.data.worlds.scenes.drawing import draw
 from regard.data.worlds.scenes.english import in_english
 from regard.data.worlds.scenes.korean import in_korean
@@ -109,21 +110,24 @@ def write_world(directory: Path, wish: Wish) -> dict[Split, int]:
     if not SMALLEST <= wish.size <= LARGEST:
         raise RegardError(f"pictures of {wish.size} pixels were asked for; ask for {SMALLEST} to {LARGEST}")
     drawn = draw_splits(wish.counts(), wish.seed)
-    captions, boxes = list[str](), list[str]()
+    readme = README.format(seed=wish.seed, language=wish.language, size=wish.size, **wish.counts())
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, those in drawn.items():
-            described = [_write_scene(directory, f"{name}/{at:05}.png", scene, wish) for at, scene in enumerate(those)]
-            captions += [f"{one.picture}\t{' '.join(one.words)}" for one in described]
-            boxes += [msgspec.json.encode(one).decode() for one in described]
-            write_lines(directory / f"{name}.txt", [one.picture for one in described])
-        write_lines(directory / "captions.txt", captions)
-        write_lines(directory / "boxes.jsonl", boxes)
-        readme = README.format(seed=wish.seed, language=wish.language, size=wish.size, **wish.counts())
-        write_lines(directory / "README.txt", readme.splitlines())
+        with described(directory, readme):
+            _write_files(directory, drawn, wish)
     except OSError as error:
         raise RegardError(f"the scenes cannot be written to {directory}: {error}; choose another folder") from error
     return wish.counts()
+
+
+def _write_files(directory: Path, drawn: Mapping[Split, list[Scene]], wish: Wish) -> None:
+    captions, boxes = list[str](), list[str]()
+    for name, those in drawn.items():
+        written = [_write_scene(directory, f"{name}/{at:05}.png", scene, wish) for at, scene in enumerate(those)]
+        captions += [f"{one.picture}\t{' '.join(one.words)}" for one in written]
+        boxes += [msgspec.json.encode(one).decode() for one in written]
+        write_lines(directory / f"{name}.txt", [one.picture for one in written])
+    write_lines(directory / "captions.txt", captions)
+    write_lines(directory / "boxes.jsonl", boxes)
 
 
 def _write_scene(directory: Path, name: str, scene: Scene, wish: Wish) -> Boxes:

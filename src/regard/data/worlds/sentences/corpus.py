@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
+from regard.data.worlds.readme import described
 from regard.data.worlds.sentences.chance import Chance
 from regard.data.worlds.sentences.english import in_english
 from regard.data.worlds.sentences.korean import in_korean
@@ -89,12 +90,11 @@ def write_world(
     counts: dict[Split, int] = {"train": train, "valid": valid, "test": test}
     drawn = draw_splits(counts, seed)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, pairs in drawn.items():
-            write_lines(directory / f"{name}.en", [pair.source for pair in pairs])
-            write_lines(directory / f"{name}.ko", [pair.target for pair in pairs])
-            write_lines(directory / f"{name}.align", [pharaoh(pair) for pair in pairs])
-        write_lines(directory / "README.txt", README.format(seed=seed, **counts).splitlines())
+        with described(directory, README.format(seed=seed, **counts)):
+            for name, pairs in drawn.items():
+                write_lines(directory / f"{name}.en", [pair.source for pair in pairs])
+                write_lines(directory / f"{name}.ko", [pair.target for pair in pairs])
+                write_lines(directory / f"{name}.align", [pharaoh(pair) for pair in pairs])
     except OSError as error:
         raise RegardError(f"the sentences cannot be written to {directory}: {error}; choose another folder") from error
     return counts

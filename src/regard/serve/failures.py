@@ -1,0 +1,28 @@
+"""What has failed and is tried again: soon at first, then ever later; its reason is told once."""
+
+import time
+
+FIRST, LONGEST = 1.0, 60.0  # seconds until the next try
+
+
+class Failures:
+    """The failures of one thing since it last went well."""
+
+    def __init__(self) -> None:
+        self._wait, self._next = FIRST, 0.0
+        self._reason: str | None = None  # an error may have no words, as where memory ran out
+
+    def __bool__(self) -> bool:
+        return self._reason is not None
+
+    @property
+    def are_past(self) -> bool:
+        """Whether it is time to try, for the first time or again."""
+        return time.monotonic() >= self._next
+
+    def add(self, reason: str) -> bool:
+        """Put the next try off; whether the reason is another than before."""
+        self._next = time.monotonic() + self._wait
+        self._wait = min(LONGEST, 2 * self._wait)
+        before, self._reason = self._reason, reason
+        return reason != before

@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.config import DataConfig
+from regard.data import Cutting, Pair, TokenStore, hash_of_pair, hold_out, in_blocks, tokenised, write_store
+from regard.data.held_out import MOST
+from regard.tokens import Tokenizer
+
+WORDS = [first + second for first in "bdgkm" for second in "aeiou"]
+
+
+def some_pairs(count: int) -> list[Pair]:
+    return [Pair(f"{WORDS[index % 25]} {index}", f"{index} {WORDS[index % 23]}", index + 1) for index in range(count)]
+
+
+def texts(pairs: list[Pair]) -> list[tuple[str, str]]:
+    return [(pair.source, pair.target) for pair in pairs]
+
+
+@given(order=st.permutations(range(300)), again=st.lists(st.integers(0, 299)))
+def test_neither_the_order_nor_what_comes_twice_changes_what_is_held_out(order: list[int], again: list[int]) -> None:
+    pairs = some_pairs(300)
+    expected = texts(hold_out(pairs))
+    assert len(set(expected)) == len(expected)
+    assert texts(hold_out([pairs[index] for index in [*order, *again]])) == expected
+
+
+def test_a_fiftieth_is_held_out_and_never_more_than_a_validation_translates() -> None:
+    assert 150 < len(hold_out(some_pairs(10_000))) < 250
+    assert len(hold_out(some_pairs(60_000))) == MOST
+    assert len(hold_out(some_pairs(3))) == 1
+
+
+def test_what_is_held_out_stays_so_in_a_corpus_that_grows_a_little() -> None:
+    before = texts(hold_out(some_pairs(10_000)))
+    assert [text for text in texts(hold_out(some_pairs(10_100))) if text in set(before)] == before
+
+
+def test_a_pair_without_words_is_not_held_out() -> None:
+    assert hold_out([Pair(" ", "a", 1), Pair("b", "", 2)]) == []
+
+
+@pytest.mark.parametrize(("processes", "deduplicate"), [(1, False), (2, False), (2, True)])
+def test_no_copy_of_a_pair_that_is_held_out_is_left_to_train_on(
+    tmp_path: Path, processes: int, deduplicate: bool
+) -> None:
+    pairs = some_pairs(4_500)
+    vocabulary = Tokenizer.train((pair.source for pair in pairs), kind="char", size=64).to_bytes()
+    held_out = hold_out(pairs)
+    cutting = Cutting(vocabulary, vocabulary, DataConfig(deduplicate=deduplicate), [*map(hash_of_pair, held_out)])
+    packed = tokenised(in_blocks([*pairs, *pairs]), cutting, parts=tmp_path / "parts", processes=processes)
+    store = write_store(tmp_path / "store", packed, fingerprint="mark")
+    left = [pair for pair in pairs if pair not in held_out]
+    assert read_back(store) == texts(left if deduplicate else [*left, *left])
+    assert store.report.dropped["held_out"] == 2 * len(held_out) > 0
+    assert store.report.read == 9_000
+    assert f"{2 * len(held_out)} held out to validate on" in store.report.describe()
+
+
+def read_back(store: TokenStore) -> list[tuple[str, str]]:
+    return [store.text(index) for index in range(len(store))]
