@@ -38,10 +38,11 @@ class Served:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
-    def figure(self, name: str) -> float:
-        """A figure of /metrics, summed over its labels."""
-        lines = self._get("/metrics").splitlines()
-        return sum(float(line.rpartition(" ")[2]) for line in lines if re.match(rf"{name}(\{{| )", line))
+    def figure(self, name: str, **labels: str) -> float:
+        """A figure of /metrics, summed over the labels that are not given."""
+        lines = [line for line in self._get("/metrics").splitlines() if re.match(rf"{name}(\{{| )", line)]
+        wanted = [f'{label}="{value}"' for label, value in labels.items()]
+        return sum(float(line.rpartition(" ")[2]) for line in lines if all(one in line for one in wanted))
 
     def is_ready(self) -> bool:
         """Whether it says so itself."""

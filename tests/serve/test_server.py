@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 
 import httpx
 import pytest
@@ -137,7 +138,8 @@ def test_answers_of_many_clients_at_once_are_those_of_one_by_one(own: Own) -> No
 
 def test_who_hangs_up_frees_his_places(own: Own) -> None:
     told = asyncio.run(serving.disconnects(own.load, 60))
-    assert told["noticed"] == 60
+    assert sum(told["ended"].values()) == 60
+    assert told["ended"]["left"] > 30
     assert told["most_waiting"] > 20
     assert told["then_statuses"] == [200] * 5
 
@@ -177,4 +179,7 @@ def test_a_stream_whose_client_leaves_gives_its_worker_back(own: Own) -> None:
 
     before = own.server.figure("regard_clients_left_total")
     asyncio.run(leave())
-    assert own.server.figure("regard_clients_left_total") == before + 3
+    until = time.monotonic() + 30
+    while (left := own.server.figure("regard_clients_left_total") - before) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert left == 3
