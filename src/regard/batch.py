@@ -86,10 +86,13 @@ class Grid:
 
 @dataclass(frozen=True)
 class Batch:
-    """A source, what the decoder reads (BEGIN first), and what it must say (END last)."""
+    """A source, what the decoder reads (BEGIN first), and what it must say (END last).
+
+    Of a cloze nothing is read but the source: `outputs` has its shape, and is real where a token must be named.
+    """
 
     source: Padded | Pictures | Grid
-    inputs: Padded
+    inputs: Padded | None
     outputs: Padded
 
     @classmethod
@@ -98,6 +101,13 @@ class Batch:
         if isinstance(source, Pictures | Grid):
             return cls(source.to(device), *shifted(target, device=device))
         return cls(source_of(source, device=device), *shifted(target, device=device))
+
+    @classmethod
+    def cloze(cls, given: Rows, wanted: Rows, *, device: torch.device | str = "cpu") -> "Batch":
+        """Rows with tokens taken out, and for each of their places the token to be named, or PADDING."""
+        named = Padded.from_rows([[*row, PADDING] for row in wanted], device=device)  # nobody asks for END
+        is_real = named.tokens != PADDING
+        return cls(source_of(given, device=device), None, Padded(named.tokens, is_real, tuple(is_real.sum(1).tolist())))
 
 
 def shifted(target: Rows, *, device: torch.device | str = "cpu") -> tuple[Padded, Padded]:

@@ -261,6 +261,7 @@ class TransformerCaptionerConfig(Options, frozen=True, kw_only=True, tag_field="
 
 
 CaptionerConfig = RecurrentCaptionerConfig | AttendingCaptionerConfig | TransformerCaptionerConfig  # what has an eye
+LanguageConfig = DecoderOnlyConfig | EncoderOnlyConfig  # what is learnt from text of one language
 
 ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged union at run time)
     RecurrentConfig,
@@ -300,12 +301,13 @@ class PicturesConfig(Options, frozen=True, kw_only=True):
 class DataConfig(Options, frozen=True, kw_only=True):
     """Where the sentence pairs are. Give `train` and `valid` as one file of pairs, or as a source and a target file.
 
-    For a captioner each is a file of captions, or a folder with a captions.txt, and then maybe the name of a split.
+    For a captioner each is a file of captions, or a folder with a captions.txt, and then maybe the name of a split. For
+    a decoder-only or encoder-only model each is one or more files of plain text, a line an example.
     """
 
     train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
     valid: list[str] = []  # empty: a few of the pairs are held out of `train`; a captioner needs pictures of its own
-    languages: list[str] = []  # [source, target], as codes: ["en", "ko"]; of a captioner, [target]
+    languages: list[str] = []  # [source, target], as codes: ["en", "ko"]; where there is one language only, [it]
     pictures: PicturesConfig = PicturesConfig()
     maximum_length: Positive = 256  # longer training sentences (in tokens) are dropped, and counted
     maximum_ratio: Rate = 9.0  # so are pairs whose lengths differ by more than this factor
@@ -325,13 +327,14 @@ class TrainingConfig(Options, frozen=True, kw_only=True):
     betas: tuple[Share, Share] = (0.9, 0.98)
     weight_decay: Amount = 0.0
     label_smoothing: Share = 0.1
+    blanks: Annotated[float, Meta(gt=0, lt=1)] = 0.15  # encoder-only: share of the tokens that are taken out, and named
     clip: Amount = 1.0  # largest norm of the gradient; 0: no bound
     average: Natural = 0  # the bundle holds the mean of this many last checkpoints; 0 or 1: the best one alone
     moving_average: Share = 0.0  # decay of an exponential moving average of the weights, instead of `average`; 0: none
     validate_every: Positive = 500  # steps
     checkpoint_every: Positive = 500
     keep: Positive = 3  # checkpoints, besides the best
-    metric: Literal["loss", "bleu", "chrf", "cider"] = "bleu"  # cider: captioners only
+    metric: Literal["loss", "bleu", "chrf", "cider"] = "bleu"  # cider: captioners only; language models: loss
     patience: Natural = 0  # validations without a better score before stopping; 0: never stop early
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # of products; auto: bfloat16 where hardware has it
     device: str = "auto"
@@ -416,9 +419,10 @@ def _contradictions(config: Config) -> Iterator[str]:
             f"{training.average}: the scores would be those of the moving average, and the model a mean without it; "
             "set one of the two to 0"
         )
-    codes, wanted = config.data.languages, 1 if isinstance(config.model, CaptionerConfig) else 2
+    codes, wanted = config.data.languages, 1 if isinstance(config.model, CaptionerConfig | LanguageConfig) else 2
     if codes and (len(codes) != wanted or len({code for code in codes if code.strip()}) != wanted):
-        expected = 'the code of the captions, as in ["en"]' if wanted == 1 else 'two codes, as in ["en", "ko"]'
+        whose = "the captions" if isinstance(config.model, CaptionerConfig) else "the text"
+        expected = f'the code of {whose}, as in ["en"]' if wanted == 1 else 'two codes, as in ["en", "ko"]'
         yield f"data.languages: expected {expected}, got {shown(codes)}"
 
 

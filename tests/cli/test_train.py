@@ -135,14 +135,14 @@ def test_a_run_behind_nohup_goes_on(corpus: Path, tmp_path: Path) -> None:
 
 BUSY = """
 import hashlib, sys
-import regard.training.pairs
+import regard.training.prepared
 from regard.cli import main
 
 def learn(*_given):
     print("learning now", file=sys.stderr, flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", {rounds})  # as in sentencepiece: one call, in which Python sees no signal
 
-regard.training.pairs.train_tokenizers = learn
+regard.training.prepared.train_tokenizers = learn
 sys.argv = {arguments}
 main()
 """

@@ -8,11 +8,13 @@ import click
 
 SUMMARIES = {
     "demo": "Open the page, and train the lineage before your eyes.",
-    "train": "Train a translation model from a recipe, or from text files.",
+    "train": "Train a model from a recipe, or from text files.",
     "distill": "Train a small, fast student on what teachers translate.",
     "translate": "Translate lines of text.",
     "caption": "Describe pictures.",
-    "evaluate": "Measure a model: BLEU, chrF and TER, over all and by length.",
+    "complete": "Go on with a text, by a decoder-only model.",
+    "fill": "Fill the blanks of a text, by an encoder-only model.",
+    "evaluate": "Measure a model: BLEU, chrF and TER, or perplexity.",
     "align": "Say which words belong together, as read off the attention.",
     "show": "Show what a model looks at: in the terminal, as a picture, or as a page.",
     "compare": "Measure several models on the same text: quality, length, speed, size.",
@@ -58,4 +60,4 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, name="regard", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="regard", message="%(prog)s %(version)s")
 def root() -> None:
-    """Train translation models of the attention lineage, measure them, and see which words belong together."""
+    """Train models of the attention lineage on translations, pictures or text; measure them; see what they look at."""

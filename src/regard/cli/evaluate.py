@@ -24,6 +24,7 @@ from regard.cli.options import (
 @click.option("--reference", type=PATH, help="Their translations by people, line by line.")
 @click.option("--captions", type=PATH, help="For a captioner: a file of captions, or a folder with a captions.txt.")
 @click.option("--split", metavar="NAME", help="The pictures of this split alone, such as test.")
+@click.option("--text", type=PATH, help="For a decoder-only or encoder-only model: plain text, a line a text.")
 @beam_option
 @engine_option
 @quantization_option
@@ -38,6 +39,7 @@ def command(
     source: Path | None,
     reference: Path | None,
     captions: Path | None,
+    text: Path | None,
     **wish: object,
 ) -> None:
     """Translate with MODEL and score against the reference: BLEU, chrF and TER with sacrebleu's signatures.
@@ -45,14 +47,23 @@ def command(
     A captioner is given --captions instead: BLEU-1 to 4, ROUGE-L, CIDEr-D, the share of captions that are exactly right
     and, where gold boxes lie beside the captions, how often its attention peaks in the box.
 
+    A language model is given --text: perplexity of a token and of a word, bits of a character, and the share of tokens
+    that it names right; each token from those before it or, by an encoder-only model, from all others.
+
     Brackets hold the range in which 95 % of resampled corpora score. BLEU is given by source length too.
     """
-    if captions is not None and source is None and reference is None:
-        _evaluate_pictures(model, captions, **wish)  # type: ignore[arg-type]
-    elif captions is None and source is not None and reference is not None:
-        _evaluate_text(model, (source, reference), **wish)  # type: ignore[arg-type]
-    else:
-        raise click.UsageError("Give --source and --reference to a translator, or --captions to a captioner.")
+    match source, reference, captions, text:
+        case Path(), Path(), None, None:
+            _evaluate_text(model, (source, reference), **wish)  # type: ignore[arg-type]
+        case None, None, Path(), None:
+            _evaluate_pictures(model, captions, **wish)  # type: ignore[arg-type]
+        case None, None, None, Path():
+            _evaluate_language(model, text, **wish)  # type: ignore[arg-type]
+        case _:
+            raise click.UsageError(
+                "Give --source and --reference to a translator, --captions to a captioner, or --text to a language "
+                "model."
+            )
 
 
 def _evaluate_text(
@@ -72,7 +83,18 @@ def _evaluate_pictures(
     from regard.cli.running.evaluate_pictures import PictureSet, run_picture_evaluation
 
     how = {name: wish.pop(name) for name in ("beam", "resamples")}
-    unfit = [f"--{name}" for name, value in wish.items() if value]
-    if unfit:
-        raise click.UsageError(f"{', '.join(unfit)} is for translators; leave it away with --captions.")
+    _refuse(wish, "translators", "--captions")
     run_picture_evaluation(model, PictureSet(captions, split), output=output, as_json=as_json, **how)  # type: ignore[arg-type]
+
+
+def _evaluate_language(model: Path, text: Path, *, resamples: int, as_json: bool, **wish: object) -> None:
+    from regard.cli.running.evaluate_language import run_language_evaluation
+
+    _refuse(wish, "models that say something", "--text")
+    run_language_evaluation(model, text, resamples=resamples, as_json=as_json)
+
+
+def _refuse(options: dict[str, object], whose: str, given: str) -> None:
+    unfit = [f"--{name}" for name, value in options.items() if value]
+    if unfit:
+        raise click.UsageError(f"{', '.join(unfit)} is for {whose}; leave it away with {given}.")

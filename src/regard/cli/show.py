@@ -22,7 +22,9 @@ Examples:
 @model_argument
 @click.argument("given", nargs=-1, required=True, metavar="SENTENCE|PICTURE...")
 @click.option("--target", metavar="TEXT", help="A translation, or a caption, that the model is made to say.")
-@click.option("--use", type=click.Choice(USES), help="Which attention of a translator. [default: cross]")
+@click.option(
+    "--use", type=click.Choice(USES), help="Which attention. [default: the last one, as cross]"
+)
 @click.option("--layer", type=click.IntRange(1), help="Layer to show, counted from 1. [default: the mean of all]")
 @click.option("--head", type=click.IntRange(1), help="Head to show, counted from 1. [default: the mean of all]")
 @click.option(
@@ -37,6 +39,8 @@ Examples:
 @click.option("--out", type=PATH, metavar="FILE", help="FILE.svg, FILE.png, or FILE.html with everything in it.")
 def command(model: Path, given: tuple[str, ...], out: Path | None, **wish: object) -> None:
     """Show what MODEL looks at when it translates SENTENCE: as a map in the terminal, a picture, or a page.
+
+    Of a decoder-only or encoder-only model, show how the words of SENTENCE look at each other.
 
     Of a captioner, show where it looks in a PICTURE at each word; several pictures become one sheet.
 

@@ -11,7 +11,18 @@ from regard.data.batching import (
 )
 from regard.data.filters import FilterReport, pair_settings
 from regard.data.held_out import hash_of_pair, hold_out
-from regard.data.readers import PAIR_FORMATS, Pair, PairBlock, in_blocks, read_blocks, read_lines, read_pairs
+from regard.data.readers import (
+    PAIR_FORMATS,
+    Pair,
+    PairBlock,
+    check_one_side,
+    in_blocks,
+    read_blocks,
+    read_lines,
+    read_pairs,
+    read_texts,
+    text_blocks,
+)
 from regard.data.store import Example, TokenStore, fingerprint, open_store, write_store
 from regard.data.tokenising import Cutting, tokenised
 
@@ -27,6 +38,7 @@ __all__ = [
     "Position",
     "TokenStore",
     "batches",
+    "check_one_side",
     "fingerprint",
     "global_batches",
     "hash_of_pair",
@@ -38,7 +50,9 @@ __all__ = [
     "read_blocks",
     "read_lines",
     "read_pairs",
+    "read_texts",
     "slice_for_rank",
+    "text_blocks",
     "tokenised",
     "write_store",
 ]

@@ -30,10 +30,10 @@ class FilterReport:
         """How many pairs were looked at."""
         return self.kept + sum(self.dropped.values())
 
-    def describe(self) -> str:
+    def describe(self, examples: str = "pairs") -> str:
         """One sentence for people."""
         parts = [f"{count:,} {REASONS.get(reason, reason)}" for reason, count in self.dropped.items() if count]
-        return f"kept {self.kept:,} of {self.read:,} pairs; dropped " + (", ".join(parts) or "none")
+        return f"kept {self.kept:,} of {self.read:,} {examples}; dropped " + (", ".join(parts) or "none")
 
 
 def sort_out(source: Lengths, target: Lengths, config: DataConfig) -> tuple[NDArray[np.bool_], dict[str, int]]:

@@ -14,12 +14,12 @@ MOST = 1000  # of them: as many as a validation translates
 _HASHES = 2**64
 
 
-def hold_out(pairs: Iterable[Pair]) -> list[Pair]:
-    """The pairs of the lowest hashes, each once: a share of those that have words on both sides, at least one."""
+def hold_out(pairs: Iterable[Pair], *, one_sided: bool = False) -> list[Pair]:
+    """The pairs of the lowest hashes, each once: a share of those that have words, at least one."""
     lowest: dict[int, Pair] = {}
     bound = _HASHES
     for pair in pairs:
-        if (value := hash_of_pair(pair)) < bound and pair.source.strip() and pair.target.strip():
+        if (value := hash_of_pair(pair)) < bound and pair.has_words(one_sided=one_sided):
             lowest.setdefault(value, pair)
             if len(lowest) == 2 * MOST:
                 lowest = dict(sorted(lowest.items())[:MOST])

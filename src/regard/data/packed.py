@@ -77,15 +77,20 @@ def pack(
     config: DataConfig,
     *,
     held_out: Sequence[int] = (),
+    one_sided: bool = False,
 ) -> PackedPairs:
-    """The pairs that pass the filters, each side as text and as ids; those of the hashes held out do not."""
+    """The pairs that pass the filters, each side as text and as ids; those of the hashes held out do not.
+
+    Where only the target has words, it is held against itself.
+    """
     columns = {
         "source-ids": Column.of_ids(source_ids),
         "target-ids": Column.of_ids(target_ids),
         "source-text": Column.of_lines(block.sources),
         "target-text": Column.of_lines(block.targets),
     }
-    passes, dropped = sort_out(columns["source-ids"].row_lengths(), columns["target-ids"].row_lengths(), config)
+    source, target = (columns[name].row_lengths() for name in ("source-ids", "target-ids"))
+    passes, dropped = sort_out(target if one_sided else source, target, config)
     hashes = _hashes(block) if config.deduplicate or held_out else b""
     if held_out:
         is_held_out = passes & np.isin(np.frombuffer(hashes, _HASHES), np.array(held_out, _HASHES))

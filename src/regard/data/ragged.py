@@ -67,7 +67,7 @@ class _HashedFile:
 
 
 class RaggedRows:
-    """The rows of a finished pair of files; there must be at least one value."""
+    """The rows of a finished pair of files; all of them may be empty, as the sources of text in one language are."""
 
     def __init__(self, directory: Path, name: str, dtype: np.dtype[Any]) -> None:
         self._files = [_map(directory / file) for file in ragged_files(name)]
@@ -93,15 +93,17 @@ class RaggedRows:
         """How many of all values are this one, as a share."""
         starts = range(0, len(self._values), _AT_ONCE)
         found = sum(int((self._values[start : start + _AT_ONCE] == value).sum()) for start in starts)
-        return found / len(self._values)
+        return found / max(1, len(self._values))
 
     def release(self) -> None:
         """Let go of the pages that were looked at: they stay in the system's cache, and count no more as ours."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for file in self._files:
-                file.madvise(mmap.MADV_DONTNEED)
+                if isinstance(file, mmap.mmap):
+                    file.madvise(mmap.MADV_DONTNEED)
 
 
-def _map(path: Path) -> mmap.mmap:
+def _map(path: Path) -> mmap.mmap | bytes:
+    """The file's bytes; a file of none cannot be mapped."""
     with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""

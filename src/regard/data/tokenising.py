@@ -37,6 +37,7 @@ class Cutting(msgspec.Struct, frozen=True):
     target: bytes
     data: DataConfig
     held_out: list[int] = []  # hashes of pairs
+    one_sided: bool = False  # text of one language: sources are empty
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -128,7 +129,7 @@ def _cutter(cutting: Cutting) -> Cut:
     def cut(block: PairBlock) -> PackedPairs:
         sources, targets = block.texts()
         rows = source.encode_rows(sources), target.encode_rows(targets)
-        return pack(block, *rows, cutting.data, held_out=cutting.held_out)
+        return pack(block, *rows, cutting.data, held_out=cutting.held_out, one_sided=cutting.one_sided)
 
     return cut
 

@@ -9,9 +9,10 @@ from regard.batch import Padded
 from regard.config import EncoderOnlyConfig
 from regard.layers.blocks import BlockStack, BlockStyle, initialise
 from regard.layers.dropout import Dropout
-from regard.layers.embedding import PlacedEmbedding, TokenEmbedding
+from regard.layers.embedding import Output, PlacedEmbedding, TokenEmbedding
 from regard.layers.feed_forward import ACTIVATIONS
 from regard.layers.positions import make_positions, rotate
+from regard.models.interface import Decoded
 
 
 class EncoderOnlyModel(nn.Module):
@@ -19,6 +20,7 @@ class EncoderOnlyModel(nn.Module):
 
     def __init__(self, config: EncoderOnlyConfig, vocabulary: int) -> None:
         super().__init__()
+        self.longest = config.maximum_length if config.positions == "learned" else None
         width = config.stack.width
         positions = make_positions(config.positions, width, maximum_length=config.maximum_length)
         self.embedding = PlacedEmbedding(TokenEmbedding(vocabulary, width), positions, dropout=0.0)
@@ -37,6 +39,12 @@ class EncoderOnlyModel(nn.Module):
         encoded, _ = self.encoder(embedded, visible, positions)
         return encoded  # type: ignore[no-any-return]
 
+    def read(self, source: Padded) -> Decoded:
+        """What may stand at each place, by the head that names tokens."""
+        if not isinstance(self.head, MaskedTokenHead):
+            raise ValueError("this model's head names classes, and no tokens")
+        return Decoded(self.head.transformed(self.encode(source)), self.head.output(), state=None)
+
     def forward(self, source: Padded) -> Float[Tensor, "..."]:
         """Logits over the vocabulary for each token (B, T, V), or over the classes for each row (B, classes)."""
         logits: Tensor = self.head(self.encode(source))
@@ -54,9 +62,15 @@ class MaskedTokenHead(nn.Module):
         self.norm = nn.LayerNorm(config.stack.width)
         self.bias = nn.Parameter(torch.zeros(len(tokens.weight)))
 
+    def transformed(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
+        """What the output layer is applied to."""
+        return self.norm(self.activation(self.transform(encoded)))  # type: ignore[no-any-return]
+
+    def output(self) -> Output:
+        return Output(self.tokens.weight, self.bias)
+
     def forward(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B T V"]:
-        transformed = self.norm(self.activation(self.transform(encoded)))
-        return self.tokens.output()(transformed) + self.bias
+        return self.output()(self.transformed(encoded))
 
 
 class ClassHead(nn.Module):

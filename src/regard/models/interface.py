@@ -55,6 +55,16 @@ class Generator(Protocol):
         """
 
 
+@runtime_checkable
+class ClozeReader(Protocol):
+    """A model that names the tokens of a text at once, each from all the others."""
+
+    longest: int | None  # positions that it has, one of them for END; None: as many as one likes
+
+    def read(self, source: Padded) -> Decoded:
+        """What may stand at each place of the source; there is no state to go on from."""
+
+
 def select_rows(tree: Tree, rows: Int[Tensor, " R"]) -> Tree:
     """The same memory or state for the given rows of the batch, in the given order; a row may be given twice."""
     chosen: Any

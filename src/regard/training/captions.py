@@ -10,7 +10,7 @@ from random import Random
 
 import numpy as np
 
-from regard.batch import Grid, Pictures, Rows
+from regard.batch import Batch, Grid, Pictures, Rows
 from regard.bundle import Bundle
 from regard.config import Config
 from regard.data.batching import Lengths
@@ -73,10 +73,14 @@ class CaptionCorpus:
         return not self.train.is_seen
 
     def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Pictures | Grid, Rows]:
+        """The pictures and the captions of some examples, as they are seen in an epoch."""
         examples = [self.examples[index] for index in indices]
         draws = [Draw(config.training.seed, epoch, index) for index in indices]
         source = self.train.varied([one.picture for one in examples], config.data.pictures, draws)
         return source, [self._cut(index, config, epoch) for index in indices]
+
+    def batch(self, indices: Sequence[int], config: Config, epoch: int, *, device: str) -> Batch:
+        return Batch.of(*self.rows(indices, config, epoch), device=device)
 
     def validate(self, bundle: Bundle) -> Validation:
         return validate_captions(bundle, self.valid)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from regard.batch import Batch, Grid, Pictures, Rows
+from regard.batch import Batch
 from regard.bundle import Bundle
-from regard.config import CaptionerConfig, Config
+from regard.config import CaptionerConfig, Config, LanguageConfig
 from regard.data import Position, global_batches, slice_for_rank
 from regard.data.batching import Lengths
 from regard.errors import RegardError
@@ -17,11 +17,12 @@ from regard.training.distributed import ALONE, World
 from regard.training.pairs import prepare_pairs
 from regard.training.positions import learnt_positions
 from regard.training.probes import Probe
+from regard.training.texts import prepare_texts
 from regard.training.validation import Validation
 
 
 class Corpus(Protocol):
-    """What a run is trained and validated on: sentence pairs, or captioned pictures."""
+    """What a run is trained and validated on: sentence pairs, captioned pictures, or text of one language."""
 
     @property
     def tokenizers(self) -> Tokenizers: ...
@@ -42,8 +43,8 @@ class Corpus(Protocol):
     def is_mixed(self) -> bool:
         """Whether examples come together as chance will have it, and not sorted by their lengths."""
 
-    def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[Rows | Pictures | Grid, Rows]:
-        """The sources and the targets of some examples, as they are seen in an epoch."""
+    def batch(self, indices: Sequence[int], config: Config, epoch: int, *, device: str) -> Batch:
+        """Some examples as they are seen in an epoch."""
 
     def validate(self, bundle: Bundle) -> Validation:
         """How good the model is on the examples that are kept for it."""
@@ -75,15 +76,23 @@ class Drawn:
 
 def prepare(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> Corpus:
     """The data of a run, made on the first call and opened later; progress is told stage and count."""
-    is_captioner = isinstance(config.model, CaptionerConfig)
+    prepare_kind, wanted = _kind(config)
     if not config.data.train:
-        wanted = "a file of captions" if is_captioner else "a file of pairs, or a source and a target file"
         raise RegardError(f"data.train is empty. Name {wanted}.")
-    if is_captioner and not config.data.valid:
+    if isinstance(config.model, CaptionerConfig) and not config.data.valid:
         raise RegardError("data.valid is empty. Name a file of captions, to validate on.")
-    corpus: Corpus = (prepare_captions if is_captioner else prepare_pairs)(config, run, progress=progress)
+    corpus = prepare_kind(config, run, progress=progress)
     _check_positions(corpus, config)
     return corpus
+
+
+def _kind(config: Config) -> tuple[Callable[..., Corpus], str]:
+    """How the data of such a model are prepared, and what they are."""
+    if isinstance(config.model, CaptionerConfig):
+        return prepare_captions, "a file of captions"
+    if isinstance(config.model, LanguageConfig):
+        return prepare_texts, "one or more files of plain text"
+    return prepare_pairs, "a file of pairs, or a source and a target file"
 
 
 def _check_positions(corpus: Corpus, config: Config) -> None:
@@ -108,5 +117,5 @@ def batches(
         own = slice_for_rank(indices, world.rank, world.size)
         taken = own if len(own) else indices[:1]
         slices = [taken[part::parts].tolist() for part in range(min(parts, len(taken)))]
-        made = [Batch.of(*corpus.rows(one, config, epoch), device=device) for one in slices]
+        made = [corpus.batch(one, config, epoch, device=device) for one in slices]
         yield Drawn(made, epoch, resume, share=1.0 if len(own) else 0.0)

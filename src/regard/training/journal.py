@@ -40,8 +40,8 @@ class Validated(Event, frozen=True, kw_only=True, tag="validation"):
     """The model was tried on the validation set."""
 
     loss: float
-    bleu: float
-    chrf: float
+    bleu: float | None = None  # where something is said that has a reference
+    chrf: float | None = None
     cider: float | None = None  # of captions only
     is_best: bool
     samples: list[tuple[str, str, str]] = []  # source, reference, what the model says

@@ -126,10 +126,10 @@ def _publish(trainer: Trainer, bundle: Bundle) -> None:
 def _validate(trainer: Trainer, bundle: Bundle) -> Validated:
     world = trainer.world
     found = trainer.corpus.validate(bundle) if world.is_first else Validation.unknown()
-    unknown = math.nan  # stands for None, which cannot be told
-    told = [found.loss, found.bleu, found.chrf, unknown if found.cider is None else found.cider]
-    loss, bleu, chrf, cider = world.told_by_first(told)
-    found = replace(found, loss=loss, bleu=bleu, chrf=chrf, cider=None if math.isnan(cider) else cider)
+    scores = [math.nan if one is None else one for one in (found.bleu, found.chrf, found.cider)]  # None cannot be told
+    loss, *told = world.told_by_first([found.loss, *scores])
+    bleu, chrf, cider = (None if math.isnan(one) else one for one in told)
+    found = replace(found, loss=loss, bleu=bleu, chrf=chrf, cider=cider)
     score = found.score(trainer.config.training.metric)
     before = -math.inf if trainer.best_score is None else trainer.best_score
     is_best = score >= before  # of equals the one that has learnt longer, as while all score nothing yet

@@ -4,7 +4,7 @@ A probe from the validation set is scored against its reference, so that its wor
 that the user gave has no reference, and is shown with what the model says of it at the time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -20,10 +20,13 @@ from regard.captioning.tracing import picture_maps, places_of
 from regard.config import Config
 from regard.data import Pair
 from regard.data.pictures import read_captioned
+from regard.language.reader import Reader
 from regard.staged import staged_directory
 from regard.training.gallery import Gallery
 from regard.translation.attention_maps import Maps, TokenPair, attention_maps
+from regard.translation.inside import AttentionLayer, LayerNumbers
 from regard.translation.lines import readable
+from regard.translation.trace import Trace
 from regard.translation.translator import Translator
 
 DEFAULT_PROBES = 4
@@ -75,6 +78,25 @@ def picture_probes(bundle: Bundle, valid: Gallery, given: list[str]) -> list[Pro
     ]
 
 
+def writing_probes(bundle: Bundle, texts: list[str], *, are_given: bool) -> list[Probe]:
+    """The texts that are given, else a few of them, said word by word."""
+    tokenizer, longest = bundle.tokenizers.target, readable(bundle.model.longest)  # type: ignore[arg-type]
+    rows = [tokenizer.encode(text)[:longest] for text in _some(texts, are_given)]
+    labels = [ProbeLabels([], ["<s>", *tokenizer.pieces(row)]) for row in rows]
+    maps = attention_maps(bundle, [([], row) for row in rows])
+    return [Probe(*one) for one in zip(labels, maps, strict=True)]
+
+
+def cloze_probes(bundle: Bundle, texts: list[str], *, are_given: bool) -> list[Probe]:
+    """The texts that are given, else a few of them, read from both sides."""
+    reader = Reader(bundle)
+    traces = [reader.trace(text) for text in _some(texts, are_given)]
+    return [
+        Probe(ProbeLabels(one.source.pieces, []), {layer.name: numbers.weights for layer, numbers in _layers(one)})
+        for one in traces
+    ]
+
+
 def probed_pictures(config: Config) -> list[Path]:
     """The files of the pictures that a run of this config probes, in the order of its probes."""
     given, valid = config.training.probes, config.data.valid
@@ -119,6 +141,14 @@ def _pictures(bundle: Bundle, valid: Gallery, given: list[str]) -> list[tuple[st
         (one.picture.name, valid.source([index]).to(captioner.device), encode(one.captions[0])[:longest])
         for index, one in _spread(list(enumerate(valid.captioned)))
     ]
+
+
+def _some(texts: list[str], are_given: bool) -> list[str]:
+    return texts if are_given else _spread(sorted(texts, key=lambda text: len(text.split())))
+
+
+def _layers(trace: Trace) -> Iterator[tuple[AttentionLayer, LayerNumbers]]:
+    return zip(trace.layers, trace.numbers, strict=True)
 
 
 def _spread(items: Sequence[Item]) -> list[Item]:

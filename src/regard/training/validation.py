@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from random import Random
+from typing import Any, TypeVar
 
 import torch
 
@@ -11,8 +12,12 @@ from regard.batch import Batch
 from regard.bundle import Bundle
 from regard.captioning.captioner import Captioner
 from regard.data import Pair
+from regard.language.blanks import BLANK, take_out
+from regard.language.reader import Reader
+from regard.language.writer import Writer
 from regard.metrics import evaluate, tokenization_for
 from regard.metrics.captions import evaluate_captions
+from regard.models.interface import Decoded
 from regard.spelling import composed
 from regard.training.gallery import Gallery
 from regard.training.loss import smoothed_loss
@@ -30,19 +35,19 @@ class Validation:
     """Scores on the validation set, and a few outputs to look at: source, reference, what the model says."""
 
     loss: float
-    bleu: float
-    chrf: float
     samples: list[tuple[str, str, str]]
+    bleu: float | None = None  # where something is said that has a reference
+    chrf: float | None = None
     cider: float | None = None  # of captions only
 
     @classmethod
     def unknown(cls) -> "Validation":
         """What a rank knows before the first one has told it."""
-        return cls(0.0, 0.0, 0.0, [])
+        return cls(0.0, [])
 
     def score(self, metric: str) -> float:
         """The chosen metric, turned so that more is better."""
-        return {"loss": -self.loss, "bleu": self.bleu, "chrf": self.chrf, "cider": self.cider or 0.0}[metric]
+        return -self.loss if metric == "loss" else float(getattr(self, metric) or 0.0)
 
 
 def validate_pairs(bundle: Bundle, pairs: list[Pair]) -> Validation:
@@ -56,7 +61,7 @@ def validate_pairs(bundle: Bundle, pairs: list[Pair]) -> Validation:
     found = evaluate(outputs, references, tokenize=tokenize, resamples=1, wanted=("BLEU", "chrF2"))
     scores = {one.name: one.value for one in found}
     samples = _spread(list(zip(sources, references, outputs, strict=True)))
-    return Validation(loss, scores["BLEU"], scores["chrF2"], samples)
+    return Validation(loss, samples, bleu=scores["BLEU"], chrf=scores["chrF2"])
 
 
 def validate_captions(bundle: Bundle, gallery: Gallery) -> Validation:
@@ -72,7 +77,47 @@ def validate_captions(bundle: Bundle, gallery: Gallery) -> Validation:
     scores = {one.name: one.value for one in evaluate_captions(outputs, references, resamples=1)}
     shown = [(one.picture.name, one.captions[0], text) for one, text in zip(captioned, outputs, strict=True)]
     chrf = closest_chrf(outputs, references)
-    return Validation(loss, scores["BLEU-4"], chrf, _spread(shown), cider=scores["CIDEr-D"])
+    return Validation(loss, _spread(shown), bleu=scores["BLEU-4"], chrf=chrf, cider=scores["CIDEr-D"])
+
+
+def validate_writing(bundle: Bundle, texts: list[str]) -> Validation:
+    """The loss on the texts; of a few, how the model goes on with their beginnings."""
+    shown = _spread(texts[:EXAMPLES])
+    beginnings = [_first_half(text) for text in shown]
+    with in_use(bundle.model):
+        loss = mean_loss(bundle, _pair_batches(bundle, [Pair("", text, 0) for text in texts[:EXAMPLES]]))
+        written = Writer(bundle).complete(beginnings, beam=1, sample=False)
+    return Validation(loss, [*zip(beginnings, shown, (one.text for one in written), strict=True)])
+
+
+def validate_cloze(bundle: Bundle, texts: list[str]) -> Validation:
+    """The loss on what is taken out of the texts, always the same; of a few, how the model fills their blanks."""
+    with in_use(bundle.model):
+        loss = mean_loss(bundle, _cloze_batches(bundle, texts[:EXAMPLES]))
+        reader = Reader(bundle)
+        blanked = [(text, _with_blank(text)) for text in _spread(texts[:EXAMPLES])]
+        samples = [(given, text, reader.fill([given], guesses=1)[0].text) for text, given in blanked]
+    return Validation(loss, samples)
+
+
+def _first_half(text: str) -> str:
+    words = text.split()
+    return " ".join(words[: max(1, len(words) // 2)])
+
+
+def _with_blank(text: str) -> str:
+    """The text with a blank for the word in its middle."""
+    words = text.split()
+    return " ".join([*words[: len(words) // 2], BLANK, *words[len(words) // 2 + 1 :]])
+
+
+def _cloze_batches(bundle: Bundle, texts: list[str]) -> Iterator[Batch]:
+    tokenizer, device = bundle.tokenizers.target, next(bundle.model.parameters()).device
+    longest, share = readable(bundle.model.longest), bundle.config.training.blanks  # type: ignore[arg-type]
+    rows = [row for text in texts if (row := tokenizer.encode(text)[:longest])]
+    for part in _parts(sorted(rows, key=len)):
+        cut = [take_out(row, Random(str(row)), share=share, vocabulary=tokenizer.size) for row in part]  # noqa: S311
+        yield Batch.cloze([given for given, _ in cut], [wanted for _, wanted in cut], device=device)
 
 
 def closest_chrf(outputs: list[str], references: list[list[str]]) -> float:
@@ -134,8 +179,15 @@ def _spread(rows: list[Row]) -> list[Row]:
 
 def batch_loss(model: torch.nn.Module, batch: Batch, *, smoothing: float) -> torch.Tensor:
     """The summed loss of a batch's real target tokens, and what the model itself adds to it in training."""
-    memory = model.encode(batch.source)  # type: ignore[operator]
-    decoded = model.decode(batch.inputs.tokens, memory, model.start(memory))  # type: ignore[operator]
+    decoded = _decoded(model, batch)
     is_real, said = batch.outputs.is_real, batch.outputs.tokens
     loss = smoothed_loss(decoded.hidden[is_real], decoded.output, said[is_real], smoothing=smoothing)
     return loss if decoded.penalty is None else loss + decoded.penalty.sum()
+
+
+def _decoded(model: Any, batch: Batch) -> Decoded:
+    """What the model says of a batch: at each place of a source with blanks, or after each token of a target."""
+    if batch.inputs is None:
+        return model.read(batch.source)  # type: ignore[no-any-return]
+    memory = model.encode(batch.source)
+    return model.decode(batch.inputs.tokens, memory, model.start(memory))  # type: ignore[no-any-return]

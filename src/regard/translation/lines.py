@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from regard.config import CaptionerConfig, Config, DecodingConfig, from_table
+from regard.config import (
+    AttendingCaptionerConfig,
+    Config,
+    DecoderOnlyConfig,
+    DecodingConfig,
+    EncoderOnlyConfig,
+    ModelConfig,
+    RecurrentCaptionerConfig,
+    TransformerCaptionerConfig,
+    from_table,
+)
 from regard.decoding.hypothesis import Hypothesis
 from regard.errors import RegardError
 from regard.problems import shown
@@ -55,11 +65,7 @@ class LineTranslator:
     """An engine with the vocabularies of its model."""
 
     def __init__(self, config: Config, tokenizers: Tokenizers, engine: Engine, *, parameters: int) -> None:
-        if isinstance(config.model, CaptionerConfig):
-            raise RegardError(
-                "this model describes pictures, and translates no text. See `regard caption`, or in Python "
-                "regard.load_captioner."
-            )
+        _refuse_others(config.model)
         self.config = config
         self.tokenizers = tokenizers
         self.engine = engine
@@ -83,7 +89,7 @@ class LineTranslator:
 
     def nbest(self, texts: Sequence[str], *, align: bool = False, **options: object) -> list[list[Translation]]:
         """The `nbest` best translations of each text, the best first."""
-        return list(self.lines(_checked(texts), self.settings(**options), align=align))
+        return list(self.lines(checked_texts(texts), self.settings(**options), align=align))
 
     def settings(self, **options: object) -> DecodingConfig:
         """The model's own decoding section with some options changed."""
@@ -149,6 +155,20 @@ class LineTranslator:
         return [[replace(output, alignment=next(alignments)) for output in own] for own in outputs]
 
 
+def _refuse_others(model: ModelConfig) -> None:
+    """Refuse a model that does not translate, and say what it is for."""
+    match model:
+        case RecurrentCaptionerConfig() | AttendingCaptionerConfig() | TransformerCaptionerConfig():
+            does, command, function = "describes pictures, and translates no text", "caption", "load_captioner"
+        case DecoderOnlyConfig():
+            does, command, function = "goes on with a text, and translates none", "complete", "load_writer"
+        case EncoderOnlyConfig():
+            does, command, function = "fills the blanks of a text, and translates none", "fill", "load_reader"
+        case _:
+            return
+    raise RegardError(f"this model {does}. See `regard {command}`, or in Python regard.{function}.")
+
+
 def readable(positions: int | None) -> int:
     """How many tokens of a line a model reads that has so many positions, one of them for END or BEGIN."""
     return LONGEST if positions is None else min(LONGEST, max(1, positions - 1))
@@ -170,9 +190,10 @@ def decoding_with(config: DecodingConfig, options: dict[str, object]) -> Decodin
     return from_table(table, origin="the decoding options").decoding
 
 
-def _checked(texts: Iterable[str]) -> list[str]:
+def checked_texts(texts: Iterable[str]) -> list[str]:
+    """The texts as a list; anything else is refused in words."""
     if isinstance(texts, str):
-        raise RegardError("a list of texts is translated, and one text was given: write [text]")
+        raise RegardError("a list of texts is asked for, and one text was given: write [text]")
     checked = list(texts)
     for number, text in enumerate(checked, start=1):
         if not isinstance(text, str):

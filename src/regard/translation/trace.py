@@ -63,7 +63,13 @@ class Trace:
     numbers: list[LayerNumbers]  # of each layer; the matrices are the model's own, and change if it trains on
 
     def __repr__(self) -> str:
-        return f"Trace({' '.join(self.source.spelled[:-1])!r} -> {self.text!r}, {len(self.layers)} attention layers)"
+        return f"Trace({self.title!r}, {len(self.layers)} attention layers)"
+
+    @property
+    def title(self) -> str:
+        """Both sides in a line; a language model has one alone."""
+        is_pair = self.source.pieces and self.target.pieces
+        return f"{' '.join(self.source.spelled[:-1])} → {self.text}" if is_pair else self.text
 
     def weights(self, layer: int, head: int | None = None) -> Array:
         """The map (queries, keys) of one head of a layer; None: the mean of its heads."""

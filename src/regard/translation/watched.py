@@ -27,6 +27,14 @@ PARTS = ("query", "key", "output", "score.query")  # of an attention, as far as 
 
 
 @dataclass(frozen=True)
+class Watching:
+    """All that each attention computed while a block ran; filled in at its end."""
+
+    layers: list[AttentionLayer] = field(default_factory=list)
+    numbers: list[LayerNumbers] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class WatchedPass:
     """What a pair is worth, and all that each attention computed over it."""
 
@@ -37,14 +45,20 @@ class WatchedPass:
 
 def watched_pass(model: nn.Module, source: Source, target_tokens: list[int]) -> WatchedPass:
     """Score the target of one source, watched."""
-    with record_attention(model, details=True) as recording, _watching(model, recording) as watched:
+    with watching(model) as seen:
         said = rescore(model, source, [target_tokens], sentences=[0])  # type: ignore[arg-type]
+    return WatchedPass(said[0].tolist(), seen.layers, seen.numbers)
+
+
+@contextmanager
+def watching(model: nn.Module) -> Iterator[Watching]:
+    """Watch a model's attention in one pass over one row."""
+    seen = Watching()
+    with record_attention(model, details=True) as recording, _watching(model, recording) as watched:
+        yield seen
     names = list(recording.layers)
-    return WatchedPass(
-        log_probabilities=said[0].tolist(),
-        layers=[_described(model, name, names, recording.layers[name]) for name in names],
-        numbers=[_numbers(model.get_submodule(name), recording.layers[name], watched[name]) for name in names],
-    )
+    seen.layers.extend(_described(model, name, names, recording.layers[name]) for name in names)
+    seen.numbers.extend(_numbers(model.get_submodule(name), recording.layers[name], watched[name]) for name in names)
 
 
 # --- what enters and leaves an attention's matrices ------------------------------------------------------------------

@@ -65,7 +65,7 @@ def map_of(trace: Trace, choice: Choice, gold: Links = frozenset()) -> Map:
     if choice.unit == "words":
         weights = merge_words(weights, columns.words, rows.words)
     return Map(
-        title=f"{' '.join(trace.source.spelled[:-1])} → {trace.text}",
+        title=trace.title,
         subtitle=f"{NAMES[choice.use]}: {_which(trace, choice)}",
         rows=_labels(rows, choice),
         columns=_labels(columns, choice),

@@ -10,14 +10,32 @@ import msgspec
 from regard.cli.running.mix_ups import refuse_mix_ups, warn_of_known_pairs
 from regard.cli.running.places import CONFIG, load_seen_from_here
 from regard.cli.running.text_files import TextFiles
-from regard.config import CaptionerConfig, Config, check_sections, from_table, laid_over, load, read_table
-from regard.data import read_pairs
+from regard.config import (
+    CaptionerConfig,
+    Config,
+    LanguageConfig,
+    check_sections,
+    from_table,
+    laid_over,
+    load,
+    read_table,
+)
+from regard.data import check_one_side, read_pairs, read_texts
 from regard.errors import RegardError
 from regard.training.checkpoint import checkpoints, step_of
 from regard.training.defaults import CorpusSize, config_for, explain, measure_corpus
 from regard.training.device import choose_device
 
-TRAINABLE = ("rnn", "rnn-attention", "transformer", "captioner-rnn", "captioner-attention", "captioner-transformer")
+TRAINABLE = (
+    "rnn",
+    "rnn-attention",
+    "transformer",
+    "captioner-rnn",
+    "captioner-attention",
+    "captioner-transformer",
+    "decoder-only",
+    "encoder-only",
+)
 DEFAULTS = "the defaults for these files"
 FOR_TWO_SIDES = (("data", "maximum_ratio"), ("data", "deduplicate"), ("tokens", "shared"))
 _OF_THE_WORLD = re.compile(r"(train|valid|test)\.(en|ko)")
@@ -69,7 +87,7 @@ def plan(wish: Wish, *, is_train_there: bool = True) -> Plan:
 def _check_new(config: Config, wish: Wish) -> None:
     """Refuse what a run should not begin with; one that began so before there was a rule goes on."""
     check_sections(config, origin=_origin(wish))
-    if not isinstance(config.model, CaptionerConfig):
+    if not isinstance(config.model, CaptionerConfig | LanguageConfig):
         refuse_mix_ups(config.data)
 
 
@@ -134,7 +152,7 @@ def _origin(wish: Wish) -> str:
 
 
 def _missing_languages(config: Config) -> list[str]:
-    if config.data.languages or isinstance(config.model, CaptionerConfig):
+    if config.data.languages or isinstance(config.model, CaptionerConfig | LanguageConfig):
         return []
     return [
         "warning: data.languages is not named: the LibreTranslate and DeepL APIs of `regard serve` cannot offer the "
@@ -143,16 +161,19 @@ def _missing_languages(config: Config) -> list[str]:
 
 
 def _without_effect(config: Config) -> list[str]:
-    """A warning of options that were set, and that a captioner makes no use of."""
-    if not isinstance(config.model, CaptionerConfig):
+    """A warning of options that were set, and that a model with words on one side only makes no use of."""
+    if not isinstance(config.model, CaptionerConfig | LanguageConfig):
         return []
+    is_captioner = isinstance(config.model, CaptionerConfig)
     defaults = Config()
     changed = [
         f"{section}.{name}"
         for section, name in FOR_TWO_SIDES
         if getattr(getattr(config, section), name) != getattr(getattr(defaults, section), name)
+        and (is_captioner or name != "deduplicate")  # lines of text are counted once too, where that is wished for
     ]
-    told = "warning: without effect on a captioner, which has words on one side only"
+    whose = "a captioner" if is_captioner else "a language model"
+    told = f"warning: without effect on {whose}, which has words on one side only"
     return [f"{told}: {', '.join(changed)}"] if changed else []
 
 
@@ -196,6 +217,16 @@ def _check_trainable(config: Config) -> None:
     kind = str(type(config.model).__struct_config__.tag)
     if kind not in TRAINABLE:
         raise RegardError(f"model.kind is {kind!r}, which says no sentences. Choose {', '.join(TRAINABLE)}.")
+    if getattr(config.model, "classes", 0):
+        raise RegardError(
+            f"model.classes is {config.model.classes}, and no text here says which class it is of. Set model.classes=0 "  # type: ignore[union-attr]
+            "to learn to fill blanks."
+        )
+    if config.training.metric != "loss" and isinstance(config.model, LanguageConfig):
+        raise RegardError(
+            f"training.metric is {config.training.metric!r}, which holds an output against a reference, and model.kind "
+            f"is {kind!r}, which has none. Set training.metric=loss."
+        )
     if config.training.metric == "cider" and not isinstance(config.model, CaptionerConfig):
         raise RegardError(
             f"training.metric is 'cider', which is for captions, and model.kind is {kind!r}. Choose loss, bleu or chrf."
@@ -217,9 +248,14 @@ def _check_files(config: Config, *, is_train_there: bool) -> None:
             raise RegardError(
                 f"{path} cannot be read: there is no such file{place}. Check data.train and data.valid.{hint}"
             )
-    if not is_captioner and data.valid:
-        for _ in read_pairs(data.valid, languages=data.languages):
-            pass  # a line without a partner, or that is not text, is told
+    if isinstance(config.model, LanguageConfig):
+        for path in (Path(name) for one in sets for name in one):
+            check_one_side(path)
+        pairs = read_texts(data.valid)
+    else:
+        pairs = read_pairs(data.valid, languages=data.languages) if data.valid and not is_captioner else iter(())
+    for _ in pairs:
+        pass  # a line without a partner, or that is not text, is told
 
 
 def _how_to_generate(path: Path, is_captioner: bool) -> str:

@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
-from regard.bundle import load_bundle
+from regard.bundle import Bundle, load_bundle
 from regard.captioning.captioner import Captioner
 from regard.cli.running.models import short_name
 from regard.cli.running.show_pictures import show_pictures
 from regard.cli.running.show_wish import Sheet, Wish, warn_of_boxes
 from regard.cli.running.telling import make_console, tell
-from regard.config import CaptionerConfig
+from regard.config import CaptionerConfig, DecoderOnlyConfig, LanguageConfig
 from regard.errors import RegardError
+from regard.language.reader import Reader
+from regard.language.writer import Writer
 from regard.manifest import model_directory
 from regard.translation.trace import Trace, trace_texts
 from regard.translation.translator import Translator
@@ -30,29 +32,38 @@ def run_show(model: Path, given: tuple[str, ...], out: Path | None, *, wish: Wis
     if isinstance(bundle.config.model, CaptionerConfig):
         shown = show_pictures(Captioner(bundle), list(map(Path, given)), wish, sheet, name=name)
     else:
-        shown = _show_sentence(Translator(bundle), given, wish, sheet, name=name)
+        shown = _show_sentence(bundle, given, wish, sheet, name=name)
     if out is not None:
         tell(f"{out} shows: {shown}", to_error=True)
 
 
-def _show_sentence(translator: Translator, given: tuple[str, ...], wish: Wish, sheet: Sheet, *, name: str) -> str:
+def _show_sentence(bundle: Bundle, given: tuple[str, ...], wish: Wish, sheet: Sheet, *, name: str) -> str:
     if len(given) > 1:
-        raise RegardError(f"{len(given)} texts were given, and this model translates. Give one, in quotation marks.")
-    trace = _trace(translator, given[0], wish)
+        raise RegardError(f"{len(given)} texts were given, and one is shown at a time. Give one, in quotation marks.")
+    if not given[0].strip():
+        raise RegardError("the sentence is empty. Give one with words in it.")
+    is_language = isinstance(bundle.config.model, LanguageConfig)
+    trace = _read(bundle, given[0], wish) if is_language else _trace(Translator(bundle), given[0], wish)
     match sheet.kind:
         case "":
-            print_map(make_console(), map_of(trace, wish.choice("cross")))
+            print_map(make_console(), map_of(trace, wish.choice(trace.layers[-1].use)))
         case ".html":
-            data = page_data(trace, name=name, languages=translator.bundle.languages)
+            data = page_data(trace, name=name, languages=bundle.languages)
             sheet.write(html_file(data, title=f"{given[0]} · regard").encode())
         case kind:
-            sheet.write(_drawn(map_of(trace, wish.choice("cross")), kind))
+            sheet.write(_drawn(map_of(trace, wish.choice(trace.layers[-1].use)), kind))
     return trace.text
 
 
+def _read(bundle: Bundle, text: str, wish: Wish) -> Trace:
+    """The trace of a text that a language model says, or reads."""
+    unfit = [f"--{name}" for name in ("target", "beam") if getattr(wish, name) is not None]
+    if unfit:
+        raise RegardError(f"{', '.join(unfit)} is for a model that translates or describes; this one reads the text.")
+    return (Writer if isinstance(bundle.config.model, DecoderOnlyConfig) else Reader)(bundle).trace(text)
+
+
 def _trace(translator: Translator, sentence: str, wish: Wish) -> Trace:
-    if not sentence.strip():
-        raise RegardError("the sentence is empty. Give one with words in it.")
     if wish.target is not None:
         trace = trace_texts(translator.bundle, sentence, wish.target)
     else:

@@ -20,7 +20,7 @@ from regard.training.corpus import Corpus, prepare
 from regard.training.distributed import World, is_restarted, joined_world
 from regard.training.lock import locked
 from regard.training.loop import Interrupted, train
-from regard.training.pairs import HELD_OUT
+from regard.training.prepared import HELD_OUT
 
 
 def run_training(wish: Wish, *, as_json: bool) -> None:

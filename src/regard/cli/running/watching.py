@@ -128,8 +128,10 @@ def _what_happened(event: AnyEvent) -> str:
             speed = f"{event.tokens_per_second:,.0f} tokens/s"
             return f"loss {event.loss:.3f}  rate {event.rate:.2e}  {speed}  epoch {event.epoch + 1}"
         case Validated():
-            scores = f"loss {event.loss:.3f}  BLEU {event.bleu:.1f}  chrF {event.chrf:.1f}"
-            scores += "" if event.cider is None else f"  CIDEr {event.cider:.1f}"
+            named = {"BLEU": event.bleu, "chrF": event.chrf, "CIDEr": event.cider}
+            scores = f"loss {event.loss:.3f}" + "".join(
+                f"  {name} {value:.1f}" for name, value in named.items() if value is not None
+            )
             best = "  (the best so far)" if event.is_best else ""
             return f"validation: {scores}{best}" + "".join(f"\n    {text}" for text in _sample(event))
         case Probed():

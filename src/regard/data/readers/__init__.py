@@ -8,6 +8,7 @@ from regard.data.readers.pair import Pair, PairBlock, in_blocks
 from regard.data.readers.parallel import parallel_blocks, read_parallel
 from regard.data.readers.po import read_po
 from regard.data.readers.tables import read_jsonl, read_tsv
+from regard.data.readers.texts import read_texts, text_blocks
 from regard.data.readers.tmx import read_tmx
 from regard.errors import RegardError
 
@@ -20,6 +21,8 @@ __all__ = [
     "read_blocks",
     "read_lines",
     "read_pairs",
+    "read_texts",
+    "text_blocks",
 ]
 
 PAIR_FORMATS = (".tsv", ".jsonl", ".po", ".tmx")

@@ -86,9 +86,9 @@ def error_at(path: Path, line: int, problem: str) -> RegardError:
     return RegardError(f"{name_of(path)}:{line}: {problem}")
 
 
-def empty(path: Path) -> RegardError:
-    """The error for a file of pairs that holds nothing."""
-    return RegardError(f"{name_of(path)} is empty. Give a file that holds sentence pairs.")
+def empty(path: Path, wanted: str = "sentence pairs") -> RegardError:
+    """The error for a file that holds nothing."""
+    return RegardError(f"{name_of(path)} is empty. Give a file that holds {wanted}.")
 
 
 def name_of(path: Path) -> str:

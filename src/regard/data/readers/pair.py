@@ -14,6 +14,10 @@ class Pair(NamedTuple):
     target: str
     line: int
 
+    def has_words(self, *, one_sided: bool = False) -> bool:
+        """Whether neither side is blank; of text in one language, which is the target, that side alone is asked."""
+        return bool(self.target.strip()) and (one_sided or bool(self.source.strip()))
+
 
 class PairBlock(NamedTuple):
     """Some pairs, at least one: each side as lines of UTF-8 with newlines between, so that it can travel as it is."""
