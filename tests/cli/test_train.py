@@ -388,7 +388,7 @@ CAPTIONER = ["--set", "model={kind='captioner-rnn'}", "--set", "data.languages=[
         ),
         (["{recipe}", "--set", "training.steps"], "has no value. Write section.key=value"),
         (["{recipe}", "--set", "training.steps.more=2"], "steps is a value, not a section"),
-        (["{recipe}", "--set", "model={kind='encoder-only'}"], "'encoder-only', which says no sentences"),
+        (["{recipe}", "--set", "model={kind='convolutional'}"], "'convolutional', which says no sentences"),
         (["{recipe}", "--set", "data.train=['gone/train.en', 'gone/train.ko']"], "data world sentences --out gone"),
         (
             ["{recipe}", *CAPTIONER, "--set", "data.train=['gone/scenes', 'train']"],

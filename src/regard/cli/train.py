@@ -14,6 +14,7 @@ Examples:
   regard train recipes/world-transformer.toml --set training.steps=500
   regard train --source train.en --target train.de
   regard train --pairs train.tsv --valid-pairs valid.tsv --languages en,de
+  regard train --text novel.txt --run runs/novel
   regard train --run runs/world-transformer --resume
   torchrun --nproc-per-node 8 -m regard train recipes/world-transformer.toml""",
 )
@@ -47,9 +48,13 @@ Examples:
 @click.option(
     "--pairs", type=PATH, help="Instead of these two: one file of pairs (.tsv, .jsonl, .po or .tmx; .gz too)."
 )
+@click.option("--text", type=PATH, help="Instead of these three: plain text, a line an example, for a language model.")
 @click.option("--valid-source", type=PATH, help="Source sentences to validate on. [default: pairs that are held out]")
 @click.option("--valid-target", type=PATH, help="Their translations.")
 @click.option("--valid-pairs", type=PATH, help="Instead of these two: one file of pairs.")
+@click.option(
+    "--valid-text", type=PATH, help="With --text: plain text to validate on. [default: lines that are held out]"
+)
 @click.option("--languages", metavar="SOURCE,TARGET", help="Language codes, as in en,de. [default: the files' endings]")
 @json_option
 def command(
@@ -64,7 +69,8 @@ def command(
     **files: Path | None,
 ) -> None:
     """Train a model by RECIPE.toml, or with defaults that fit the given text files; a recipe without a [model] section
-    gets a model that fits its files too.
+    gets a model that fits its files too. With --text it is a decoder-only one; or --set
+    model.kind=encoder-only, which fills blanks.
 
     The run's directory gets the whole config, a journal (JSON lines), checkpoints, and model/, which the other commands
     take. Ctrl-C saves and stops, as do SIGTERM, a closed terminal, and output that nobody reads any more; --resume

@@ -6,8 +6,18 @@ layers, few pieces and much dropout), and one too small stops learning early.
 
 from dataclasses import dataclass
 
-from regard.config import Config, DataConfig, ModelConfig, Stack, TokensConfig, TrainingConfig, TransformerConfig
-from regard.data import read_pairs
+from regard.config import (
+    Config,
+    DataConfig,
+    DecoderOnlyConfig,
+    LanguageConfig,
+    ModelConfig,
+    Stack,
+    TokensConfig,
+    TrainingConfig,
+    TransformerConfig,
+)
+from regard.data import read_pairs, read_texts
 
 BYTES_OF_A_TOKEN = 4  # in UTF-8, about, whatever the script: longer words in letters, few characters in syllables
 VALIDATIONS = 25
@@ -20,6 +30,7 @@ class CorpusSize:
 
     pairs: int
     tokens: int
+    is_text: bool = False  # lines of one language, and no pairs
 
 
 @dataclass(frozen=True)
@@ -48,20 +59,27 @@ HEAD_WIDTH = 64
 MOST_STEPS = 300_000
 
 
-def measure_corpus(data: DataConfig) -> CorpusSize:
+def measure_corpus(data: DataConfig, *, is_text: bool = False) -> CorpusSize:
     """Read through the training files once."""
     pairs = size = 0
-    for pair in read_pairs(data.train, languages=data.languages):
+    for pair in read_texts(data.train) if is_text else read_pairs(data.train, languages=data.languages):
         pairs += 1
         size += max(len(pair.source.encode()), len(pair.target.encode())) + BYTES_OF_A_TOKEN  # END is a token too
-    return CorpusSize(pairs, size // BYTES_OF_A_TOKEN)
+    return CorpusSize(pairs, size // BYTES_OF_A_TOKEN, is_text)
 
 
 def config_for(data: DataConfig, found: CorpusSize, *, steps: int | None = None) -> Config:
-    """A Transformer as large as the corpus can feed, trained for as long as that takes, or for the given steps."""
+    """A model as large as the corpus can feed, trained for as long as that takes, or for the given steps.
+
+    For pairs it is a Transformer, for text of one language the decoder alone.
+    """
     size = next(one for one in SIZES if found.pairs <= one.pairs)
     stack = Stack(layers=size.layers, width=size.width, heads=size.width // HEAD_WIDTH, inner=4 * size.width)
-    model = TransformerConfig(encoder=stack, decoder=stack, norm="pre", dropout=size.dropout, share_embeddings=True)
+    model: ModelConfig = TransformerConfig(
+        encoder=stack, decoder=stack, norm="pre", dropout=size.dropout, share_embeddings=True
+    )
+    if found.is_text:
+        model = DecoderOnlyConfig(stack=stack, positions="rotary", dropout=size.dropout)
     return Config(
         model=model, tokens=TokensConfig(size=size.vocabulary), data=data, training=_training(size, found, steps)
     )
@@ -81,6 +99,7 @@ def _training(size: Size, found: CorpusSize, steps: int | None) -> TrainingConfi
         validate_every=every,
         checkpoint_every=every,
         patience=PATIENCE,
+        metric="loss" if found.is_text else "bleu",
     )
 
 
@@ -88,9 +107,12 @@ def explain(config: Config, found: CorpusSize) -> list[str]:
     """What a config for this corpus came to, by the names that --set takes; some of it may have been set."""
     training = config.training
     epochs = training.steps * training.batch_tokens * training.accumulate / max(1, found.tokens)
-    vocabulary = "one vocabulary for both sides" if config.tokens.shared else "a vocabulary for each side"
+    examples = "lines" if found.is_text else "pairs"
+    both = "one vocabulary for both sides" if config.tokens.shared else "a vocabulary for each side"
+    vocabulary = "the vocabulary" if found.is_text else both
     return [
-        f"{found.pairs:,} pairs, about {found.tokens:,} tokens. Chosen for a corpus of this size (change with --set):",
+        f"{found.pairs:,} {examples}, about {found.tokens:,} tokens. "
+        "Chosen for a corpus of this size (change with --set):",
         f"  tokens.size={config.tokens.size}: pieces of {vocabulary}, seen often enough to be learnt",
         *_explain_model(config.model),
         f"  training.batch_tokens={training.batch_tokens}, training.accumulate={training.accumulate}",
@@ -107,11 +129,14 @@ def _explain_end(training: TrainingConfig) -> str:
 
 
 def _explain_model(model: ModelConfig) -> list[str]:
-    """Only a Transformer was chosen; another model was set, and its maker knows it."""
-    if not isinstance(model, TransformerConfig):
+    """Only these were chosen; another model was set, and its maker knows it."""
+    if isinstance(model, TransformerConfig):
+        own, layers, name = model.encoder, f"{model.encoder.layers} + {model.decoder.layers}", "Transformer"
+    elif isinstance(model, LanguageConfig):
+        own, layers, name = model.stack, str(model.stack.layers), f"{type(model).__struct_config__.tag} model"
+    else:
         return []
-    own, other = model.encoder, model.decoder
     return [
-        f"  model: a Transformer of {own.layers} + {other.layers} layers, width {own.width}, {own.heads} heads",
+        f"  model: a{'n' if name[0] == 'e' else ''} {name} of {layers} layers, width {own.width}, {own.heads} heads",
         f"  model.dropout={model.dropout}: more for a smaller corpus, so that it is not learnt by heart",
     ]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.bundle import load_bundle
-from regard.cli.running.measuring import shown
 from regard.cli.running.models import short_name
 from regard.cli.running.telling import bar, tell_json, tell_table
 from regard.config import EncoderOnlyConfig
@@ -66,5 +65,5 @@ def _known(model: Reader | Writer, texts: list[str]) -> tuple[list[Known], float
 
 
 def _tell_figures(measured: Measured) -> None:
-    rows = [[one.name, shown(one)] for one in measured.scores]
+    rows = [[one.name, f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"] for one in measured.scores]
     tell_table([f"{measured.texts:,} texts, {measured.tokens:,} tokens", "figure [95 %]"], rows)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +87,15 @@ def run_completion(model: Path, texts: Beginnings, drawing: Drawing, *, as_json:
 
 def _completed(number: int, own: list[Continuation], nbest: int, as_json: bool) -> str:
     if as_json:
-        record = asdict(replace(own[0], tokens=[])) | ({"nbest": [asdict(one) for one in own]} if nbest > 1 else {})
-        return msgspec.json.encode({"line": number + 1} | record).decode()
+        more = {"nbest": [_described(one) for one in own]} if nbest > 1 else {}
+        return msgspec.json.encode({"line": number + 1} | _described(own[0]) | more).decode()
     if nbest > 1:
         return "\n".join(f"{number} ||| {one.text} ||| {one.score:.4f}" for one in own)
     return own[0].text
+
+
+def _described(one: Continuation) -> dict[str, Any]:
+    return {"text": one.text, "score": one.score, "log_probability": one.log_probability, "is_ended": one.is_ended}
 
 
 def run_filling(model: Path, texts: Beginnings, *, guesses: int | None, as_json: bool) -> None:
@@ -102,7 +106,7 @@ def run_filling(model: Path, texts: Beginnings, *, guesses: int | None, as_json:
         for part in texts.parts():
             for text in part:
                 [filled] = reader.fill([text], guesses=max(1, shown))
-                _write(msgspec.json.encode(asdict(filled)).decode() if as_json else _filled(filled, shown))
+                _write(_recorded(filled) if as_json else _filled(filled, shown))
                 progress(1)
 
 
@@ -112,6 +116,10 @@ def _filled(filled: Filled, shown: int) -> str:
         told = ", ".join(f"{one.piece} {one.probability:.2f}" for one in guesses)
         lines.append(f"    blank {number}: {told}")
     return "\n".join(lines)
+
+
+def _recorded(filled: Filled) -> str:
+    return msgspec.json.encode({"text": filled.text, "blanks": filled.blanks}).decode()
 
 
 def _write(text: str) -> None:

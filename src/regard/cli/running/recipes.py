@@ -13,6 +13,7 @@ from regard.cli.running.text_files import TextFiles
 from regard.config import (
     CaptionerConfig,
     Config,
+    DataConfig,
     LanguageConfig,
     check_sections,
     from_table,
@@ -26,6 +27,7 @@ from regard.training.checkpoint import checkpoints, step_of
 from regard.training.defaults import CorpusSize, config_for, explain, measure_corpus
 from regard.training.device import choose_device
 
+LANGUAGE_KINDS = ("decoder-only", "encoder-only")
 TRAINABLE = (
     "rnn",
     "rnn-attention",
@@ -33,8 +35,7 @@ TRAINABLE = (
     "captioner-rnn",
     "captioner-attention",
     "captioner-transformer",
-    "decoder-only",
-    "encoder-only",
+    *LANGUAGE_KINDS,
 )
 DEFAULTS = "the defaults for these files"
 FOR_TWO_SIDES = (("data", "maximum_ratio"), ("data", "deduplicate"), ("tokens", "shared"))
@@ -118,11 +119,13 @@ def _as_begun(wish: Wish, run: Path) -> Config:
 def _config_for(wish: Wish, *, is_train_there: bool) -> tuple[Config, list[str]]:
     """The defaults for the corpus with what was given over them, and what that comes to."""
     files = wish.files
-    data = _laid_over(Config(data=files.data()) if files else Config(), wish).data
-    check_sections(Config(data=data), origin=_origin(wish))  # before the corpus is read
+    data = _data(wish)
+    if not (files and files.is_text):
+        check_sections(Config(data=data), origin=_origin(wish))  # before the corpus is read
     if not data.train:
         raise RegardError("data.train is empty. Name a file of pairs, or a source and a target file.")
-    found = measure_corpus(data) if is_train_there else CorpusSize(0, 0)
+    is_text = files is not None and files.is_text
+    found = measure_corpus(data, is_text=is_text) if is_train_there else CorpusSize(0, 0)
     chosen = config_for(data, found)
     config = _laid_over(chosen, wish)
     if config.training.steps < chosen.training.steps:  # the warm-up and the validations must fit into fewer steps too
@@ -135,8 +138,27 @@ def _config_for(wish: Wish, *, is_train_there: bool) -> tuple[Config, list[str]]
 
 def _laid_over(config: Config, wish: Wish) -> Config:
     """The config with the recipe over it, if there is one, and the settings over both."""
-    table = laid_over(msgspec.to_builtins(config), _recipe(wish))
+    table = laid_over(_of_kind(msgspec.to_builtins(config), wish), _recipe(wish))
     return from_table(table, settings=wish.settings, origin=_origin(wish))
+
+
+def _of_kind(table: dict[str, Any], wish: Wish) -> dict[str, Any]:
+    """The table without the chosen model's options, where a setting names a model of a kind that has others."""
+    named = [value.strip().strip("'\"") for key, _, value in map(_parted, wish.settings) if key.strip() == "model.kind"]
+    kinds = {table["model"]["kind"], *named[-1:]}
+    return table if len(kinds) == 1 or kinds <= set(LANGUAGE_KINDS) else table | {"model": {}}
+
+
+def _parted(setting: str) -> tuple[str, str, str]:
+    return setting.partition("=")
+
+
+def _data(wish: Wish) -> DataConfig:
+    """The data section alone: which model it is for has yet to be chosen."""
+    given = wish.files.data() if wish.files else DataConfig()
+    table = {"data": laid_over(msgspec.to_builtins(given), _recipe(wish).get("data", {}))}
+    own = tuple(setting for setting in wish.settings if setting.split("=")[0].split(".")[0].strip() == "data")
+    return from_table(table, settings=own, origin=_origin(wish)).data
 
 
 def _recipe(wish: Wish) -> dict[str, Any]:
@@ -197,7 +219,7 @@ def _name(wish: Wish) -> str:
         return wish.recipe.stem
     if wish.files and wish.files.languages and not wish.files.is_told_by_endings:
         return "-".join(wish.files.languages)
-    data = wish.files.data() if wish.files else _laid_over(Config(), wish).data
+    data = _data(wish)
     return Path(data.train[0]).stem if data.train else "train"
 
 

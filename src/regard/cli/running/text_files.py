@@ -1,4 +1,5 @@
-"""The files of a run without a recipe: a source and a target, or one file of pairs; and maybe some to validate on."""
+"""The files of a run without a recipe: a source and a target, one file of pairs, or plain text; and maybe more to
+validate on."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ class TextFiles:
     valid: tuple[Path, ...]
     languages: tuple[str, ...]
     is_told_by_endings: bool = False  # nobody named the languages: they are read off the names of the training files
+    is_text: bool = False  # of one language
 
     @classmethod
     def given(cls, languages: str | None, *, recipe: Path | None, **files: Path | None) -> "TextFiles | None":
@@ -32,10 +34,13 @@ class TextFiles:
         train, valid = _files(given, "--"), _files(given, "--valid-")
         if not train:
             raise RegardError(f"{', '.join(present)} without a file to train on. {_wanted('--')}.")
+        is_text = given["--text"] is not None
+        if valid and is_text != (given["--valid-text"] is not None):
+            raise RegardError("--text is validated on --valid-text, and pairs on pairs. Give both of one kind.")
         if languages:
-            return cls(train, valid, tuple(code.strip() for code in languages.split(",")))
+            return cls(train, valid, tuple(code.strip() for code in languages.split(",")), is_text=is_text)
         codes = languages_by_ending(*train) if len(train) == 2 else ()
-        return cls(train, valid, codes, is_told_by_endings=bool(codes))
+        return cls(train, valid, codes, is_told_by_endings=bool(codes), is_text=is_text)
 
     def data(self) -> DataConfig:
         """The data section that names the files."""
@@ -44,14 +49,16 @@ class TextFiles:
 
 
 def _files(given: Given, prefix: str) -> tuple[Path, ...]:
-    """The files of the options that begin so: none, one of pairs, or a source and a target."""
-    pairs, *sides = (given[f"{prefix}{name}"] for name in ("pairs", "source", "target"))
+    """The files of the options that begin so: none, one of text, one of pairs, or a source and a target."""
+    text, pairs, *sides = (given[f"{prefix}{name}"] for name in ("text", "pairs", "source", "target"))
+    if text and (pairs or any(sides)):
+        raise RegardError(f"{prefix}text is of one language, for a language model. {_wanted(prefix)}, or text alone.")
     if pairs and any(sides):
         raise RegardError(f"{prefix}pairs holds sources and targets both. {_wanted(prefix)}, and not all of them.")
     if any(sides) and not all(sides):
         missing = f"{prefix}target" if sides[0] else f"{prefix}source"
         raise RegardError(f"{missing} is missing. {_wanted(prefix)}.")
-    return tuple(path for path in (pairs, *sides) if path)
+    return tuple(path for path in (text, pairs, *sides) if path)
 
 
 def _wanted(prefix: str) -> str:

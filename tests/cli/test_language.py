@@ -1,0 +1,141 @@
+"""`regard complete`, `fill`, `evaluate --text`, `show` and `train --text`, on a language that a second teaches."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.config import to_toml
+from tests.cli.toy import Regard, in_a_process
+from tests.language.conftest import LEARNING
+from tests.language.small_language import READER, WRITER, language_config, turns, write_texts
+from tests.training.small_run import run_to_the_end
+
+
+@pytest.fixture(scope="session")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lines of text, and the runs of a writer and a reader that have learnt them."""
+    directory = tmp_path_factory.mktemp("language")
+    write_texts(directory)
+    for name, model in (("writer", WRITER), ("reader", READER)):
+        config = language_config(directory, model, blanks=0.3, **LEARNING)
+        run_to_the_end(config, directory / name)
+        (directory / f"{name}.toml").write_text(to_toml(config), encoding="utf-8")
+    return directory
+
+
+def test_texts_are_gone_on_with_line_by_line(regard: Regard, texts: Path) -> None:
+    told = regard("complete", texts / "writer", turns(0, 2), turns(3, 2))
+    assert told.code == 0
+    first, second = told.out.splitlines()
+    assert first.startswith(turns(0, 3))
+    assert second.startswith(turns(3, 3))
+    (texts / "beginnings").write_text(f"{turns(0, 2)}\n\n{turns(3, 2)}\n", encoding="utf-8")
+    from_file = regard("complete", texts / "writer" / "model", "--input", texts / "beginnings").out.splitlines()
+    assert [from_file[0], from_file[2]] == [first, second]
+
+
+def test_several_ways_to_go_on_and_json(regard: Regard, texts: Path) -> None:
+    several = regard("complete", texts / "writer", turns(0, 2), "--nbest", 3).out.splitlines()
+    assert [line.split(" ||| ")[0] for line in several] == ["0"] * 3
+    record = json.loads(regard("complete", texts / "writer", turns(0, 2), "--nbest", 3, "--json").out)
+    assert [one["text"] for one in record["nbest"]] == [line.split(" ||| ")[1] for line in several]
+    assert record["line"] == 1
+    assert record["text"] == record["nbest"][0]["text"]
+
+
+def test_draws_follow_the_seed_and_the_length_its_bound(regard: Regard, texts: Path) -> None:
+    options = ("complete", texts / "writer", "", "--sample", "--nbest", 6, "--temperature", 3)
+    assert regard(*options, "--seed", 1).out == regard(*options, "--seed", 1).out
+    assert regard(*options, "--seed", 1).out != regard(*options, "--seed", 2).out
+    short = regard("complete", texts / "writer", turns(0, 2), "--length", 1)
+    assert short.out == f"{turns(0, 3)}\n"
+
+
+def test_blanks_are_filled_and_what_else_may_stand_there_is_told(regard: Regard, texts: Path) -> None:
+    told = regard("fill", texts / "reader", "가 ___ 다", "--guesses", 2)
+    text, guesses = told.out.splitlines()
+    assert text == turns(0, 3)
+    assert guesses.startswith("    blank 1: 나 0.")
+    assert guesses.count(",") == 1
+    (texts / "cloze").write_text("가 ___ 다\n___ 마\n", encoding="utf-8")
+    assert regard("fill", texts / "reader", "--input", texts / "cloze").out == f"{turns(0, 3)}\n{turns(3, 2)}\n"
+    record = json.loads(regard("fill", texts / "reader", "가 ___ 다", "--json").out)
+    assert record["text"] == turns(0, 3)
+    assert record["blanks"][0][0]["piece"] == "나"
+
+
+@pytest.mark.parametrize(("name", "first"), [("writer", "perplexity of a token"), ("reader", "pseudo-perplexity")])
+def test_figures_are_told_with_their_ranges(regard: Regard, texts: Path, name: str, first: str) -> None:
+    told = regard("evaluate", texts / name, "--text", texts / "valid.ko", "--resamples", 20)
+    assert told.code == 0
+    assert first in told.out
+    assert "% of tokens named right" in told.out
+    record = json.loads(regard("evaluate", texts / name, "--text", texts / "valid.ko", "--json").out)
+    assert record["texts"] == 12
+    assert 1.0 < record["scores"][0]["value"] < 3.0  # six words could stand anywhere
+    assert record["scores"][0]["low"] <= record["scores"][0]["value"] <= record["scores"][0]["high"]
+
+
+@pytest.mark.parametrize(("name", "told"), [("writer", "decoder self-attention"), ("reader", "encoder self-attention")])
+def test_a_text_is_shown_in_the_terminal_and_in_files(regard: Regard, texts: Path, name: str, told: str) -> None:
+    shown = regard("show", texts / name, turns(0, 4))
+    assert shown.code == 0
+    assert f"{told}: mean of 2 heads, mean of 2 layers" in shown.out
+    for kind in ("svg", "png", "html"):
+        file = texts / f"{name}.{kind}"
+        assert regard("show", texts / name, turns(0, 4), "--out", file).code == 0
+        assert file.stat().st_size > 1000
+    assert told in (texts / f"{name}.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["complete", "{writer}"], "give texts, in quotation marks, or --input"),
+        (["complete", "{writer}", "가", "--input", "{texts}/valid.ko"], "give texts, in quotation marks, or --input"),
+        (["complete", "{writer}", "가", "--seed", "1", "--top-k", "3"], "--top-k, --seed goes with --sample"),
+        (["complete", "{reader}", "가"], "goes on with no text. Give a decoder-only model"),
+        (["complete", "{writer}", "--input", "{texts}/none"], "none"),
+        (["complete", "{writer}", "가", "--nbest", "4", "--beam", "2"], "a beam cannot hold more than itself"),
+        (["fill", "{writer}", "가 ___"], "fills no blanks. Give an encoder-only model"),
+        (["fill", "{reader}", "가 나"], "has no blank. Write ___ where a word is missing"),
+        (["translate", "{writer}"], "goes on with a text, and translates none. See `regard complete`"),
+        (["caption", "{writer}", "x.png"], "does not look at pictures"),
+        (["show", "{writer}", "가", "--target", "나"], "--target is for a model that translates or describes"),
+        (["show", "{reader}", "가", "--use", "cross"], "this model has no cross attention; it has encoder-self"),
+        (["evaluate", "{writer}", "--source", "a", "--reference", "b", "--text", "c"], "or --text to a language model"),
+        (["evaluate", "{writer}", "--text", "{texts}/valid.ko", "--beam", "2"], "--beam is for models that say"),
+        (["export", "{writer}", "--to", "ctranslate2", "{texts}/out"], "CTranslate2 cannot hold this model"),
+        (
+            ["train", "{texts}/writer.toml", "--set", "training.metric=bleu", "--run", "{texts}/new"],
+            "training.metric=loss",
+        ),
+        (["train", "{texts}/reader.toml", "--set", "model.classes=3", "--run", "{texts}/new"], "model.classes is 3"),
+        (["train", "{texts}/reader.toml", "--set", "training.blanks=1", "--run", "{texts}/new"], "training.blanks"),
+        (["train", "{texts}/writer.toml", "--set", 'data.languages=["a", "b"]', "--run", "{texts}/new"], "of the text"),
+        (["train", "{texts}/writer.toml", "--set", 'data.train=["a.tsv"]', "--run", "{texts}/new"], "a.tsv"),
+        (["train", "--text", "{texts}/train.ko", "--pairs", "a.tsv"], "--text is of one language"),
+        (["train", "--text", "{texts}/train.ko", "--valid-pairs", "a.tsv"], "--text is validated on --valid-text"),
+        (["train", "--valid-text", "{texts}/train.ko"], "without a file to train on"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_words(regard: Regard, texts: Path, arguments: list[str], told: str) -> None:
+    places = {"texts": texts, "writer": texts / "writer", "reader": texts / "reader"}
+    refused = regard(*(argument.format(**places) for argument in arguments))
+    assert refused.code == 2
+    assert told in refused.err
+    assert not (texts / "new").exists()
+
+
+@pytest.mark.parametrize("kind", ["decoder-only", "encoder-only"])
+def test_text_alone_is_enough_to_train_on(texts: Path, tmp_path: Path, kind: str) -> None:
+    settings = ["model.stack={layers=1, width=16, heads=2, inner=16}", "training.steps=4", f"model.kind={kind}"]
+    options = [part for setting in settings for part in ("--set", setting)]
+    told = in_a_process("train", "--text", texts / "train.ko", "--run", tmp_path / "run", *options)
+    assert told.code == 0, told.err
+    assert "96 lines, about" in told.out
+    assert f"{kind} model of 1 layers" in told.out
+    assert "held out of data.train" in told.out
+    command = "complete" if kind == "decoder-only" else "fill"
+    assert f"regard {command} {tmp_path / 'run' / 'model'}" in told.out.splitlines()[-1]

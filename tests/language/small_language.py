@@ -1,0 +1,46 @@
+"""A language small enough to be learnt in a second: each word is followed by one other, round and round."""
+
+from pathlib import Path
+from typing import Any
+
+from regard.config import Config, from_table
+
+WORDS = ["가", "나", "다", "라", "마", "바"]
+STACK = {"layers": 2, "width": 24, "heads": 2, "inner": 32}
+WRITER = {"kind": "decoder-only", "stack": STACK, "positions": "rotary", "dropout": 0.0}
+READER = {"kind": "encoder-only", "stack": STACK, "positions": "rotary", "norm": "pre", "dropout": 0.0}
+
+
+def write_texts(directory: Path, *, lines: int = 96) -> None:
+    """Lines of a few words in their order, from any of them on."""
+    for name, count in (("train", lines), ("valid", 12)):
+        texts = [turns(start % len(WORDS), 3 + start // len(WORDS) % 4) for start in range(count)]
+        (directory / f"{name}.ko").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+
+
+def turns(start: int, count: int) -> str:
+    """So many words, each followed by its own successor."""
+    return " ".join(WORDS[(start + place) % len(WORDS)] for place in range(count))
+
+
+def language_config(directory: Path, model: dict[str, Any], **training: Any) -> Config:
+    """A config for the written lines; training options may be changed by keyword."""
+    options = {
+        "steps": 12,
+        "batch_tokens": 120,
+        "warmup": 4,
+        "validate_every": 6,
+        "checkpoint_every": 4,
+        "threads": 1,
+        "metric": "loss",
+        "label_smoothing": 0.0,
+        "precision": "float32",
+    }
+    table = {
+        "model": model,
+        "tokens": {"kind": "word", "size": 64},
+        "data": {"train": [str(directory / "train.ko")], "valid": [str(directory / "valid.ko")], "languages": ["ko"]},
+        "training": options | training,
+        "decoding": {"beam": 1, "length_extra": 8},
+    }
+    return from_table(table)

@@ -1,0 +1,45 @@
+"""Tokens taken out: as many as wished, told apart from the others, and the same ones for the same chance."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.language.blanks import take_out, with_blanks
+from regard.symbols import MASK, PADDING, RESERVED
+from regard.tokens import Tokenizer
+
+ROWS = st.lists(st.integers(len(RESERVED), 40), min_size=1, max_size=60)
+
+
+@given(ROWS, st.integers(0, 10**6), st.floats(0.01, 0.99))
+def test_what_is_wanted_stood_where_it_is_wanted_and_nothing_else_has_changed(
+    row: list[int], seed: int, share: float
+) -> None:
+    given_row, wanted = take_out(row, Random(seed), share=share, vocabulary=41)
+    assert len(given_row) == len(wanted) == len(row)
+    asked = [place for place, token in enumerate(wanted) if token != PADDING]
+    assert len(asked) == max(1, round(share * len(row)))
+    assert [wanted[place] for place in asked] == [row[place] for place in asked]
+    assert all(given_row[place] == row[place] for place in range(len(row)) if place not in asked)
+    assert all(token == MASK or len(RESERVED) <= token < 41 for token in given_row)
+    assert take_out(row, Random(seed), share=share, vocabulary=41) == (given_row, wanted)
+
+
+def test_most_are_masked_some_replaced_and_some_stay() -> None:
+    row = [7] * 20_000
+    given_row, wanted = take_out(row, Random(0), share=0.5, vocabulary=1000)
+    asked = [given_row[place] for place, token in enumerate(wanted) if token != PADDING]
+    assert 0.78 < asked.count(MASK) / len(asked) < 0.82
+    assert 0.08 < asked.count(7) / len(asked) < 0.12
+
+
+@pytest.mark.parametrize("blank", ["___", "__", "________", "<mask>"])
+def test_a_blank_is_one_mask_wherever_it_stands(blank: str) -> None:
+    tokenizer = Tokenizer.train(["가 나 다"], kind="word", size=16)
+    first, second, third = tokenizer.encode("가 나 다")
+    assert with_blanks(f"가 {blank} 다", tokenizer) == [first, MASK, third]
+    assert with_blanks(f"{blank} 나", tokenizer) == [MASK, second]
+    assert with_blanks(f"나 {blank}", tokenizer) == [second, MASK]
+    assert with_blanks("가 나_다", tokenizer).count(MASK) == 0
