@@ -5,23 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from regard.config import to_toml
 from tests.cli.toy import Regard, in_a_process
-from tests.language.conftest import LEARNING
-from tests.language.small_language import READER, WRITER, language_config, turns, write_texts
-from tests.training.small_run import run_to_the_end
+from tests.language.small_language import make_language, turns
+from tests.training.made_once import made_once
 
 
 @pytest.fixture(scope="session")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Lines of text, and the runs of a writer and a reader that have learnt them."""
-    directory = tmp_path_factory.mktemp("language")
-    write_texts(directory)
-    for name, model in (("writer", WRITER), ("reader", READER)):
-        config = language_config(directory, model, blanks=0.3, **LEARNING)
-        run_to_the_end(config, directory / name)
-        (directory / f"{name}.toml").write_text(to_toml(config), encoding="utf-8")
-    return directory
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "language", make_language)[0]
+
+
+@pytest.fixture
+def texts(learnt: Path, tmp_path: Path) -> Path:
+    """A directory of this test's own, with the lines, the recipes and the runs in it."""
+    for one in learnt.iterdir():
+        (tmp_path / one.name).symlink_to(one)
+    return tmp_path
 
 
 def test_texts_are_gone_on_with_line_by_line(regard: Regard, texts: Path) -> None:
@@ -129,13 +128,13 @@ def test_what_does_not_fit_is_refused_in_words(regard: Regard, texts: Path, argu
 
 
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-only"])
-def test_text_alone_is_enough_to_train_on(texts: Path, tmp_path: Path, kind: str) -> None:
+def test_text_alone_is_enough_to_train_on(texts: Path, kind: str) -> None:
     settings = ["model.stack={layers=1, width=16, heads=2, inner=16}", "training.steps=4", f"model.kind={kind}"]
     options = [part for setting in settings for part in ("--set", setting)]
-    told = in_a_process("train", "--text", texts / "train.ko", "--run", tmp_path / "run", *options)
+    told = in_a_process("train", "--text", texts / "train.ko", "--run", texts / "run", *options)
     assert told.code == 0, told.err
     assert "96 lines, about" in told.out
     assert f"{kind} model of 1 layers" in told.out
     assert "held out of data.train" in told.out
     command = "complete" if kind == "decoder-only" else "fill"
-    assert f"regard {command} {tmp_path / 'run' / 'model'}" in told.out.splitlines()[-1]
+    assert f"regard {command} {texts / 'run' / 'model'}" in told.out.splitlines()[-1]

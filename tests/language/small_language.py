@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from regard.config import Config, from_table
+from regard.config import Config, from_table, to_toml
+from tests.training.small_run import run_to_the_end
 
 WORDS = ["가", "나", "다", "라", "마", "바"]
 STACK = {"layers": 2, "width": 24, "heads": 2, "inner": 32}
@@ -44,3 +45,16 @@ def language_config(directory: Path, model: dict[str, Any], **training: Any) -> 
         "decoding": {"beam": 1, "length_extra": 8},
     }
     return from_table(table)
+
+
+LEARNING = {"steps": 200, "validate_every": 200, "checkpoint_every": 200, "learning_rate": 0.01, "blanks": 0.3}
+
+
+def make_language(directory: Path) -> None:
+    """Lines of text, recipes, and the runs of a writer and a reader that have learnt them."""
+    write_texts(directory)
+    for name, model in (("writer", WRITER), ("reader", READER)):
+        config = language_config(directory, model, **LEARNING)
+        run_to_the_end(config, directory / name)
+        (directory / f"{name}.toml").write_text(to_toml(config), encoding="utf-8")
+        (directory / name / "config.toml").write_text(to_toml(config), encoding="utf-8")  # as the command leaves it

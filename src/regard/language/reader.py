@@ -62,6 +62,10 @@ class Reader:
         """Each text with its blanks (`___`) filled, the surest first, so that the others may lean on it."""
         return [self._filled(text, guesses) for text in checked_texts(texts)]
 
+    def blanks(self, text: str) -> int:
+        """How many blanks the text has."""
+        return self.row(text).count(MASK)
+
     def known(self, texts: Sequence[str]) -> Iterator[Known]:
         """How well the model knows each text: each token named from all the others."""
         rows = [self.bundle.tokenizers.target.encode(text)[: self.longest] for text in checked_texts(texts)]

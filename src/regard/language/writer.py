@@ -87,7 +87,7 @@ class Writer:
         return trace_source(self.bundle, source_of([[]], device=self.device), Side.of([]), row)
 
     def settings(self, **options: object) -> DecodingConfig:
-        """The model's own decoding section with some options changed; what is added is bounded by `length_extra` alone."""
+        """The model's own decoding section with some options changed; `length_extra` alone bounds what is added."""
         return decoding_with(self.bundle.config.decoding, {"length_ratio": 0.0} | options)
 
     def _row(self, text: str) -> list[int]:

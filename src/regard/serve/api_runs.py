@@ -94,7 +94,10 @@ class RunRoutes:
     async def examples(self, request: Request) -> Response:
         """Sentences to try, for languages that some model has: a language is also part of a file's name."""
         source, target = (request.query_params.get(side, "") for side in ("source", "target"))
-        served = [(one, run) for one, run in self._watched() if one.languages == (source, target)]
+        name = request.query_params.get("model")
+        served = [
+            (one, run) for one, run in self._watched() if one.languages == (source, target) and name in (None, one.name)
+        ]
         is_known = (source, target) in {one.languages for one in self.service.models.all}
         found = await asyncio.to_thread(self.gold.examples, (source, target)) if is_known else []
         return as_json(ExamplesAnswer(found or await asyncio.to_thread(_validated, served)))
@@ -111,7 +114,7 @@ class RunRoutes:
 
 def _validated(watched: list[tuple[ServedModel, Run]]) -> list[Example]:
     """What a run was validated on, where it reads text: sentences to try where there are none with links."""
-    of_text = (run for model, run in watched if (config := model.config) and takes_of(config) == "text")
+    of_text = (run for model, run in watched if (config := model.config) and takes_of(config) != "pictures")
     return next(filter(None, (run.examples() for run in of_text)), [])
 
 
@@ -172,7 +175,7 @@ ROUTES_SCHEMA: Paths = {
     "/api/v1/examples": {
         "get": {
             "summary": "Sentences to try.",
-            "parameters": [asks("source", {"type": "string"}), asks("target", {"type": "string"})],
+            "parameters": [asks(name, {"type": "string"}) for name in ("source", "target", "model")],
             "responses": answers(ExamplesAnswer),
         }
     },

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from regard.metrics import links_from_weights, merge_words
 from regard.serve.answers import as_json
 from regard.serve.api_translation import Count, Name
+from regard.serve.models import ServedModel
 from regard.serve.openapi import BYTES, ONE_SENTENCE, Paths, answers, asks, takes
 from regard.serve.places import PositionsAnswer, positions_of
 from regard.serve.readings import Readings, ReadingsAnswer
@@ -83,13 +84,21 @@ class TraceRoutes:
         asked = await read_json(request, self.service.limits, TraceRequest)
         self.service.limits.check_texts([asked.text, asked.target or ""])
         model = self.service.choose(model=asked.model)
-        search = model.search(Wish(beam=asked.beam, alignments=True), self.service.limits)
-        work, cost = _tracing(model.inspected, search, asked), 2 * search.cost(asked.text)
+        work, cost = self._work(model, asked)
         made, translation = await self.service.run_alone(request, work, cost=cost)
         summary = made.summary()
         fields = {name: getattr(summary, name) for name in TraceSummary.__struct_fields__}
         identity = self.service.traces.keep(made)
         return as_json(TraceAnswer(id=identity, model=model.name, translation=translation, **fields))
+
+    def _work(self, model: ServedModel, asked: TraceRequest) -> "tuple[Callable[[], Traced], int]":
+        """What makes the trace, and about how many tokens that costs."""
+        if (language := model.language) is not None:
+            if asked.target is not None or asked.beam is not None:
+                raise Refusal(400, "no_target", "This model reads the text itself. Leave target and beam out.")
+            return (lambda: (language.trace(asked.text), None)), len(asked.text)
+        search = model.search(Wish(beam=asked.beam, alignments=True), self.service.limits)
+        return _tracing(model.inspected, search, asked), 2 * search.cost(asked.text)
 
     async def weights(self, request: Request) -> Response:
         """A map."""
@@ -122,7 +131,7 @@ class TraceRoutes:
         """What a model knows of positions."""
         length = query_number(request, "length", default=64, highest=LONGEST_POSITIONS)
         model = self.service.models.named(request.path_params["name"])
-        return await asyncio.to_thread(lambda: as_json(positions_of(model.inspected.bundle, length)))
+        return await asyncio.to_thread(lambda: as_json(positions_of(model.bundle, length)))
 
     def _kept(self, request: Request) -> Trace:
         return self.service.traces.get(request.path_params["id"])
@@ -180,7 +189,8 @@ FLOATS = answers(None, media=BYTES, headers=SHAPE)
 ROUTES_SCHEMA: Paths = {
     "/api/v1/traces": {
         "post": {
-            "summary": "Trace a text: all that the model computes as it says the translation, or a given target.",
+            "summary": "Trace a text: all that the model computes as it says the translation, or a given target; of a "
+            "language model, as it reads the text itself.",
             "description": ONE_SENTENCE,
             "requestBody": takes(TraceRequest),
             "responses": answers(TraceAnswer),

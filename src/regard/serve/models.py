@@ -11,12 +11,16 @@ import msgspec
 import numpy as np
 from torch.nn import Module
 
-from regard.bundle import load_bundle
+from regard.bundle import Bundle, load_bundle
 from regard.captioning.captioner import Captioner, pictures_of
-from regard.config import CaptionerConfig, Config, DecodingConfig
+from regard.config import CaptionerConfig, Config, DecoderOnlyConfig, DecodingConfig, LanguageConfig
 from regard.config import load as load_config
 from regard.errors import RegardError
 from regard.export.opening import EngineName, Opened, open_translator
+from regard.language.blanks import BLANK
+from regard.language.opening import LanguageModel, language_model
+from regard.language.reader import Reader
+from regard.language.writer import Writer
 from regard.manifest import NAME as MANIFEST
 from regard.manifest import kind_of
 from regard.models.interface import Generator
@@ -34,6 +38,8 @@ from regard.translation.translator import Translator
 
 WARM_UP = "AI changes the world"
 ATTENTIONS = ("self_attention", "cross_attention", "picture_attention")
+Takes = Literal["text", "pictures", "beginning", "blanks"]
+Held = LineTranslator | Captioner | LanguageModel
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +56,7 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
     longest: int | None
     run: str | None
     is_ready: bool
-    takes: Literal["text", "pictures"]
+    takes: Takes
 
 
 class ServedModel:
@@ -62,6 +68,7 @@ class ServedModel:
         self.wanted, self.engine = wanted, ""  # who is to translate, and who does, for people
         self.translator: LineTranslator | None = None
         self.captioner: Captioner | None = None  # in the place of the translator, where it describes pictures
+        self.language: LanguageModel | None = None  # or where it goes on with a text, or fills its blanks
         self.reading = Reading()  # how its alignments are read: the best way, once that is known
         self.failures = Failures()  # of loading what the directory holds
         self._version: tuple[int, int] | None = None
@@ -69,13 +76,21 @@ class ServedModel:
 
     @property
     def is_ready(self) -> bool:
-        return self.translator is not None or self.captioner is not None
+        return self.held is not None
+
+    @property
+    def held(self) -> Held | None:
+        """What was loaded, whatever it does."""
+        return self.translator or self.captioner or self.language
 
     @property
     def loaded(self) -> LineTranslator:
         """The translator, or a refusal while there is none."""
         if self.captioner is not None:
             raise Refusal(409, "takes_pictures", "This model describes pictures. Send one to /api/v1/captions.")
+        if self.language is not None:
+            route = "complete" if isinstance(self.language, Writer) else "fill"
+            raise Refusal(409, "takes_language", f"This model translates no text. Send one to /api/v1/{route}.")
         if self.translator is None:
             raise _not_ready()
         return self.translator
@@ -83,11 +98,33 @@ class ServedModel:
     @property
     def describing(self) -> Captioner:
         """The captioner, or a refusal where there is none."""
-        if self.translator is not None:
+        if self.translator is not None or self.language is not None:
             raise Refusal(409, "takes_text", "This model takes text, not pictures. Choose one that describes pictures.")
         if self.captioner is None:
             raise _not_ready()
         return self.captioner
+
+    @property
+    def writer(self) -> Writer:
+        """The model that goes on with a text, or a refusal where there is none."""
+        if isinstance(self.language, Writer):
+            return self.language
+        raise self._other("goes on with no text. Choose a decoder-only one.")
+
+    @property
+    def reader(self) -> Reader:
+        """The model that fills blanks, or a refusal where there is none."""
+        if isinstance(self.language, Reader):
+            return self.language
+        raise self._other("fills no blanks. Choose an encoder-only one.")
+
+    def _other(self, reason: str) -> Refusal:
+        return Refusal(409, "other_model", f"This model {reason}") if self.is_ready else _not_ready()
+
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle of a model that can be looked into and that takes text; an export cannot."""
+        return self.language.bundle if self.language is not None else self.inspected.bundle
 
     @property
     def inspected(self) -> Translator:
@@ -107,8 +144,8 @@ class ServedModel:
         """The model's config; before there is a model, that of its run."""
         if self.translator is not None:
             return self.translator.config
-        if self.captioner is not None:
-            return self.captioner.bundle.config
+        if self.captioner is not None or self.language is not None:
+            return (self.captioner or self.language).bundle.config  # type: ignore[union-attr]
         path = (self.run or self.directory) / CONFIG
         try:
             return load_config(path) if path.exists() else None
@@ -132,6 +169,9 @@ class ServedModel:
         if isinstance(loaded, Captioner):
             _describe_grey(loaded)
             self.captioner, self.engine = loaded, "torch"
+        elif isinstance(loaded, Writer | Reader):
+            _say_something(loaded)
+            self.language, self.engine = loaded, "torch"
         else:
             loaded.translator.translate([WARM_UP])
             self._settings.cache_clear()
@@ -153,8 +193,8 @@ class ServedModel:
         if config is None:
             return None
         stack: Any = getattr(config.model, "decoder", None) or getattr(config.model, "stack", None)
-        attentions = attentions_of(translator or self.captioner)
-        model = _bundle_model(translator or self.captioner)
+        attentions = attentions_of(self.held)
+        model = _bundle_model(self.held)
         parameters = sum(one.numel() for one in model.parameters()) if model else 0
         return ModelRecord(
             name=self.name,
@@ -229,11 +269,13 @@ def _attempt(model: ServedModel) -> Iterator[RegardError | None]:
         yield None
 
 
-def _loaded(directory: Path, engine: EngineName | None) -> Opened | Captioner:
+def _loaded(directory: Path, engine: EngineName | None) -> Opened | Captioner | LanguageModel:
     """What the directory holds; a model has its weights at hand for looking inside, whichever engine translates."""
     if kind_of(directory) == EXPORT:
         return open_translator(directory, engine=engine)
     bundle = load_bundle(directory)
+    if isinstance(bundle.config.model, LanguageConfig):
+        return language_model(bundle)
     if not isinstance(bundle.model, Generator):
         raise RegardError(f"{directory} holds a model that says nothing, such as a classifier. Give another.")
     if isinstance(bundle.config.model, CaptionerConfig):
@@ -252,6 +294,14 @@ def _describe_grey(captioner: Captioner) -> None:
     captioner.describe(pictures_of(grey), captioner.settings(beam=1, nbest=1))
 
 
+def _say_something(language: LanguageModel) -> None:
+    """A language model's warm-up."""
+    if isinstance(language, Writer):
+        language.complete([""], beam=1, sample=False)
+    else:
+        language.fill([BLANK])
+
+
 def _not_ready() -> Refusal:
     return Refusal(409, "not_ready", "This model is not ready yet. Try again soon.", retry_after=2)
 
@@ -264,20 +314,22 @@ def _version(directory: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_ino
 
 
-def takes_of(config: Config) -> Literal["text", "pictures"]:
+def takes_of(config: Config) -> Takes:
     """What a model is given."""
+    if isinstance(config.model, LanguageConfig):
+        return "beginning" if isinstance(config.model, DecoderOnlyConfig) else "blanks"
     return "pictures" if isinstance(config.model, CaptionerConfig) else "text"
 
 
-def attentions_of(loaded: LineTranslator | Captioner | None) -> list[str]:
+def attentions_of(loaded: Held | None) -> list[str]:
     """The names of the attentions inside a model that can be looked into; a name's last part says what it is."""
     model = _bundle_model(loaded)
     names = [name for name, _ in model.named_modules()] if model else []
     return [name for name in names if name.rpartition(".")[2] in ATTENTIONS]
 
 
-def _bundle_model(loaded: LineTranslator | Captioner | None) -> Module | None:
-    return loaded.bundle.model if isinstance(loaded, Translator | Captioner) else None
+def _bundle_model(loaded: Held | None) -> Module | None:
+    return loaded.bundle.model if isinstance(loaded, Translator | Captioner | Writer | Reader) else None
 
 
 def _fits(own: str, wanted: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""The own API under /api/v1: its four parts, and the OpenAPI document of everything that is served."""
+"""The own API under /api/v1: its five parts, and the OpenAPI document of everything that is served."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from regard.serve import api_runs, api_traces, api_translation, pictures
+from regard.serve import api_language, api_runs, api_traces, api_translation, pictures
 from regard.serve.answers import as_json
 from regard.serve.gold import GoldFiles
 from regard.serve.openapi import Paths
@@ -17,6 +17,7 @@ from regard.serve.service import Service
 
 ROUTES_SCHEMA: Paths = {
     **api_translation.ROUTES_SCHEMA,
+    **api_language.ROUTES_SCHEMA,
     **api_traces.ROUTES_SCHEMA,
     **api_runs.ROUTES_SCHEMA,
     **pictures.ROUTES_SCHEMA,
@@ -27,6 +28,7 @@ def routes(service: Service, gold: GoldFiles, quality: Quality, document: dict[s
     """All routes under /api/v1; where keys are required, each asks for one."""
     parts = [
         *api_translation.TranslationRoutes(service).routes(),
+        *api_language.LanguageRoutes(service).routes(),
         *api_traces.TraceRoutes(service, Readings(gold)).routes(),
         *api_runs.RunRoutes(service, gold, quality).routes(),
         *pictures.PictureRoutes(service).routes(),

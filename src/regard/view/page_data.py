@@ -20,8 +20,8 @@ def page_data(
 ) -> dict[str, Any]:
     """Everything that the page shows of a trace, as plain values that become JSON."""
     return {
-        "models": [model_record(trace, name, languages)],
-        "source": " ".join(trace.source.spelled[:-1]),
+        "models": [model_record(trace, name, languages, _takes(trace))],
+        "source": " ".join(trace.source.spelled[:-1]) or trace.text,
         "trace": {
             "id": "embedded",
             "model": name,
@@ -67,7 +67,7 @@ def model_record(trace: Trace, name: str, languages: tuple[str, str], takes: str
         "target": languages[1],
         "kind": "",
         "parameters": None,
-        "layers": len(trace.of_use("cross" if takes == "text" else "picture")),
+        "layers": len(trace.of_use(trace.layers[-1].use)) if trace.layers else 0,
         "heads": max((layer.heads for layer in trace.layers), default=0),
         "has_attention": bool(trace.layers),
         "longest": None,
@@ -75,6 +75,13 @@ def model_record(trace: Trace, name: str, languages: tuple[str, str], takes: str
         "is_ready": True,
         "takes": takes,
     }
+
+
+def _takes(trace: Trace) -> str:
+    """What the model was given: of a language model one side is empty."""
+    if trace.source.pieces and trace.target.pieces:
+        return "text"
+    return "blanks" if trace.source.pieces else "beginning"
 
 
 def _translation(trace: Trace) -> dict[str, Any]:

@@ -10,8 +10,7 @@ from regard.cli.running.telling import bar, tell_json, tell_table
 from regard.config import EncoderOnlyConfig
 from regard.data import check_one_side, read_texts
 from regard.errors import RegardError
-from regard.language.reader import Reader
-from regard.language.writer import Writer
+from regard.language.opening import LanguageModel, language_model
 from regard.manifest import model_directory
 from regard.metrics.language import Known, evaluate_language
 from regard.metrics.translation import Score
@@ -38,7 +37,7 @@ def run_language_evaluation(model: Path, source: Path, *, resamples: int, as_jso
         raise RegardError(f"{source} has no line with words in it. Give another file.")
     bundle = load_bundle(model_directory(model))
     is_reader = isinstance(bundle.config.model, EncoderOnlyConfig)
-    known, seconds = _known(Reader(bundle) if is_reader else Writer(bundle), texts)
+    known, seconds = _known(language_model(bundle), texts)
     tokens = sum(one.tokens for one in known)
     measured = Measured(
         model=short_name(model),
@@ -55,7 +54,7 @@ def run_language_evaluation(model: Path, source: Path, *, resamples: int, as_jso
         _tell_figures(measured)
 
 
-def _known(model: Reader | Writer, texts: list[str]) -> tuple[list[Known], float]:
+def _known(model: LanguageModel, texts: list[str]) -> tuple[list[Known], float]:
     started, known = time.monotonic(), []
     with bar("reading", len(texts)) as progress:
         for one in model.known(texts):

@@ -8,10 +8,9 @@ from regard.cli.running.models import short_name
 from regard.cli.running.show_pictures import show_pictures
 from regard.cli.running.show_wish import Sheet, Wish, warn_of_boxes
 from regard.cli.running.telling import make_console, tell
-from regard.config import CaptionerConfig, DecoderOnlyConfig, LanguageConfig
+from regard.config import CaptionerConfig, LanguageConfig
 from regard.errors import RegardError
-from regard.language.reader import Reader
-from regard.language.writer import Writer
+from regard.language.opening import language_model
 from regard.manifest import model_directory
 from regard.translation.trace import Trace, trace_texts
 from regard.translation.translator import Translator
@@ -60,7 +59,7 @@ def _read(bundle: Bundle, text: str, wish: Wish) -> Trace:
     unfit = [f"--{name}" for name in ("target", "beam") if getattr(wish, name) is not None]
     if unfit:
         raise RegardError(f"{', '.join(unfit)} is for a model that translates or describes; this one reads the text.")
-    return (Writer if isinstance(bundle.config.model, DecoderOnlyConfig) else Reader)(bundle).trace(text)
+    return language_model(bundle).trace(text)
 
 
 def _trace(translator: Translator, sentence: str, wish: Wish) -> Trace:

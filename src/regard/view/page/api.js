@@ -55,6 +55,16 @@ export class Api {
     return this.#post("translate", request, options);
   }
 
+  /** How a text goes on, by a decoder-only model. */
+  complete(request, options) {
+    return this.#post("complete", request, options);
+  }
+
+  /** What may stand in the blanks of a text, by an encoder-only model. */
+  fill(request, options) {
+    return this.#post("fill", request, options);
+  }
+
   traces(request, options) {
     return this.#post("traces", request, options);
   }
@@ -101,8 +111,8 @@ export class Api {
     return this.#get(`models/${encodeURIComponent(model)}/positions`, { length }, options);
   }
 
-  examples({ source, target }, options) {
-    return this.#get("examples", { source, target }, options);
+  examples({ source, target, model }, options) {
+    return this.#get("examples", { source, target, model }, options);
   }
 
   quality(options) {

@@ -25,6 +25,8 @@ export function embeddedApi(data) {
     }),
     readings: absent,
     translate: absent,
+    complete: absent,
+    fill: absent,
     quality: async () => null,
     qualityBucket: absent,
     runs: async () => ({ runs: [] }),

@@ -8,6 +8,7 @@ export function readJournal(events) {
   const progress = of("progress");
   const validations = of("validation");
   const curve = (list, field) => list.map((event) => [event.step, event[field]]);
+  const scored = (field) => curve(validations.filter((event) => typeof event[field] === "number"), field); // a language model has no such score
   return {
     began: of("began").at(-1) ?? null,
     ended: of("ended").at(-1) ?? null,
@@ -16,9 +17,9 @@ export function readJournal(events) {
     loss: curve(progress, "loss"),
     rate: curve(progress, "rate"),
     validationLoss: curve(validations, "loss"),
-    bleu: curve(validations, "bleu"),
-    chrf: curve(validations, "chrf"),
-    cider: curve(validations.filter((event) => typeof event.cider === "number"), "cider"),
+    bleu: scored("bleu"),
+    chrf: scored("chrf"),
+    cider: scored("cider"),
     best: validations.filter((event) => event.is_best).at(-1) ?? null,
     validations: validations.filter((event) => event.samples?.length),
     probeSteps: of("probe").map((event) => event.step),

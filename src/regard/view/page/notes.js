@@ -13,7 +13,13 @@ export function emptyNote(...children) {
   return h("div", { class: "empty" }, children);
 }
 
-/** The chosen model takes pictures, where text is asked for: what can be done about it. */
+/** The chosen model is of another kind than the view: what can be done about it. */
+export function otherNote(app) {
+  if (app.model().takes === "pictures") return picturesNote(app);
+  return emptyNote(t("language.instead"), " ", h("button", { type: "button", class: "link", onclick: () => app.go("language") }, t("language.to_language")));
+}
+
+/** The chosen model takes pictures, where text is asked for. */
 export function picturesNote(app) {
   return emptyNote(t("translate.pictures"), " ", h("button", { type: "button", class: "link", onclick: () => app.go("pictures") }, t("translate.to_pictures")));
 }

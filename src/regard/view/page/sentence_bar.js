@@ -1,6 +1,6 @@
 /** The sentence that views share, kept in app.state.source: where it is typed, with the examples of the chosen model. */
 
-import { translatorOf } from "./takers.js";
+import { wordTakerOf } from "./takers.js";
 import { composer } from "./translate_composer.js";
 
 const FIRST_SENTENCE = "AI changes the world";
@@ -27,9 +27,9 @@ export function sentenceBar(app, onSentence) {
 
 /** The last sentence, else the first example; and the examples. */
 async function firstSentence(app) {
-  const model = translatorOf(app);
+  const model = wordTakerOf(app);
   const given = app.state.source || app.api.sourceText;
   if (!model || app.api.isEmbedded) return { text: given || FIRST_SENTENCE, examples: [] };
-  const { examples } = await app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] }));
+  const { examples } = await app.api.examples({ source: model.source, target: model.target, model: model.takes === "text" ? undefined : model.name }).catch(() => ({ examples: [] }));
   return { text: given || examples[0]?.source || FIRST_SENTENCE, examples: examples.slice(0, MOST_EXAMPLES) };
 }

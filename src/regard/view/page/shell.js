@@ -36,7 +36,7 @@ export async function startPage(root, { api, views, usesAddress = false }) {
 /** The first view that takes what the chosen model takes: a model that describes pictures is no use where sentences are typed. */
 function firstView(views, app) {
   const takes = app.model()?.takes;
-  return views.find((view) => takes && view.takes === takes) ?? views[0];
+  return views.find((view) => takes && [view.takes].flat().includes(takes)) ?? views[0];
 }
 
 /** What every view is given. */

@@ -11,6 +11,12 @@ const embeddedData = JSON.parse(document.getElementById("data").textContent);
 
 startPage(document.getElementById("page"), {
   api: embeddedApi(embeddedData),
-  views: embeddedData.pictures ? [picturesView] : [translateView, insideView, headsView],
+  views: viewsOf(embeddedData),
   usesAddress: true,
 });
+
+/** A text of one language has no translation to look at. */
+function viewsOf({ pictures, models }) {
+  if (pictures) return [picturesView];
+  return models[0].takes === "text" ? [translateView, insideView, headsView] : [headsView, insideView];
+}

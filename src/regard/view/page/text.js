@@ -10,12 +10,14 @@ import { viewsEnglish } from "./views_en.js";
 import { viewsKorean } from "./views_ko.js";
 import { picturesEnglish } from "./pictures_en.js";
 import { picturesKorean } from "./pictures_ko.js";
+import { languageEnglish } from "./language_en.js";
+import { languageKorean } from "./language_ko.js";
 
 export const LANGUAGES = { en: "English", ko: "한국어" };
 
 const CATALOGUES = {
-  en: { ...wordsEnglish, ...viewsEnglish, ...picturesEnglish },
-  ko: { ...wordsKorean, ...viewsKorean, ...picturesKorean },
+  en: { ...wordsEnglish, ...viewsEnglish, ...picturesEnglish, ...languageEnglish },
+  ko: { ...wordsKorean, ...viewsKorean, ...picturesKorean, ...languageKorean },
 };
 const spoken = { language: "en", listeners: new Set() };
 

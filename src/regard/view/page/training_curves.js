@@ -14,14 +14,15 @@ export function trainingCurves() {
     return lines({ title, series: [], xLabel: t("training.stepAxis"), yLabel: title, height: 240 });
   });
   const part = (key, plot) => card(t(`training.${key}`), { explanation: t(`training.${key}Hint`) }, plot.node, savingButtons(plot.toSvg, t(`training.${key}`)));
-  const ciderCard = part("cider", cider);
+  const [scoresCard, ciderCard] = [part("scores", scores), part("cider", cider)];
   ciderCard.hidden = true;
-  const node = h("div", { class: "triples" }, part("loss", loss), part("scores", scores), ciderCard, part("rate", rate));
+  const node = h("div", { class: "triples" }, part("loss", loss), scoresCard, ciderCard, part("rate", rate));
   return {
     node,
     show(journal, xHeld) {
       ciderCard.hidden = !journal.cider.length;
-      node.className = ciderCard.hidden ? "triples" : "pairs";
+      scoresCard.hidden = journal.validationLoss.length > 0 && !journal.bleu.length;
+      node.className = ciderCard.hidden !== scoresCard.hidden ? "triples" : "pairs";
       loss.update({ xHeld, series: [{ name: t("training.trainLoss"), points: journal.loss }, { name: t("training.validLoss"), points: journal.validationLoss }] });
       scores.update({ xHeld, series: [{ name: "BLEU", points: journal.bleu }, { name: "chrF", points: journal.chrf }] });
       cider.update({ xHeld, series: [{ name: t("training.cider"), points: journal.cider }] });
@@ -61,10 +62,11 @@ function validationSlider(now, count, draw) {
   });
 }
 
-function samplesTable({ step, bleu, samples }, isOfPictures) {
+function samplesTable({ step, bleu, loss, samples }, isOfPictures) {
   const names = [isOfPictures ? "picture" : "source", "reference", "output"].map((key) => t(`training.${key}`));
   const cell = (child, column) => h("td", { "data-label": names[column] }, child); // shown where the columns stand below each other
-  const title = t("training.samplesAt", { step: step.toLocaleString("en"), bleu: bleu.toFixed(1) });
+  const at = step.toLocaleString("en");
+  const title = typeof bleu === "number" ? t("training.samplesAt", { step: at, bleu: bleu.toFixed(1) }) : t("training.samplesAtLoss", { step: at, loss: loss.toFixed(3) });
   const rows = samples.map(([source, reference, output]) => h("tr", null, [source, reference, differing(output, reference)].map(cell)));
   return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": t("training.samples") },
     h("table", { class: "samples" }, h("caption", null, title), h("thead", null, h("tr", null, names.map((name) => h("th", { scope: "col" }, name)))), h("tbody", null, rows)));

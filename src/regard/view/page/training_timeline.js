@@ -91,7 +91,7 @@ function showChoices(line) {
     showChoices(line);
     showMap(line).then(() => showFocus(line), (problem) => tellProblem(line, problem));
   };
-  const probes = line.labels.map((label, index) => [index, line.isOfPictures ? pictureName(line, index) : sentenceOf(label.source)]);
+  const probes = line.labels.map((label, index) => [index, line.isOfPictures ? pictureName(line, index) : sentenceOf(label.source.length ? label.source : label.target)]);
   const layers = line.layers.map((layer, index) => [index, `${t(`heads.${layer.use}`)}, ${t("heads.layer", { layer: layer.layer + 1 })}`]);
   const heads = [["mean", t("heads.meanOfHeads")], ...Array.from({ length: line.layers[line.layer].heads }, (_, head) => [head, t("heads.head", { head: head + 1 })])];
   const focused = [...line.choices.querySelectorAll("select")].indexOf(document.activeElement);

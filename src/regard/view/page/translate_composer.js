@@ -1,7 +1,7 @@
 /** Where a sentence is typed, or taken from the examples. */
 
 import { clear, h } from "./make.js";
-import { translatorOf } from "./takers.js";
+import { wordTakerOf } from "./takers.js";
 import { language, t } from "./text.js";
 
 const LONGEST_TEXT = 5000; // characters: room for 512 tokens
@@ -55,8 +55,8 @@ function typedSentence(app, onText) {
     note,
     chips,
   );
-  nameLanguage(app, label, box);
-  const stop = app.onModel(() => (node.isConnected ? nameLanguage(app, label, box) : stop()));
+  nameWanted(app, { label, box, go });
+  const stop = app.onModel(() => (node.isConnected ? nameWanted(app, { label, box, go }) : stop()));
   return {
     node,
     setText: (given) => (box.value = app.state.draft ?? given),
@@ -66,15 +66,21 @@ function typedSentence(app, onText) {
   };
 }
 
-/** Say which language the model reads, where it says so itself. */
-function nameLanguage(app, label, box) {
+/** Say what the model wants, and in which language it reads, where it says so itself. */
+function nameWanted(app, { label, box, go }) {
   clear(label, sourceLabel(app));
-  const name = languageName(translatorOf(app)?.source);
-  box.placeholder = name ? t("translate.placeholder_in", { language: name }) : t("translate.placeholder");
+  const model = wordTakerOf(app);
+  const isOfOneLanguage = model && model.takes !== "text";
+  const name = languageName(model?.source);
+  clear(go, isOfOneLanguage ? t(`language.go_${model.takes}`) : t("translate.go"));
+  if (isOfOneLanguage) box.placeholder = t(`language.placeholder_${model.takes}`);
+  else box.placeholder = name ? t("translate.placeholder_in", { language: name }) : t("translate.placeholder");
 }
 
 function sourceLabel(app) {
-  const name = languageName(translatorOf(app)?.source);
+  const model = wordTakerOf(app);
+  if (model && model.takes !== "text") return t(`language.source_${model.takes}`);
+  const name = languageName(model?.source);
   return name ? t("translate.source_in", { language: name }) : t("translate.source");
 }
 

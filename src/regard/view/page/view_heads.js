@@ -7,6 +7,7 @@ import { largeHead } from "./head_large.js";
 import { mapStore } from "./map_store.js";
 import { card, emptyNote, isAbandoned, lead, picturesNote, problemNote, segments, waitingNote } from "./notes.js";
 import { sentenceBar } from "./sentence_bar.js";
+import { takesWords } from "./takers.js";
 import { askTrace, traceOf } from "./tracing.js";
 import { t } from "./text.js";
 
@@ -44,7 +45,7 @@ async function readSentence(view, text) {
   const model = app.model();
   if (!model) return say(view, emptyNote(t("note.noModel")));
   if (!model.is_ready) return say(view, emptyNote(t("note.notReady", { model: model.name })));
-  if (model.takes !== "text") return say(view, picturesNote(app));
+  if (!takesWords(model)) return say(view, picturesNote(app));
   if (!model.has_attention) return say(view, emptyNote(t("heads.none", { model: model.name })));
   say(view, waitingNote());
   view.request = { text, model: model.name };

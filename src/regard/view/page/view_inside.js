@@ -9,6 +9,7 @@ import { clear, h } from "./make.js";
 import { card, dropDown, emptyNote, isAbandoned, lead, picturesNote, problemNote, segments } from "./notes.js";
 import { hasLetters, pieceLabel, signsNote } from "./pieces.js";
 import { sentenceBar } from "./sentence_bar.js";
+import { takesWords } from "./takers.js";
 import { t } from "./text.js";
 import { askTrace } from "./tracing.js";
 
@@ -117,7 +118,7 @@ function showOwn(view) {
   const { app } = view;
   const model = app.model();
   if (!model) return void clear(view.choices, emptyNote(t("translate.no_model")));
-  if (model.takes !== "text") return void clear(view.choices, picturesNote(app));
+  if (!takesWords(model)) return void clear(view.choices, picturesNote(app));
   view.own = h("div", { class: "stack" });
   const bar = app.api.isEmbedded ? null : sentenceBar(app, (text) => traceOwn(view, text));
   clear(view.choices, bar?.node, card(t("inside.own_title"), {}, view.own));
@@ -136,11 +137,11 @@ async function traceOwn(view, text) {
   });
 }
 
-/** A layer, head and query that this trace has; to begin with, the last attention between target and source. */
+/** A layer, head and query that this trace has; to begin with, the last attention between target and source, or the last there is. */
 function fitChoice({ app, trace }) {
   const choice = app.state.inside;
   const cross = trace.layers.map((layer) => layer.use).lastIndexOf("cross");
-  if (choice.layer === null || choice.layer >= trace.layers.length) choice.layer = cross >= 0 ? cross : 0;
+  if (choice.layer === null || choice.layer >= trace.layers.length) choice.layer = cross >= 0 ? cross : trace.layers.length - 1;
   const layer = trace.layers[choice.layer];
   if (!layer) return;
   choice.head = Math.min(choice.head, layer.heads - 1);

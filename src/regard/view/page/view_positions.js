@@ -9,6 +9,7 @@ import { card, dropDown, isAbandoned, lead, problemNote, slider } from "./notes.
 import { rotaryDemonstration } from "./rotary.js";
 import { savingButtons } from "./saving.js";
 import { rangeOf, readableNumber } from "./scales.js";
+import { takesWords } from "./takers.js";
 import { t } from "./text.js";
 import { wishCards } from "./wish_cards.js";
 
@@ -47,7 +48,7 @@ function mountPositions(root, app) {
 async function learnOwn(view) {
   const model = view.app.model();
   view.own = null;
-  if (model?.takes === "text") { // a captioner is not asked: the server would refuse
+  if (takesWords(model)) { // a captioner is not asked: the server would refuse
     const answer = await view.app.api.positions(model.name, 4, { signal: view.leaving.signal }).catch((problem) => problem);
     if (isAbandoned(answer) || view.app.model()?.name !== model.name) return; // another was chosen, and asked of, meanwhile
     if (answer.values) view.own = { model: model.name, kind: answer.kind, layout: answer.layout, width: answer.width };

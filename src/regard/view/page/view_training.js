@@ -116,6 +116,11 @@ function showEvents(view) {
   view.timeline.show(journal.probeSteps, { held, isOver: ["ended", "stopped"].includes(view.run.state) });
 }
 
+/** What the best validation came to: its BLEU or, of a language model, its loss. */
+function bestText({ bleu, loss }, step) {
+  return typeof bleu === "number" ? t("training.best", { bleu: bleu.toFixed(1), step }) : t("training.bestLoss", { loss: loss.toFixed(3), step });
+}
+
 /** "step 800 of 2,000, 12,400 tokens/s, about 1 min left". */
 function progressText(run, journal) {
   const number = (value) => Math.round(value).toLocaleString("en");
@@ -123,7 +128,7 @@ function progressText(run, journal) {
   const place = t("training.step", { step: number(journal.step), steps: number(run.steps) });
   if (journal.ended) {
     const [amount, unit] = roughSpan(journal.ended.seconds);
-    const best = journal.best ? t("training.best", { bleu: journal.best.bleu.toFixed(1), step: number(journal.best.step) }) : "";
+    const best = journal.best ? bestText(journal.best, number(journal.best.step)) : "";
     return [place, t("training.took", { time: t(`span.${unit}`, { amount }) }), best].filter(Boolean).join(" · ");
   }
   const pace = paceOf(journal.progress, run.steps);

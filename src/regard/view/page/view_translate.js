@@ -4,7 +4,7 @@ import { whenWidthChanges } from "./fitting.js";
 import { measuredReadings } from "./gold.js";
 import { heatmap } from "./heatmap.js";
 import { clear, h } from "./make.js";
-import { card, emptyNote, isAbandoned, lead, picturesNote, problemNote } from "./notes.js";
+import { card, emptyNote, isAbandoned, lead, otherNote, problemNote } from "./notes.js";
 import { savingButtons } from "./saving.js";
 import { t } from "./text.js";
 import { askTrace } from "./tracing.js";
@@ -78,7 +78,7 @@ async function beginTranslate(app, view) {
   view.composer.node.hidden = model.takes !== "text";
   if (model.takes !== "text") {
     view.asking.abort();
-    return void clear(view.result, picturesNote(app));
+    return void clear(view.result, otherNote(app));
   }
   Object.assign(view, { readings: null, reading: app.state.reading ?? { ...MEAN_READING } });
   const { examples } = await app.api.examples({ source: model.source, target: model.target }).catch(() => ({ examples: [] }));

@@ -11,8 +11,9 @@ import { translateView } from "./view_translate.js";
 export function render({ model, el }) {
   const page = h("div", { class: "regard", style: { "min-height": "0" } });
   el.append(page);
+  const data = JSON.parse(model.get("data"));
   startPage(page, {
-    api: embeddedApi(JSON.parse(model.get("data"))),
-    views: [translateView, insideView, headsView],
+    api: embeddedApi(data),
+    views: data.models[0].takes === "text" ? [translateView, insideView, headsView] : [headsView, insideView],
   });
 }

@@ -1,0 +1,115 @@
+"""The Language view: a writer goes on, a reader fills, words look at each other, and the other views know them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Open, serving
+from tests.browser.test_axe import problems
+from tests.cli.toy import in_a_process
+from tests.language.small_language import make_language, turns
+from tests.training.made_once import made_once
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "language", make_language)[0]
+
+
+@pytest.fixture(scope="module")
+def server(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The server of this file, in the place of the one with translators."""
+    yield from serving(tmp_path_factory.mktemp("serving") / "log", texts / "writer", texts / "reader")
+
+
+def sent(page: Any, text: str) -> None:
+    page.fill("#source-text", text)
+    page.press("#source-text", "Enter")
+
+
+def test_the_page_opens_with_what_the_model_does_and_goes_on_with_a_text(open_page: Open) -> None:
+    page = open_page("")
+    expect(page.locator("#tab-language")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("h1")).to_have_text("Go on with a text")
+    sent(page, turns(0, 2))
+    likeliest = page.locator(".outputs").first.locator(".output-text")
+    expect(likeliest).to_contain_text(turns(0, 3))
+    expect(page.locator(".outputs").nth(1).locator("li")).to_have_count(5)
+    expect(page.get_by_role("application")).to_be_visible()
+    page.get_by_role("button", name="Draw others").click()
+    expect(page.locator(".outputs").nth(1).locator("li")).to_have_count(5)
+
+
+def test_whoever_looks_at_the_heads_and_comes_back_finds_the_beginning(open_page: Open) -> None:
+    page = open_page("language")
+    sent(page, turns(2, 2))
+    expect(page.locator(".outputs").first).to_contain_text(turns(2, 3))
+    page.get_by_role("button", name="See every head").click()
+    expect(page.locator("h1")).to_contain_text("head", ignore_case=True)
+    expect(page.locator("#source-text")).to_have_value(re.compile(f"^{turns(2, 3)}"))  # all that was said
+    page.click("#tab-language")
+    expect(page.locator("#source-text")).to_have_value(turns(2, 2))
+
+
+def test_blanks_are_filled_with_what_may_stand_there(open_page: Open) -> None:
+    page = open_page("language", locale="ko-KR")
+    page.select_option("#model", "reader")
+    expect(page.locator("h1")).to_have_text("빈칸 채우기")
+    sent(page, "가 ___ 다")
+    expect(page.locator(".growing")).to_have_text(turns(0, 3))
+    expect(page.locator(".bars li").first).to_contain_text("나")
+    sent(page, turns(0, 3))
+    expect(page.locator(".empty")).to_contain_text("빈칸이 없어요")
+
+
+def test_inside_shows_the_arithmetic_of_a_language_model(open_page: Open) -> None:
+    page = open_page("language")
+    sent(page, turns(1, 3))
+    expect(page.locator(".outputs").first).to_contain_text(turns(1, 4))
+    page.get_by_role("button", name="See the arithmetic").click()
+    page.get_by_role("button", name="Your sentence, your model").click()
+    page.wait_for_selector(".deviation")
+
+
+def test_training_shows_a_language_model_without_scores(open_page: Open) -> None:
+    page = open_page("training")
+    expect(page.locator("text=least loss")).to_be_visible()
+    expect(page.get_by_role("heading", name="Validation scores")).to_be_hidden()
+
+
+def test_translate_says_where_to_go(open_page: Open) -> None:
+    page = open_page("translate")
+    page.get_by_role("button", name="See what it does").click()
+    expect(page.locator("#tab-language")).to_have_attribute("aria-selected", "true")
+
+
+@pytest.mark.parametrize("model", ["writer", "reader"])
+def test_the_view_keeps_nobody_out(open_page: Open, axe: str, model: str) -> None:
+    page = open_page("language", color_scheme="dark" if model == "reader" else "light")
+    page.select_option("#model", model)
+    sent(page, "가 ___ 다" if model == "reader" else turns(0, 2))
+    page.wait_for_load_state("networkidle")
+    page.evaluate(axe)
+    assert problems(page) == []
+
+
+@pytest.mark.parametrize("name", ["writer", "reader"])
+def test_one_file_shows_a_text_offline(browser: Any, texts: Path, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "page.html"
+    assert in_a_process("show", texts / name, turns(0, 4), "--out", file).code == 0
+    context = browser.new_context(locale="en-US")
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda one: one.type in ("error", "warning") and complaints.append(one.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(file.as_uri())
+    expect(page.locator(".fixed-sentence")).to_have_text(turns(0, 4))
+    page.click("#tab-inside")
+    page.get_by_role("button", name="Your sentence, your model").click()
+    page.wait_for_selector(".deviation")
+    context.close()
+    assert complaints == []
