@@ -21,10 +21,11 @@ from transformers import (
 
 from regard.batch import Padded
 from regard.config import DecoderOnlyConfig, EncoderOnlyConfig, Stack, TransformerConfig
+from regard.language.worth import known_by_reader, known_by_writer
 from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.encoder_only import ClassHead, EncoderOnlyModel, MaskedTokenHead
 from regard.models.transformer import TransformerModel
-from regard.symbols import BEGIN, END, PADDING, RESERVED
+from regard.symbols import BEGIN, END, MASK, PADDING, RESERVED
 from tests.references.mapping import (
     class_head_from_bert,
     decoder_only_from_gpt2,
@@ -219,6 +220,25 @@ def test_the_masked_token_head_equals_berts(case: Case) -> None:
 
 
 @every_case
+def test_a_text_is_known_as_well_as_bert_knows_it(case: Case) -> None:
+    theirs = BertForMaskedLM(bert_config(case, tie_word_embeddings=False)).eval()
+    scatter(theirs, case.seed)
+    ours = our_encoder(case, theirs.bert)
+    assert isinstance(ours.head, MaskedTokenHead)
+    masked_token_head_from_bert(ours.head, theirs.cls.predictions)
+    row = case.source().tokens[0, :3].tolist()
+    [known] = known_by_reader(ours, [row], device=torch.device("cpu"))
+    expected = 0.0
+    with torch.no_grad():
+        theirs.cls.predictions.decoder.weight.copy_(ours.embedding.tokens.weight)
+        for place, token in enumerate(row):
+            tokens = torch.tensor([[*row[:place], MASK, *row[place + 1 :], END]])
+            expected += float(theirs(input_ids=tokens).logits[0, place].log_softmax(dim=-1)[token])
+    assert known.tokens == 3
+    assert known.log_probability == pytest.approx(expected, rel=1e-4)
+
+
+@every_case
 def test_the_class_head_equals_berts(case: Case) -> None:
     theirs = BertForSequenceClassification(bert_config(case, num_labels=7)).eval()
     scatter(theirs, case.seed)
@@ -233,8 +253,7 @@ def test_the_class_head_equals_berts(case: Case) -> None:
 # --- GPT-2 -----------------------------------------------------------------------------------------------------------
 
 
-@every_case
-def test_the_decoder_equals_gpt2(case: Case) -> None:
+def gpt2(case: Case) -> Any:
     theirs = GPT2LMHeadModel(
         GPT2Config(
             vocab_size=case.vocabularies[1],
@@ -250,11 +269,35 @@ def test_the_decoder_equals_gpt2(case: Case) -> None:
         )
     ).eval()
     scatter(theirs, case.seed)
+    return theirs
+
+
+def our_decoder(case: Case, theirs: Any) -> DecoderOnlyModel:
     config = DecoderOnlyConfig(stack=case.stack(1), norm="pre", activation=case.activation, maximum_length=37)
     ours = DecoderOnlyModel(config, case.vocabularies[1]).eval()
     decoder_only_from_gpt2(ours, theirs)
+    return ours
+
+
+@every_case
+def test_the_decoder_equals_gpt2(case: Case) -> None:
+    theirs = gpt2(case)
+    ours = our_decoder(case, theirs)
     tokens = case.target(length=7)
     with torch.no_grad():
         memory = ours.encode(Padded.from_rows(tokens.tolist()))
         found = ours.decode(tokens, memory, ours.start(memory)).logits
         assert_close(found, theirs(input_ids=tokens).logits, **TOLERANCE)
+
+
+@every_case
+def test_a_text_is_known_as_well_as_gpt2_knows_it(case: Case) -> None:
+    theirs = gpt2(case)
+    rows = [row[: 3 + place] for place, row in enumerate(case.target(length=7)[:, 1:].tolist())]
+    known = list(known_by_writer(our_decoder(case, theirs), rows, device=torch.device("cpu")))
+    for row, ours in zip(rows, known, strict=True):
+        tokens = torch.tensor([[BEGIN, *row, END]])
+        with torch.no_grad():
+            loss = theirs(input_ids=tokens, labels=tokens).loss
+        assert ours.tokens == len(row) + 1
+        assert ours.log_probability == pytest.approx(-float(loss) * ours.tokens, rel=1e-4)

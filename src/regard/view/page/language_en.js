@@ -19,7 +19,7 @@ export const languageEnglish = {
   "language.drawn": "Drawn at random",
   "language.drawn_hint": "Each next word is drawn as often as the model finds it likely. A low temperature keeps to the likely ones, a high one is bold. Choose a text to look into it.",
   "language.draw_again": "Draw others",
-  "language.temperature": "Temperature, in tenths",
+  "language.temperature": "Temperature",
   "language.filled": "With its blanks filled",
   "language.blank": "Blank {number}",
   "language.no_blank": "There is no blank in this text: write ___ in the place of a word. Below is how its words look at each other.",

@@ -19,7 +19,7 @@ export const languageKorean = {
   "language.drawn": "제비뽑기로",
   "language.drawn_hint": "모델이 그럴듯하다고 보는 만큼 자주 그 단어가 뽑혀요. 온도가 낮으면 무난한 단어를, 높으면 뜻밖의 단어를 골라요. 하나를 고르면 그 글을 들여다볼 수 있어요.",
   "language.draw_again": "다시 뽑기",
-  "language.temperature": "온도(10분의 1 단위)",
+  "language.temperature": "온도",
   "language.filled": "빈칸을 채운 글",
   "language.blank": "빈칸 {number}",
   "language.no_blank": "이 글에는 빈칸이 없어요. 단어 자리에 ___를 써 보세요. 아래는 이 글의 단어들이 서로를 보는 모습이에요.",

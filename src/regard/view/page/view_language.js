@@ -83,7 +83,8 @@ async function complete(view, text, signal) {
     clear(drawn, continuationList(view, continuations, text, signal));
   };
   const again = h("button", { type: "button", onclick: () => guarded(view, drawn, draw) }, t("language.draw_again"));
-  const heat = slider(t("language.temperature"), { least: 1, most: HOTTEST, value: view.temperature }, (value) => (view.temperature = value));
+  const heat = slider(t("language.temperature"), { least: 1, most: HOTTEST, value: view.temperature }, (value) => setHeat(view, heat, value));
+  setHeat(view, heat, view.temperature);
   heat.input.addEventListener("change", () => guarded(view, drawn, draw));
   clear(
     view.said,
@@ -92,6 +93,11 @@ async function complete(view, text, signal) {
   );
   view.app.say(likeliest.text);
   await Promise.all([draw(), lookInto(view, likeliest.text, signal)]);
+}
+
+function setHeat(view, heat, value) {
+  view.temperature = value;
+  heat.number.textContent = (value / 10).toFixed(1);
 }
 
 async function guarded(view, place, ask) {
