@@ -95,6 +95,7 @@ def test_each_head_tells_its_alignment_error_and_the_best_is_marked(open_page: O
     expect(starred).to_have_count(1)
     name = rf"layer {best['layer'] + 1}, head {best['head'] + 1}\s+best head"
     expect(starred).to_have_accessible_name(re.compile(name))
+    expect(page.get_by_text("--gold PREFIX")).to_have_count(0)
 
 
 def test_pieces_are_put_together_to_words_whose_rows_still_sum_to_one(open_page: Open) -> None:

@@ -1,5 +1,6 @@
 """A server of captioners and translators together: each view shows what it can with the model that is chosen."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -140,3 +141,15 @@ def test_a_model_without_examples_is_not_asked_for_anothers(page: Any, address: 
     assert page.locator(".caption-text").count() == 0
     page.set_input_files("#picture-file", str(gallery / "images" / "valid" / "2.png"))
     page.locator("section.step").first.wait_for()
+
+
+def test_heads_tell_how_to_get_alignment_errors_where_no_links_are_known(page: Any, address: str) -> None:
+    page.goto(f"{address}#heads?model=new")
+    page.locator(".head-thumb").first.wait_for()
+    note = page.locator(".explanation", has_text="--gold PREFIX")
+    expect(note).to_have_text(re.compile("^How well each head aligns words is not known here"))
+    page.get_by_role("button", name="Encoder, self").click()
+    expect(note).to_have_count(0)  # such maps have nothing to do with links
+    page.get_by_role("button", name="한국어").click()
+    page.get_by_role("button", name="디코더 → 인코더").click()
+    expect(note).to_have_text(re.compile("^헤드마다 단어를 얼마나 잘 짝짓는지는 아직 몰라요"))

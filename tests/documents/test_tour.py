@@ -14,14 +14,16 @@ def test_the_tour_has_at_most_eight_stops() -> None:
     assert 3 <= len(stops) <= 8
 
 
-@pytest.mark.parametrize("name", ["tour", "notation"])
+@pytest.mark.parametrize("name", ["tour", "notation", "page", "language"])
 def test_both_languages_lead_to_the_same_files_and_explain_the_same_names(name: str) -> None:
     english, korean = (
-        (ROOT / "docs" / f"{name}{ending}").read_text(encoding="utf-8").replace(".ko.md", ".md")
+        re.sub(r" +# .*", "", (ROOT / "docs" / f"{name}{ending}").read_text(encoding="utf-8")).replace(".ko.md", ".md")
         for ending in (".md", ".ko.md")
     )
     for wanted in (r"\]\((\.\./[^)]+)\)", r"`[^`]+`", r"^\| ([A-Z]) \|"):  # sorted: Korean has another word order
         assert sorted(re.findall(wanted, english, re.MULTILINE)) == sorted(re.findall(wanted, korean, re.MULTILINE))
+    commands = [re.findall(r"^    (\S.*)$", text, re.MULTILINE) for text in (english, korean)]
+    assert commands[0] == commands[1]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

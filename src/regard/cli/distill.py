@@ -11,7 +11,7 @@ from regard.cli.options import PATH, json_option
     name="distill",
     epilog="""\b
 Example:
-  regard distill runs/a/model,runs/b/model --source train.en --recipe recipes/student.toml --run runs/student""",
+  regard distill runs/a/model,runs/b/model --source train.en --recipe multi30k-student --run runs/student""",
 )
 @click.argument("teachers", metavar="TEACHER[,TEACHER]")
 @click.option("--source", type=PATH, required=True, help="Sentences for the teachers to translate (.gz too).")

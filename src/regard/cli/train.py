@@ -12,6 +12,7 @@ from regard.cli.options import PATH, json_option
     epilog="""\b
 Examples:
   regard train recipes/world-transformer.toml --set training.steps=500
+  regard train world-transformer
   regard train --source train.en --target train.de
   regard train --pairs train.tsv --valid-pairs valid.tsv --languages en,de
   regard train --text novel.txt --run runs/novel
@@ -69,8 +70,8 @@ def command(
     **files: Path | None,
 ) -> None:
     """Train a model by RECIPE.toml, or with defaults that fit the given text files; a recipe without a [model] section
-    gets a model that fits its files too. With --text it is a decoder-only one; or --set
-    model.kind=encoder-only, which fills blanks.
+    gets a model that fits its files too. A name that is no file is that of a recipe that comes with regard. With --text
+    the model is a decoder-only one, or with --set model.kind=encoder-only one that fills blanks.
 
     The run's directory gets the whole config, a journal (JSON lines), checkpoints, and model/, which the other commands
     take. Ctrl-C saves and stops, as do SIGTERM, a closed terminal, and output that nobody reads any more; --resume
@@ -82,9 +83,11 @@ def command(
         context = click.get_current_context()
         context.exit(launch(processes, context.find_root().obj))
 
+    from regard.cli.running.recipe_files import found_recipe
     from regard.cli.running.recipes import Wish
     from regard.cli.running.text_files import TextFiles
     from regard.cli.running.train import run_training
 
     texts = TextFiles.given(languages, recipe=recipe, **files)
+    recipe = recipe and found_recipe(recipe)
     run_training(Wish(recipe, texts, settings=settings, probes=probes, run=run, resume=resume), as_json=as_json)

@@ -72,7 +72,10 @@ def run_demo(demo: Demo) -> int:
     """Serve and train until stopped; Ctrl-C is how a demo ends, so it ends well."""
     missing = [recipe for name in RECIPES if not (recipe := demo.recipe(name)).is_file()]
     if missing:
-        raise RegardError(f"{missing[0]} is not there. Call from regard's own directory, or name it with --recipes.")
+        raise RegardError(
+            f"{missing[0]} is not there. Name a directory that has it with --recipes, or leave that out to take "
+            "regard's own."
+        )
     demo.directory.mkdir(parents=True, exist_ok=True)
     with Stopping() as stopping, _server(demo) as server:
         for job in jobs(demo):
@@ -164,7 +167,7 @@ def _welcome(process: "subprocess.Popen[bytes]", log: Path, demo: Demo) -> None:
     if not line:
         raise RegardError(f"the server did not start: {log} says why.")
     address = line.split()[-1]
-    tell(f"The page: {address}    (Ctrl-C stops; the next `make demo` goes on from there)")
+    tell(f"The page: {address}    (Ctrl-C stops; the same command goes on from there)")
     if demo.browser and _has_screen():
         webbrowser.open(address)
 

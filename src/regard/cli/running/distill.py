@@ -8,6 +8,7 @@ from pathlib import Path
 from regard.bundle import KIND, VERSION, load_bundle
 from regard.cli.running.models import base_codes, languages_of
 from regard.cli.running.places import CONFIG
+from regard.cli.running.recipe_files import found_recipe
 from regard.cli.running.recipes import Wish, plan
 from regard.cli.running.telling import bar, tell
 from regard.cli.running.train import run_training
@@ -45,7 +46,9 @@ def run_distillation(
 ) -> None:
     """Let the teachers translate, train the student on it, and export it with its shortlist."""
     data = f"data.train={[str(run / CORPUS / name) for name in (SOURCE, TARGET)]}"
-    wish = Wish(recipe, None, settings=(*settings, data), run=run, resume=resume and (run / CONFIG).exists())
+    wish = Wish(
+        found_recipe(recipe), None, settings=(*settings, data), run=run, resume=resume and (run / CONFIG).exists()
+    )
     student = plan(wish, is_train_there=False).config  # what is wrong with it is told before the teachers' long work
     _check(lesson, student)
     has_export = is_exported and _can_be_exported(student)

@@ -88,8 +88,10 @@ function showUse(view, uses) {
     showUse(view, uses);
     view.gridCard.querySelector('[aria-pressed="true"]')?.focus();
   });
-  const hint = view.readings.length && heads.use === "cross" ? t("heads.gridErrors") : t("heads.grid");
-  clear(view.gridCard, card(t("heads.all"), { explanation: hint, beside: uses.length > 1 && choice }, view.thumbs.node));
+  const isMeasured = view.readings.length > 0;
+  const hint = isMeasured && heads.use === "cross" ? t("heads.gridErrors") : t("heads.grid");
+  const note = !isMeasured && heads.use === "cross" && h("p", { class: "faint explanation" }, t("heads.noErrors"));
+  clear(view.gridCard, card(t("heads.all"), { explanation: hint, beside: uses.length > 1 && choice }, note, view.thumbs.node));
   const all = rows.flatMap((row) => row.heads);
   enlarge(view, (all.find(({ name }) => name === head) ?? all.find(({ isBest }) => isBest) ?? all[0]).name, false);
 }

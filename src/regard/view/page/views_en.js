@@ -40,6 +40,7 @@ export const viewsEnglish = {
   "heads.grid": "One row for each layer. Arrow keys go from map to map, Enter enlarges.",
   "heads.gridErrors":
     "One row for each layer. The number is the alignment error rate (AER) against known word links, over all gold sentences: 0 is perfect, and ★ marks the best head.",
+  "heads.noErrors": "How well each head aligns words is not known here. Start `regard serve` with --gold PREFIX, where sentences with known links are, and each map tells its error.",
   "heads.attention": "Attention",
   "heads.cross": "Decoder to encoder",
   "heads.encoder-self": "Encoder, self",

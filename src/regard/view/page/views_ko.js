@@ -40,6 +40,7 @@ export const viewsKorean = {
   "heads.grid": "한 줄이 한 층이에요. 화살표 키로 옮겨 다니고 Enter로 크게 봐요.",
   "heads.gridErrors":
     "한 줄이 한 층이에요. 숫자는 정답 단어 연결과 견준 정렬 오류율(AER)이고, 정답이 있는 문장 전체에서 쟀어요. 0이면 완벽하고, ★는 가장 잘 맞는 헤드예요.",
+  "heads.noErrors": "헤드마다 단어를 얼마나 잘 짝짓는지는 아직 몰라요. 단어 연결을 아는 문장이 있으면 `regard serve`를 --gold PREFIX와 함께 시작하세요. 그러면 지도마다 오류율이 나와요.",
   "heads.attention": "어텐션",
   "heads.cross": "디코더 → 인코더",
   "heads.encoder-self": "인코더 셀프",
