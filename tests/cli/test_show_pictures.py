@@ -10,8 +10,10 @@ from PIL import Image
 from regard.captioning.captioner import Captioner, load_captioner
 from regard.captioning.tracing import word_maps
 from regard.data.worlds.scenes import boxes_beside
+from regard.view.maps import draw_map
 from regard.view.regions_terminal import GAP
 from regard.view.terminal import CELL, PLAIN
+from regard.view.trace_maps import Choice, map_of
 from tests.cli.toy import Regard
 from tests.training.small_pictures import ATTENDING, TRANSFORMER, picture_config
 from tests.training.small_run import run_to_the_end
@@ -104,7 +106,7 @@ def test_layers_and_heads_are_counted_from_one(
 @pytest.mark.parametrize(
     ("wish", "problem"),
     [
-        (["--use", "cross"], "--use is for translators"),
+        (["--use", "cross"], "--use cross is for translators, and this model describes pictures. Give picture"),
         (["--pieces"], "--pieces is for translators"),
         (["--when", "read"], "--when read is for translators"),
         (["--target", " "], "--target is empty"),
@@ -138,3 +140,19 @@ def test_a_captioner_without_attention_is_refused(
 
 def test_a_translator_takes_one_sentence(regard: Regard, transformer: Path) -> None:
     assert "Give one, in quotation marks" in regard("show", transformer, "red", "cat").err
+
+
+@pytest.mark.parametrize("use", ["picture-self", "decoder-self"])
+def test_the_words_and_the_places_among_themselves_are_one_map(
+    regard: Regard, scenes: Path, pictures: list[Path], tmp_path: Path, use: str
+) -> None:
+    run_to_the_end(picture_config(scenes, model=TRANSFORMER, steps=1), tmp_path / "run")
+    wish = ["show", tmp_path / "run", pictures[0], "--target", "A red star", "--use", use, "--layer", 1]
+    shown = regard(*wish, "--head", 2, "--out", tmp_path / "map.svg")
+    assert shown.code == 0, shown.err
+    captioner = load_captioner(tmp_path / "run" / "model")
+    trace = captioner.trace(pictures[0], captioner.bundle.tokenizers.target.encode("A red star"))
+    expected = draw_map(map_of(trace, Choice(use, 0, 1)))  # type: ignore[arg-type]
+    assert (tmp_path / "map.svg").read_text(encoding="utf-8") == expected
+    assert regard(*wish).out.splitlines()[0] == trace.text
+    assert "one picture at a time" in regard(*wish, pictures[1]).err
