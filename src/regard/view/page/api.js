@@ -19,7 +19,7 @@
  *        "additive": {"projected_query": ARRAY [queries, D], "projected_keys": ARRAY [keys, D], "vector": ARRAY [D],
  *                     "query_weight", "key_weight": ARRAY [D, W], "key_bias": ARRAY [D]} or null,
  *        "general": {"weight": ARRAY [D, W], "unprepared_keys": ARRAY [keys, W]} or null }, ...},
- *     "positions": answer of GET /models/{name}/positions, or null,
+ *     "positions": ARRAY [positions, W] that the model has learned, or null,
  *     "gold":    [[s, t], ...] or null
  *   }
  *   of pictures instead {"models": [...], "pictures": [{"trace": answer of POST /captions with its place in the list as id,

@@ -5,12 +5,13 @@ import { startPage } from "./shell.js";
 import { headsView } from "./view_heads.js";
 import { insideView } from "./view_inside.js";
 import { picturesView } from "./view_pictures.js";
+import { positionsView } from "./view_positions.js";
 import { translateView } from "./view_translate.js";
 
 const embeddedData = JSON.parse(document.getElementById("data").textContent);
 
 startPage(document.getElementById("page"), {
   api: embeddedApi(embeddedData),
-  views: embeddedData.pictures ? [picturesView] : [translateView, insideView, headsView],
+  views: embeddedData.pictures ? [picturesView, headsView] : [translateView, insideView, headsView, positionsView],
   usesAddress: true,
 });

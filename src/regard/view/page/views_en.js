@@ -58,13 +58,19 @@ export const viewsEnglish = {
   "heads.words": "words",
   "heads.none":
     "{model} has no attention: it reads the whole sentence into one vector and speaks from that alone. Choose another model above to see heads.",
+  "heads.nonePictures":
+    "{model} has no attention: it sees the whole picture as one vector and speaks from that alone. Choose another model above to see heads.",
   "heads.use.cross":
     "Queries come from the decoder, keys and values from the encoder. A row is the token just read; with what it finds here, the model says the next one. ▁ marks where a word begins.",
   "heads.use.encoder-self": "Queries, keys and values all come from the source: every token looks at every token, in both directions. ▁ marks where a word begins.",
   "heads.use.decoder-self": "The target looks at itself, but only back: what comes later is hidden (struck through), for it is not said yet. ▁ marks where a word begins.",
+  "heads.use.picture":
+    "Queries come from the decoder, keys and values from the picture. A column is a place of the grid, as row,column. A row is the token just read; with what it finds here, the model says the next one.",
+  "heads.use.picture-self": "Queries, keys and values all come from the picture: every place looks at every place. A place is named by its row and column.",
   "heads.use.rollout":
     "Layers build on each other, so a token can reach another one by way of a third. Rollout multiplies the layers' mean maps, half of each being the residual connection: how much of each source token is in each output of the encoder.",
   "heads.reach": "It looks at about {count} tokens at once.",
+  "heads.reachPlaces": "It looks at about {count} places at once.",
   "heads.neighbours": "On average {same} falls on the token itself, {previous} on the one before, {next} on the one after.",
   "heads.neighboursPast": "On average {same} falls on the token itself, {previous} on the one before.",
   "heads.end": "{end} rests on the last token, </s>: often a way to look at nothing.",
