@@ -24,6 +24,10 @@
  *   }
  *   of pictures instead {"models": [...], "pictures": [{"trace": answer of POST /captions with its place in the list as id,
  *     "weights": as above, "details": as above}, ...]}
+ *   of a run instead {"models": [...], "run": {"record": one record of GET /runs, "events": the journal's, "probes": [answers of GET
+ *     /runs/{name}/probes], "described": {"<step>": the number of its answer}, "maps": {"<step>": [of each probe [of each layer LEVELS]]},
+ *     "pictures": [{"name", "address"}], "left_out": {"steps", "of_steps", "probes", "of_probes"} or null}}
+ *   LEVELS = {"shape": [heads, queries, keys], "levels": 65535 or 255, "data": base64 of whole numbers of 16 (little-endian) or 8 bits}
  *   ARRAY = {"shape": [...], "data": base64 of float32, little-endian, row-major}
  */
 

@@ -1,6 +1,7 @@
 /** The API's answers for one sentence, out of data that stands in the page: for a file on disk and for a notebook. */
 
 import { ApiError } from "./api.js";
+import { embeddedRun } from "./embedded_run.js";
 
 const NEARLY = 0.5; // as in regard.metrics.word_attention: looked at nearly as much as the most looked-at word
 
@@ -41,6 +42,7 @@ export function embeddedApi(data) {
     describe: async function* ({ example }) {
       yield { ...data.pictures[example].trace, event: "done" };
     },
+    ...(data.run && embeddedRun(data.run)),
   };
 }
 

@@ -5,7 +5,7 @@ import { clear, h } from "./make.js";
 import { headThumbs } from "./head_thumbs.js";
 import { largeHead } from "./head_large.js";
 import { mapStore } from "./map_store.js";
-import { card, emptyNote, isAbandoned, lead, problemNote, segments, waitingNote } from "./notes.js";
+import { card, emptyNote, isAbandoned, lead, noModelNote, problemNote, segments, waitingNote } from "./notes.js";
 import { describedPicture, picturePicker } from "./picture_picker.js";
 import { sentenceBar } from "./sentence_bar.js";
 import { askTrace, traceOf } from "./tracing.js";
@@ -27,7 +27,7 @@ function mountHeads(root, app) {
   view.body = h("div", { class: "heads-body" }, view.largeCard, view.gridCard);
   root.append(h("div", { class: "view" }, lead(t("heads.heading"), t("heads.lead")), bar.node, view.picker.node, view.body));
   const begin = () => {
-    bar.node.hidden = takesPictures(app);
+    bar.node.hidden = takesPictures(app) || !app.model();
     view.picker.node.hidden = !takesPictures(app);
     if (takesPictures(app)) app.model().is_ready ? view.picker.begin() : say(view, emptyNote(t("note.notReady", { model: app.model().name })));
   };
@@ -82,7 +82,7 @@ function readPicture(view, given) {
 /** What was asked for is shown unless something else is asked for meanwhile. */
 async function readTrace(view, request, read) {
   const model = view.app.model();
-  if (!model) return say(view, emptyNote(t("note.noModel")));
+  if (!model) return say(view, noModelNote(view.app, t("note.noModel")));
   if (!model.is_ready) return say(view, emptyNote(t("note.notReady", { model: model.name })));
   if (!model.has_attention) return say(view, emptyNote(t(`heads.none${takesPictures(view.app) ? "Pictures" : ""}`, { model: model.name })));
   say(view, waitingNote());
