@@ -156,3 +156,16 @@ def test_the_words_and_the_places_among_themselves_are_one_map(
     assert (tmp_path / "map.svg").read_text(encoding="utf-8") == expected
     assert regard(*wish).out.splitlines()[0] == trace.text
     assert "one picture at a time" in regard(*wish, pictures[1]).err
+
+
+def test_the_training_of_a_captioner_is_a_page_with_its_pictures(
+    regard: Regard, describing: Path, tmp_path: Path
+) -> None:
+    shown = regard("show", "--run", describing, "--out", tmp_path / "training.html")
+    assert shown.code == 0, shown.err
+    text = (tmp_path / "training.html").read_text(encoding="utf-8")
+    run = json.loads(text.partition('id="data">')[2].partition("</script>")[0])["run"]
+    probes = run["probes"][0]["labels"]
+    assert [one["name"] for one in run["pictures"]] == [one["picture"] for one in probes]
+    assert all(one["address"].startswith("data:image/png;base64,") for one in run["pictures"])
+    assert all(len(maps) == len(probes) for maps in run["maps"].values())

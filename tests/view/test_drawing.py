@@ -72,6 +72,12 @@ def test_it_is_saved_at_once_or_later(tmp_path: Path, kind: str) -> None:
         assert text.startswith("<!doctype html>" if kind == "html" else "<svg")
 
 
+def test_one_weight_has_one_shade_in_all_heads() -> None:
+    shown = regard.view.draw([[[0.4, 0.1]], [[0.1, 0.8]]], ["a"], ["b", "c"])._repr_svg_()
+    shades = re.findall(r'class="w(\d+)"[^>]*><title>', shown)
+    assert shades == ["40", "10", "10", "80"]
+
+
 def test_weights_above_one_are_not_all_drawn_alike() -> None:
     shown = regard.view.draw([[4.0, 2.0]], ["a"], ["b", "c"])._repr_svg_()
     assert 'class="w100"' in shown

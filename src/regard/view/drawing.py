@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from regard.errors import RegardError
 from regard.view.files import boxes_told, kind_of, write_file
 from regard.view.map_sheet import draw_sheet, paint_sheet
-from regard.view.trace_maps import Map
+from regard.view.trace_maps import Map, darkest_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,6 +56,7 @@ class Drawing:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{escape(self.maps[0].title or "attention")} · regard</title>
+<style>svg {{ max-width: 100%; height: auto }}</style>
 </head>
 <body>
 {draw_sheet(self.maps)}</body>
@@ -78,9 +79,9 @@ def draw(
     heads = _heads_of(weights)
     labels = _labels("rows", rows), _labels("columns", rows if columns is None else columns)
     _check_lengths(heads, *labels)
-    count = len(heads)
-    names = [f"head {number}" for number in range(1, count + 1)] if count > 1 else [""]
-    drawing = Drawing([Map(title, name, *labels, one) for name, one in zip(names, heads, strict=True)])
+    names = [f"head {number}" for number in range(1, len(heads) + 1)] if len(heads) > 1 else [""]
+    alike = darkest_of(heads)  # so that heads can be compared
+    drawing = Drawing([Map(title, name, *labels, one, darkest=alike) for name, one in zip(names, heads, strict=True)])
     if out is not None:
         drawing.save(out)
     return drawing

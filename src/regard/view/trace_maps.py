@@ -43,6 +43,7 @@ class Map:
     columns: list[str]
     weights: NDArray[np.floating]
     gold: Links = frozenset()
+    darkest: float | None = None  # the weight that is drawn darkest, where several maps are drawn alike
 
     def __post_init__(self) -> None:
         if self.weights.shape != (len(self.rows), len(self.columns)):
@@ -53,9 +54,14 @@ class Map:
 
     @cached_property
     def most(self) -> float:
-        """The weight that is drawn darkest: 1, or the largest one where all are small or some are above it."""
-        largest = float(np.max(self.weights, initial=0.0))
-        return 1.0 if largest == 0.0 or 0.5 <= largest <= 1.0 else largest
+        """The weight that is drawn darkest."""
+        return darkest_of(self.weights) if self.darkest is None else self.darkest
+
+
+def darkest_of(weights: NDArray[np.floating]) -> float:
+    """1, or the largest weight where all are small or some are above it."""
+    largest = float(np.max(weights, initial=0.0))
+    return 1.0 if largest == 0.0 or 0.5 <= largest <= 1.0 else largest
 
 
 def map_of(trace: Trace, choice: Choice, gold: Links = frozenset()) -> Map:

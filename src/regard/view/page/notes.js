@@ -29,7 +29,7 @@ export function noModelNote(app, waiting) {
 
 function tellWithoutModel(app, note) {
   const link = (id, key) => h("button", { type: "button", class: "link", onclick: () => app.go(id) }, t(key));
-  clear(note, h("p", null, t("note.serverWithoutModel")), h("ul", null, h("li", null, link("inside", "note.toExample")), h("li", null, link("positions", "note.toPositions"))),
+  clear(note, h("p", null, t("note.serverWithoutModel")), h("p", null, link("inside", "note.toExample")), h("p", null, link("positions", "note.toPositions")),
     h("p", null, t("note.howToGetModel")), h("pre", { class: "command" }, TRAINING_FIRST), h("p", null, t("note.orDemo")), h("pre", { class: "command" }, "make demo"));
 }
 

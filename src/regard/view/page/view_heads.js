@@ -12,7 +12,7 @@ import { askTrace, traceOf } from "./tracing.js";
 import { t } from "./text.js";
 
 const ROLLOUT = "rollout";
-const USES = ["cross", "encoder-self", "decoder-self", "picture", "picture-self"];
+const USES = ["cross", "picture", "encoder-self", "decoder-self", "picture-self"];
 
 export const headsView = { id: "heads", title: "heads.title", mount: mountHeads };
 
