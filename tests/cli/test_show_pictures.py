@@ -9,6 +9,7 @@ from PIL import Image
 
 from regard.captioning.captioner import Captioner, load_captioner
 from regard.captioning.tracing import word_maps
+from regard.config import to_toml
 from regard.data.worlds.scenes import boxes_beside
 from regard.view.maps import draw_map
 from regard.view.regions_terminal import GAP
@@ -158,10 +159,11 @@ def test_the_words_and_the_places_among_themselves_are_one_map(
     assert "one picture at a time" in regard(*wish, pictures[1]).err
 
 
-def test_the_training_of_a_captioner_is_a_page_with_its_pictures(
-    regard: Regard, describing: Path, tmp_path: Path
-) -> None:
-    shown = regard("show", "--run", describing, "--out", tmp_path / "training.html")
+def test_the_training_of_a_captioner_is_a_page_with_its_pictures(regard: Regard, scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes, model=ATTENDING, steps=1)
+    run_to_the_end(config, tmp_path / "run")
+    (tmp_path / "run" / "config.toml").write_text(to_toml(config))
+    shown = regard("show", "--run", tmp_path / "run", "--out", tmp_path / "training.html")
     assert shown.code == 0, shown.err
     text = (tmp_path / "training.html").read_text(encoding="utf-8")
     run = json.loads(text.partition('id="data">')[2].partition("</script>")[0])["run"]

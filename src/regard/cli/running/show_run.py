@@ -32,14 +32,21 @@ def run_show_run(run: Path, out: Path | None, *, others: list[str]) -> None:
 
 
 def _story(run: Run) -> RunStory:
-    names = run.pictures().pictures
     return RunStory(
         record=msgspec.to_builtins(run.record(None)),
         events=run.events(0).events,
         steps=_readable_steps(run),
         saved_at=lambda step: _saved(run, step),
-        pictures=[(name, picture_uri(run.picture(probe))) for probe, name in enumerate(names)],
+        pictures=_pictures(run),
     )
+
+
+def _pictures(run: Run) -> list[tuple[str, str]]:
+    """What the probes look at; none where a file cannot be read any more, and the maps stand there without them."""
+    try:
+        return [(name, picture_uri(run.picture(probe))) for probe, name in enumerate(run.pictures().pictures)]
+    except Refusal:
+        return []
 
 
 def _readable_steps(run: Run) -> list[int]:
