@@ -9,9 +9,7 @@ from regard.attention.general import Attention
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.recording import Recording, record_attention, recording_of
 from regard.attention.visibility import causal
-from regard.config import RecurrentConfig
 from regard.layers.blocks import causal_newest
-from regard.models.catalogue import build
 
 BATCH, LENGTH, HEADS, WIDTH = 2, 5, 3, 21
 DETAILS = {"weights", "query", "key", "value", "scores", "visible", "context"}
@@ -201,23 +199,3 @@ def test_scores_of_keys_that_did_not_exist_yet_are_minus_infinity() -> None:
     scores = recording.layers[""]["scores"]
     assert scores[0, :, 0, 1].isneginf().all()
     assert scores[0, :, 1].isfinite().all()
-
-
-def test_a_model_without_any_of_our_layers_is_told_what_to_do() -> None:
-    foreign = nn.TransformerEncoderLayer(WIDTH, HEADS, batch_first=True)
-    with pytest.warns(UserWarning, match=r"none of regard's attention layers.*regard\.view\.draw"):  # noqa: SIM117
-        with record_attention(foreign) as recording:
-            foreign(torch.zeros(1, 2, WIDTH))
-    assert recording.layers == {}
-
-
-def test_one_of_our_models_that_has_no_attention_is_silent() -> None:  # pytest makes a warning an error
-    ours = build(RecurrentConfig(embedding=4), source_vocabulary=9, target_vocabulary=9)
-    with record_attention(ours) as recording:
-        pass
-    assert recording.layers == {}
-
-
-def test_an_error_in_the_block_is_told_instead() -> None:
-    with pytest.raises(RuntimeError), record_attention(nn.Linear(2, 2)) as _:
-        raise RuntimeError

@@ -88,6 +88,7 @@ def test_an_uploaded_picture_is_described(page: Any, gallery: Gallery) -> None:
     answer = httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=content, timeout=60).json()
     page.set_input_files("#picture-file", str(gallery.picture(2)))
     page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=answer["text"])
+    page.locator("button.region-word").first.wait_for()  # not the last of the words as they are said, but all of them
     assert words_shown(page) == answer["target"]["spelled"][1:]
     assert page.locator(".picture-seen").get_attribute("src") == answer["picture"]
     assert page.locator(".region-word").first.locator("svg").count() == 2

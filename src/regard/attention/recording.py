@@ -1,10 +1,8 @@
 """Seeing inside: `record_attention(model)` keeps what every attention layer of a model computes, by the layer's name.
 
-`Attention` and `MultiHeadAttention` report what they compute, in a model of any making. Whether anyone watches stands
-in a context variable: one thread may record a model while another one serves with it.
+Whether anyone watches stands in a context variable: one thread may record a model while another one serves with it.
 """
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,12 +11,6 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
-
-NOTHING_OF_OURS = (
-    "nothing was recorded: this model has none of regard's attention layers, which report what they compute. Build it "
-    "with regard.MultiHeadAttention or regard.Attention; or take the weights that its own layers return (torch's "
-    "nn.MultiheadAttention: need_weights=True, average_attn_weights=False) to regard.view.draw(weights, rows, columns)."
-)
 
 
 @dataclass
@@ -49,19 +41,12 @@ def record_attention(model: nn.Module, *, details: bool = False, named: str = ""
         yield recording
     finally:
         _active.reset(token)
-    if not named and _is_foreign(model):
-        warnings.warn(NOTHING_OF_OURS, stacklevel=3)
 
 
 def recording_of(layer: nn.Module) -> Recording | None:
     """The recording that watches this layer, if any does."""
     recording = _active.get()
     return recording if recording is not None and id(layer) in recording.names else None
-
-
-def _is_foreign(model: nn.Module) -> bool:
-    """Whether nothing in a model is ours: one of ours without attention is known to have none."""
-    return not any(type(module).__module__.startswith(f"{__name__.partition('.')[0]}.") for module in model.modules())
 
 
 def _joined(part: str, earlier: Tensor | None, now: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import { t } from "./text.js";
 export function picturePicker(app, choose, signal) {
   const take = (given) => {
     const model = captionerOf(app);
-    if (!model) return;
+    if (!model || model !== app.model()) return; // dropped while a model of text is chosen
     app.state.pictures = { given, of: model.name };
     source.mark(given.example);
     choose(given);

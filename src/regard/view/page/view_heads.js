@@ -29,7 +29,7 @@ function mountHeads(root, app) {
   const begin = () => {
     bar.node.hidden = takesPictures(app) || !app.model();
     view.picker.node.hidden = !takesPictures(app);
-    if (takesPictures(app)) app.model().is_ready ? view.picker.begin() : say(view, emptyNote(t("note.notReady", { model: app.model().name })));
+    if (takesPictures(app)) beginPictures(view);
   };
   begin();
   const stopModel = app.onModel(() => {
@@ -51,6 +51,14 @@ function discard(view) {
 
 function takesPictures(app) {
   return app.model()?.takes === "pictures";
+}
+
+/** A model that takes pictures was chosen: what was shown goes, and a picture is described where there is one. */
+function beginPictures(view) {
+  const model = view.app.model();
+  view.request = null;
+  say(view, model.is_ready ? null : emptyNote(t("note.notReady", { model: model.name })));
+  if (model.is_ready) view.picker.begin();
 }
 
 /** Trace a sentence with the chosen model and show its heads. */
