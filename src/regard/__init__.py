@@ -40,7 +40,7 @@ _HOMES = {
     "load_export": "regard.translation.exported",
     "load_reader": "regard.language.reader",
     "load_writer": "regard.language.writer",
-    "record_attention": "regard.attention.recording",
+    "record_attention": "regard.recording",
     "rescore": "regard.decoding.rescoring",
     "save_bundle": "regard.bundle",
     "source_of": "regard.batch",

@@ -88,6 +88,7 @@ def test_an_uploaded_picture_is_described(page: Any, gallery: Gallery) -> None:
     answer = httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=content, timeout=60).json()
     page.set_input_files("#picture-file", str(gallery.picture(2)))
     page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=answer["text"])
+    page.locator("button.region-word").first.wait_for()  # not the last of the words as they are said, but all of them
     assert words_shown(page) == answer["target"]["spelled"][1:]
     assert page.locator(".picture-seen").get_attribute("src") == answer["picture"]
     assert page.locator(".region-word").first.locator("svg").count() == 2
@@ -336,3 +337,18 @@ def test_a_file_of_pictures_works_from_a_disk_without_a_network(browser: Any, ga
     assert watched.problems == []
     assert [url for url in watched.requests if not url.startswith(("file:", "blob:", "data:"))] == []
     context.close()
+
+
+def test_heads_show_what_a_captioner_looks_at_and_follow_the_picture(page: Any) -> None:
+    page.click("#tab-heads")
+    page.locator(".head-thumb").first.wait_for()
+    assert not page.locator(".composer").is_visible()
+    for name in ("Decoder to picture", "Decoder, self (masked)"):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.locator(f".heads-body h2:has-text('{name}')").wait_for()
+        assert page.locator(".head-thumb").count() == 2 * (3 + 1)  # of two layers, each head and the mean
+    with page.expect_response(re.compile("captions/stream.*example=1")):
+        page.locator(".picture-example").nth(1).click()
+    page.locator(".head-thumb").first.wait_for()
+    page.select_option("#model", "blind")
+    page.get_by_text("it sees the whole picture as one vector").wait_for()

@@ -13,9 +13,20 @@ import regard.view
 from regard.translation.trace import Trace
 from regard.view.page_data import page_data
 from regard.view.page_file import html_file, one_module
-from tests.view.small_traces import ADDITIVE, GENERAL, ROTARY, TARGET, TEXT, TRANSFORMER, trace_of
+from tests.view.small_traces import (
+    ADDITIVE,
+    CAPTION,
+    GENERAL,
+    LEARNED,
+    ROTARY,
+    TARGET,
+    TEXT,
+    TRANSFORMER,
+    pictured,
+    trace_of,
+)
 
-VIEWS = ["translate", "inside", "heads"]
+VIEWS = ["translate", "inside", "heads", "positions"]
 HACKS = [
     "<script>window.hacked=1</script>",
     "</script><script>window.hacked=1</script>",
@@ -171,18 +182,64 @@ def test_the_numbers_that_the_page_assembles_are_the_traces(opened: Opened, name
         assert answer == json.loads(msgspec.json.encode(trace.inside(**place))), place
 
 
+DRAW = """async ([code, style, data]) => {
+    document.head.append(Object.assign(document.createElement("style"), {textContent: style}));
+    const address = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+    const module = await import(address);
+    await module.default.render({model: {get: (name) => ({data})[name]}, el: document.body});
+}"""
+
+
 def test_the_widget_renders_the_same_views_in_a_cell(opened: Opened) -> None:
     widget = regard.view.show(trace_of(TRANSFORMER), name="small")
-    draw = """async ([code, style, data]) => {
-        document.head.append(Object.assign(document.createElement("style"), {textContent: style}));
-        const address = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
-        const module = await import(address);
-        await module.default.render({model: {get: (name) => ({data})[name]}, el: document.body});
-    }"""
     opened.page.goto("about:blank")
-    opened.page.evaluate(draw, [widget._esm, widget._css, widget.data])
+    opened.page.evaluate(DRAW, [widget._esm, widget._css, widget.data])
     opened.page.wait_for_function(READY)
     for view in VIEWS:
         opened.page.click(f"#tab-{view}")
         opened.page.wait_for_function("document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+    assert opened.problems == []
+
+
+def test_a_table_of_learned_positions_is_shown_as_far_as_it_goes(opened: Opened, tmp_path: Path) -> None:
+    trace = trace_of(LEARNED)
+    assert trace.learned_positions is not None
+    longest = len(trace.learned_positions)
+    opened.page.goto(written(tmp_path, trace, name="small") + "#positions")
+    opened.page.wait_for_selector("#panel select option[value=own]", state="attached")
+    opened.page.select_option("#panel select", "own")
+    length = opened.page.locator("#panel input[type=range]").first
+    length.fill(str(min(longest, 8)))
+    opened.page.wait_for_function("!document.querySelector('#panel .problem')")
+    length.fill("200")
+    opened.page.wait_for_function("document.querySelector('#panel .problem') !== null")
+    assert longest < 200
+    assert opened.problems == []
+
+
+def test_a_described_picture_has_its_words_and_its_heads(opened: Opened, tmp_path: Path) -> None:
+    regard.view.save(pictured(), tmp_path / "page.html", name="small")
+    opened.page.goto((tmp_path / "page.html").as_uri())
+    seen_with_its_heads(opened)
+    assert [url for url in opened.requests if not url.startswith(("file:", "blob:", "data:"))] == []
+
+
+def test_the_widget_shows_a_described_picture(opened: Opened) -> None:
+    widget = regard.view.show(pictured(), name="small")
+    opened.page.goto("about:blank")
+    opened.page.evaluate(DRAW, [widget._esm, widget._css, widget.data])
+    seen_with_its_heads(opened)
+
+
+def seen_with_its_heads(opened: Opened) -> None:
+    opened.page.wait_for_selector("#panel section.step")
+    assert opened.page.inner_text("#panel .caption-text") == CAPTION
+    assert opened.page.locator("button.region-word").count() == len(CAPTION.split())
+    opened.page.click("#tab-heads")
+    uses = {"Decoder to picture": 3, "Eye, self": 3, "Decoder, self (masked)": 3}  # two heads and their mean
+    for name, count in uses.items():
+        opened.page.get_by_role("button", name=name, exact=True).click()
+        opened.page.wait_for_function(f"document.querySelectorAll('.head-thumb').length === {count}")
+        opened.page.wait_for_selector(f".heads-body h2:has-text('{name}')")
+    assert not opened.page.query_selector("#panel .problem")
     assert opened.problems == []

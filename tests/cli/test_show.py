@@ -126,3 +126,24 @@ def saved(folder: Path, config: Config) -> Path:
     tokenizer = Tokenizer.train([SENTENCE], kind="word", size=32)
     save_bundle(folder / "model", new_bundle(config, Tokenizers(tokenizer, tokenizer)))
     return folder / "model"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (["--run", "RUN"], "a run is shown as a page. Name it with --out"),
+        (["--run", "RUN", "--out", "training.svg"], "a run is shown as a page"),
+        (["--run", "no/such/run", "--out", "training.html"], "has no journal.jsonl"),
+        (["MODEL", "red", "--run", "RUN", "--out", "training.html"], "MODEL was given too"),
+        (["--run", "RUN", "--layer", 1, "--out", "training.html"], "--layer was given too"),
+        ([], "Give a MODEL and a SENTENCE or PICTURE, or --run"),
+        (["MODEL"], "Give a MODEL and a SENTENCE or PICTURE, or --run"),
+    ],
+)
+def test_a_run_is_shown_alone_and_as_a_page(
+    regard: Regard, transformer: Path, given: list[object], problem: str
+) -> None:
+    places = {"RUN": transformer, "MODEL": transformer / "model"}
+    shown = regard("show", *(places.get(str(word), word) for word in given))
+    assert shown.code == 2
+    assert problem in shown.err

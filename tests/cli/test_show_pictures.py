@@ -9,9 +9,12 @@ from PIL import Image
 
 from regard.captioning.captioner import Captioner, load_captioner
 from regard.captioning.tracing import word_maps
+from regard.config import to_toml
 from regard.data.worlds.scenes import boxes_beside
+from regard.view.maps import draw_map
 from regard.view.regions_terminal import GAP
 from regard.view.terminal import CELL, PLAIN
+from regard.view.trace_maps import Choice, map_of
 from tests.cli.toy import Regard
 from tests.training.small_pictures import ATTENDING, TRANSFORMER, picture_config
 from tests.training.small_run import run_to_the_end
@@ -104,7 +107,7 @@ def test_layers_and_heads_are_counted_from_one(
 @pytest.mark.parametrize(
     ("wish", "problem"),
     [
-        (["--use", "cross"], "--use is for translators"),
+        (["--use", "cross"], "--use cross is for translators, and this model describes pictures. Give picture"),
         (["--pieces"], "--pieces is for translators"),
         (["--when", "read"], "--when read is for translators"),
         (["--target", " "], "--target is empty"),
@@ -138,3 +141,33 @@ def test_a_captioner_without_attention_is_refused(
 
 def test_a_translator_takes_one_sentence(regard: Regard, transformer: Path) -> None:
     assert "Give one, in quotation marks" in regard("show", transformer, "red", "cat").err
+
+
+@pytest.mark.parametrize("use", ["picture-self", "decoder-self"])
+def test_the_words_and_the_places_among_themselves_are_one_map(
+    regard: Regard, scenes: Path, pictures: list[Path], tmp_path: Path, use: str
+) -> None:
+    run_to_the_end(picture_config(scenes, model=TRANSFORMER, steps=1), tmp_path / "run")
+    wish = ["show", tmp_path / "run", pictures[0], "--target", "A red star", "--use", use, "--layer", 1]
+    shown = regard(*wish, "--head", 2, "--out", tmp_path / "map.svg")
+    assert shown.code == 0, shown.err
+    captioner = load_captioner(tmp_path / "run" / "model")
+    trace = captioner.trace(pictures[0], captioner.bundle.tokenizers.target.encode("A red star"))
+    expected = draw_map(map_of(trace, Choice(use, 0, 1)))  # type: ignore[arg-type]
+    assert (tmp_path / "map.svg").read_text(encoding="utf-8") == expected
+    assert regard(*wish).out.splitlines()[0] == trace.text
+    assert "one picture at a time" in regard(*wish, pictures[1]).err
+
+
+def test_the_training_of_a_captioner_is_a_page_with_its_pictures(regard: Regard, scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes, model=ATTENDING, steps=1)
+    run_to_the_end(config, tmp_path / "run")
+    (tmp_path / "run" / "config.toml").write_text(to_toml(config))
+    shown = regard("show", "--run", tmp_path / "run", "--out", tmp_path / "training.html")
+    assert shown.code == 0, shown.err
+    text = (tmp_path / "training.html").read_text(encoding="utf-8")
+    run = json.loads(text.partition('id="data">')[2].partition("</script>")[0])["run"]
+    probes = run["probes"][0]["labels"]
+    assert [one["name"] for one in run["pictures"]] == [one["picture"] for one in probes]
+    assert all(one["address"].startswith("data:image/png;base64,") for one in run["pictures"])
+    assert all(len(maps) == len(probes) for maps in run["maps"].values())

@@ -177,10 +177,25 @@ def test_whom_a_request_counts_for_is_taken_from_a_trusted_proxy_alone(
         assert [answer.status_code for answer in answers] == statuses
 
 
+def test_without_a_model_the_page_is_there_and_the_server_is_not_ready(tmp_path: Path) -> None:
+    with served([], tmp_path / "log", wait=False) as server:
+
+        def get(path: str) -> httpx.Response:
+            return httpx.get(f"{server.url}{path}", timeout=30)
+
+        assert (get("/livez").status_code, get("/readyz").status_code, get("/").status_code) == (200, 503, 200)
+        assert (get("/api/v1/models").json(), get("/api/v1/runs").json()) == ({"models": []}, {"runs": []})
+        assert get("/languages").json() == []
+        refused = httpx.post(f"{server.url}/api/v1/translate", json={"texts": ["one"]})
+        assert refused.status_code == 503
+        assert "started without a model" in refused.json()["error"]["message"]
+        assert "retry-after" not in refused.headers  # waiting would not help
+    assert "no MODEL was given" in (tmp_path / "log").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([], "Give at least one MODEL"),
         (["nowhere"], "holds no model"),
         (["MODEL", "--limit", "speed=1"], "there is no limit"),
         (["MODEL", "--limit", "rate=fast"], "is not a number"),

@@ -2,17 +2,23 @@
 
 from functools import cache
 
+import numpy as np
+
 from regard.bundle import Bundle, new_bundle
-from regard.config import Config
+from regard.captioning.captioner import Captioner
+from regard.config import Config, from_table
 from regard.tokens import Tokenizer, Tokenizers
 from regard.translation.trace import Trace, trace_texts
 from tests.laws.small_models import CATALOGUE, randomise
+from tests.training.small_pictures import TRANSFORMER as CAPTIONER
 
 TRANSFORMER = "transformer-pre-attention-sinusoidal"
 ROTARY = "transformer-pre-attention-rotary-untied"
 ADDITIVE = "attending-additive-previous"
 GENERAL = "attending-general-feeding"
+LEARNED = "transformer-post-attention-learned"
 TEXT, TARGET = "AI changes the world", "AI가 세상을 바꾼다"
+CAPTION = "a red star"
 
 
 @cache
@@ -28,3 +34,14 @@ def bundle_of(name: str, words: str = f"{TEXT} {TARGET}") -> Bundle:
 def trace_of(name: str, text: str = TEXT, target: str = TARGET) -> Trace:
     """The trace of a model that is made to say the target."""
     return trace_texts(bundle_of(name, f"{text} {target}"), text, target)
+
+
+@cache
+def pictured() -> Trace:
+    """The trace of a Transformer captioner with random weights, of a random picture."""
+    tokenizer = Tokenizer.train([CAPTION], kind="word", size=64)
+    bundle = new_bundle(from_table({"model": CAPTIONER}, origin="here"), Tokenizers(tokenizer, tokenizer))
+    randomise(bundle.model, seed=3).eval()
+    captioner = Captioner(bundle)
+    square = np.random.default_rng(0).integers(0, 256, (3, captioner.eye.size, captioner.eye.size), np.uint8)
+    return captioner.trace(square, tokenizer.encode(CAPTION))

@@ -1,7 +1,7 @@
 """Pictures in, captions out: files are opened, looked at in batches, and described by the one decode loop."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +84,8 @@ class Captioner:
 
     def trace(self, picture: Picture, tokens: list[int]) -> Trace:
         """All that the model computed as it said these tokens of the picture: the maps of every layer and head."""
-        return trace_picture(self.bundle, self.opened([picture]), tokens)
+        square = self.square(picture)
+        return replace(trace_picture(self.bundle, self.opened([square]), tokens), picture=square)
 
     def opened(self, pictures: Sequence[Picture]) -> Pictures:
         """The pictures as the model takes them."""

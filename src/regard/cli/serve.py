@@ -52,11 +52,10 @@ Examples:
 def command(models: tuple[Path, ...], runs: tuple[Path, ...], limits: tuple[str, ...], **settings: object) -> None:
     """Serve MODELS over HTTP: the page, and APIs that clients of LibreTranslate, DeepL and others speak already.
 
-    MODELS are directories such as runs/NAME/model, runs, or folders of runs. Everything stays on this machine unless
+    MODELS are directories such as runs/NAME/model, runs, or folders of runs; without any, the page has what needs no
+    model: the worked example of attention, and positions. Everything stays on this machine unless
     --host says otherwise. SIGTERM and Ctrl-C finish what was accepted, then stop.
     """
-    if not models and not runs:
-        raise click.UsageError("Give at least one MODEL, or --run with a run.")
     from regard.cli.running.serve import run_server
 
     click.get_current_context().exit(run_server(limits, models=models, runs=runs, **settings))

@@ -19,7 +19,7 @@ from regard.metrics.language import Known
 from regard.symbols import MASK, RESERVED
 from regard.tokens import spelled
 from regard.translation.lines import checked_texts, readable
-from regard.translation.trace import LONGEST_TRACE, Side, Trace
+from regard.translation.trace import LONGEST_TRACE, Side, Trace, learned_positions
 from regard.translation.watched import watching
 
 GUESSES = 5
@@ -77,7 +77,8 @@ class Reader:
         with torch.inference_mode(), watching(self.bundle.model) as seen:
             self.bundle.model.read(source_of([row], device=self.device))  # type: ignore[operator]
         side = Side.of([*self.bundle.tokenizers.target.pieces(row), "</s>"])
-        return Trace(side, Side.of([]), _shown(side), [], seen.layers, seen.numbers)
+        table = learned_positions(self.bundle.model)
+        return Trace(side, Side.of([]), _shown(side), [], seen.layers, seen.numbers, learned_positions=table)
 
     def row(self, text: str, *, most: int | None = None) -> list[int]:
         """The text's tokens, MASK for each blank; a text without any, or one that is too long, is refused."""

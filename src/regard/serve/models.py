@@ -241,12 +241,18 @@ class Models:
         """The model of that name, or the ready one that is nearest to the languages; a name must fit them too."""
         candidates = [self.named(model)] if model is not None else self.ready()
         if not candidates:
-            raise Refusal(503, "not_ready", "No model is ready yet. Try again soon.", retry_after=1)
+            raise self.none_ready()
         wanted = (source, target)
         fitting = [one for one in candidates if all(map(_fits, one.languages, wanted))]
         if not fitting:
             raise Refusal(400, "no_pair", "No model translates between these languages. GET /languages lists them.")
         return max(fitting, key=lambda one: sum(map(_is_the_same, one.languages, wanted)))  # of equals, the first
+
+    def none_ready(self) -> Refusal:
+        """What is answered while no model is ready: waiting helps only where there is one to wait for."""
+        if self.all:
+            return Refusal(503, "not_ready", "No model is ready yet. Try again soon.", retry_after=1)
+        return Refusal(503, "not_ready", "This server was started without a model. Start it with one.")
 
     def load_new(self) -> list[tuple[ServedModel, RegardError | None]]:
         """Load each model that has appeared or changed; says how it went, of what fails again only a new reason."""

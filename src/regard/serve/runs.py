@@ -137,6 +137,16 @@ class Run:
         chosen: NDArray[np.float32] = weights.mean(axis=0) if head is None else weights[head]
         return chosen
 
+    def all_maps(self, step: int) -> list[list[NDArray[np.float16]]]:
+        """Every map of a step: of each probe, of each layer, (heads, queries, keys)."""
+        maps = self._maps(step)
+        names = [layer.name for layer in _layers(maps)]
+        probes = range(len(_decoded(self._probe_file(step, LABELS))))
+        try:
+            return [[maps[f"{probe}/{name}"] for name in names] for probe in probes]
+        except KeyError:
+            raise Refusal(404, "no_probe", "The maps of that step are not those of its labels.") from None
+
     def _planned(self) -> tuple[str, int]:
         try:
             config = load_config(self.directory / CONFIG)

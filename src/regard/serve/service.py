@@ -16,7 +16,6 @@ from regard.serve.documents.jobs import Jobs
 from regard.serve.leaving import unless_client_leaves
 from regard.serve.limits import Limits, Rates
 from regard.serve.models import Models, ServedModel
-from regard.serve.refusals import Refusal
 from regard.serve.safety import Keys
 from regard.serve.search import Wish
 from regard.serve.traces import Traces
@@ -97,4 +96,4 @@ class Service:
     def check_ready(self) -> None:
         """Refuse while no model is loaded and warm."""
         if not self.models.ready():
-            raise Refusal(503, "not_ready", "No model is ready yet. Try again soon.", retry_after=1)
+            raise self.models.none_ready()

@@ -7,10 +7,12 @@ from typing import Self
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+from torch import nn
 
 from regard.batch import source_of
 from regard.bundle import Bundle
 from regard.errors import RegardError
+from regard.layers.positions import Learned
 from regard.metrics import merge_words
 from regard.models.interface import Generator, Source
 from regard.models.uses import Use
@@ -61,15 +63,22 @@ class Trace:
     log_probabilities: list[float]  # of each target token and of `</s>`
     layers: list[AttentionLayer]  # in the order in which they compute
     numbers: list[LayerNumbers]  # of each layer; the matrices are the model's own, and change if it trains on
+    picture: NDArray[np.uint8] | None = None  # (3, size, size) as a captioner saw it, where it was opened for the trace
+    learned_positions: Array | None = None  # (length, width), of a model that has such a table
 
     def __repr__(self) -> str:
         return f"Trace({self.title!r}, {len(self.layers)} attention layers)"
 
     @property
     def title(self) -> str:
-        """Both sides in a line; a language model has one alone."""
-        is_pair = self.source.pieces and self.target.pieces
+        """Both sides in a line; a language model has one alone, and a picture's is no text."""
+        is_pair = self.source.pieces and self.target.pieces and not self.is_of_picture
         return f"{' '.join(self.source.spelled[:-1])} → {self.text}" if is_pair else self.text
+
+    @property
+    def is_of_picture(self) -> bool:
+        """Whether its source is the places of a picture."""
+        return self.picture is not None or any(layer.use.startswith("picture") for layer in self.layers)
 
     def weights(self, layer: int, head: int | None = None) -> Array:
         """The map (queries, keys) of one head of a layer; None: the mean of its heads."""
@@ -173,7 +182,14 @@ def trace_source(bundle: Bundle, source: Source, side: Side, target_tokens: list
         log_probabilities=seen.log_probabilities,
         layers=seen.layers,
         numbers=seen.numbers,
+        learned_positions=learned_positions(bundle.model),
     )
+
+
+def learned_positions(model: nn.Module) -> Array | None:
+    """The model's table of a vector for each position, if it has one."""
+    table = next((one.weight for one in model.modules() if isinstance(one, Learned)), None)
+    return None if table is None else table.detach().float().cpu().numpy()
 
 
 def _check_pair(bundle: Bundle, source: int, target: int) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from regard.captioning.captioner import Caption
 from regard.data.worlds.scenes import Box, Boxes
+from regard.errors import RegardError
 from regard.translation.trace import Trace, TraceSummary
 from regard.view.regions_painting import png_of
 
@@ -50,6 +51,15 @@ class Described:
     caption: Caption
     trace: Trace
     gold: GoldCaption | None = None
+
+    @classmethod
+    def of(cls, trace: Trace) -> Self:
+        """The same from a trace that has its picture; what was said is worth what the trace says."""
+        if trace.picture is None:
+            raise RegardError("this trace was made without its picture. Make it with captioner.trace(picture, tokens).")
+        worth = sum(trace.log_probabilities)
+        caption = Caption(trace.text, worth, worth, [])
+        return cls(trace.picture, round(len(trace.source.pieces) ** 0.5), caption, trace)
 
 
 def caption_record(described: Described, *, identity: str, model: str) -> CaptionRecord:

@@ -7,18 +7,16 @@ import msgspec
 
 from regard.errors import RegardError
 from regard.translation.trace import Trace
+from regard.view.caption_record import Described
 from regard.view.page_data import page_data
 from regard.view.page_file import one_module, page_style
+from regard.view.picture_page import picture_page_data
 
 
 def show(trace: Trace, *, name: str = "model") -> Any:
     """A widget with all that the trace holds, to stand last in a cell; it works without a network."""
-    if any(layer.use.startswith("picture") for layer in trace.layers):
-        raise RegardError(
-            "this trace is of a picture, which the views of a notebook do not draw. For its maps see "
-            "regard.word_maps(trace); for a page, `regard show MODEL PICTURE --out page.html`."
-        )
-    return _widget_class()(data=msgspec.json.encode(page_data(trace, name=name)).decode())
+    data = picture_page_data([Described.of(trace)], name=name) if trace.is_of_picture else page_data(trace, name=name)
+    return _widget_class()(data=msgspec.json.encode(data).decode())
 
 
 @cache

@@ -31,7 +31,7 @@ def page_data(
         "weights": weights_of(trace),
         "rollout": _array(trace.rollout()) if trace.of_use("encoder-self") else None,
         "details": details_of(trace),
-        "positions": None,
+        "positions": None if trace.learned_positions is None else _array(trace.learned_positions),
         "gold": None if gold is None else sorted(map(list, gold)),
     }
 

@@ -43,6 +43,7 @@ class Map:
     columns: list[str]
     weights: NDArray[np.floating]
     gold: Links = frozenset()
+    darkest: float | None = None  # the weight that is drawn darkest, where several maps are drawn alike
 
     def __post_init__(self) -> None:
         if self.weights.shape != (len(self.rows), len(self.columns)):
@@ -53,9 +54,14 @@ class Map:
 
     @cached_property
     def most(self) -> float:
-        """The weight that is drawn darkest: 1, or the largest one where all are small."""
-        largest = float(np.max(self.weights, initial=0.0))
-        return largest if 0.0 < largest < 0.5 else 1.0
+        """The weight that is drawn darkest."""
+        return darkest_of(self.weights) if self.darkest is None else self.darkest
+
+
+def darkest_of(weights: NDArray[np.floating]) -> float:
+    """1, or the largest weight where all are small or some are above it."""
+    largest = float(np.max(weights, initial=0.0))
+    return 1.0 if largest == 0.0 or 0.5 <= largest <= 1.0 else largest
 
 
 def map_of(trace: Trace, choice: Choice, gold: Links = frozenset()) -> Map:
@@ -74,16 +80,17 @@ def map_of(trace: Trace, choice: Choice, gold: Links = frozenset()) -> Map:
     )
 
 
-def check_choice(trace: Trace, choice: Choice) -> None:
-    """Refuse layers and heads that are not there, with the counts that people use, from 1."""
+def check_choice(trace: Trace, choice: Choice, *, first: int = 1) -> None:
+    """Refuse layers and heads that are not there, in the caller's counts: people's begin with 1, Python's with 0."""
     layers = trace.of_use(choice.use)
     if not layers:
         trace.mean(choice.use)  # which says what there is
+    counted = f"{NAMES[choice.use]} has {{}} here, counted from {first}."
     if choice.layer is not None and not 0 <= choice.layer < len(layers):
-        raise RegardError(f"there is no layer {choice.layer + 1}; {NAMES[choice.use]} has {len(layers)} here.")
+        raise RegardError(f"there is no layer {choice.layer + first}; {counted.format(len(layers))}")
     heads = trace.layers[layers[0]].heads
     if choice.head is not None and not 0 <= choice.head < heads:
-        raise RegardError(f"there is no head {choice.head + 1}; each layer of {NAMES[choice.use]} has {heads} here.")
+        raise RegardError(f"there is no head {choice.head + first}; each layer of {counted.format(heads)}")
 
 
 def _weights(trace: Trace, choice: Choice) -> NDArray[np.floating]:

@@ -18,6 +18,8 @@ def run_server(limits: tuple[str, ...], **settings: Any) -> int:
     for run in settings["runs"]:
         if not run.exists():
             warn(f"{run} is not there yet; it is shown as soon as it is")
+    if not settings["models"] and not settings["runs"]:
+        warn("no MODEL was given: the page shows the worked example and positions, and nothing can be translated")
     if not settings["keys"] and not _is_this_machine(settings["host"]):
         warn(f"{settings['host']} can be reached from elsewhere, and no key is asked for. Give one with --api-key.")
     return serve(Settings(limits=limits_with(limits), **settings), on_start=lambda address: tell(f"regard: {address}"))

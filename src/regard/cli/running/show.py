@@ -5,20 +5,17 @@ from pathlib import Path
 from regard.bundle import Bundle, load_bundle
 from regard.captioning.captioner import Captioner
 from regard.cli.running.models import short_name
-from regard.cli.running.show_pictures import show_pictures
-from regard.cli.running.show_wish import Sheet, Wish, warn_of_boxes
-from regard.cli.running.telling import make_console, tell
+from regard.cli.running.show_pictures import draw, show_pictures
+from regard.cli.running.show_wish import Sheet, Wish
+from regard.cli.running.telling import tell
 from regard.config import CaptionerConfig, LanguageConfig
 from regard.errors import RegardError
 from regard.language.opening import language_model
 from regard.manifest import model_directory
 from regard.translation.trace import Trace, trace_texts
 from regard.translation.translator import Translator
-from regard.view.maps import draw_map
-from regard.view.page_data import page_data
-from regard.view.page_file import html_file
-from regard.view.terminal import print_map
-from regard.view.trace_maps import Map, map_of
+from regard.view.trace_files import refuse_blind, trace_page
+from regard.view.trace_maps import map_of
 
 __all__ = ["Wish", "run_show"]
 
@@ -43,14 +40,11 @@ def _show_sentence(bundle: Bundle, given: tuple[str, ...], wish: Wish, sheet: Sh
         raise RegardError("the sentence is empty. Give one with words in it.")
     is_language = isinstance(bundle.config.model, LanguageConfig)
     trace = _read(bundle, given[0], wish) if is_language else _trace(Translator(bundle), given[0], wish)
-    match sheet.kind:
-        case "":
-            print_map(make_console(), map_of(trace, wish.choice(trace.layers[-1].use)))
-        case ".html":
-            data = page_data(trace, name=name, languages=bundle.languages)
-            sheet.write(html_file(data, title=f"{given[0]} · regard").encode())
-        case kind:
-            sheet.write(_drawn(map_of(trace, wish.choice(trace.layers[-1].use)), kind))
+    refuse_blind(trace)
+    if sheet.kind == ".html":
+        sheet.write(trace_page(trace, name=name, languages=bundle.languages))
+    else:
+        draw(map_of(trace, wish.choice(trace.layers[-1].use)), sheet)
     return trace.text
 
 
@@ -70,18 +64,4 @@ def _trace(translator: Translator, sentence: str, wish: Wish) -> Trace:
         if output.trace is None:
             raise RegardError(f"the model's vocabulary has nothing of {sentence!r}. Give a sentence of its language.")
         trace = output.trace
-    if not trace.layers:
-        raise RegardError(
-            "this model has no attention to show: a fixed-context RNN sees its source as one vector. "
-            "Give a model of kind rnn-attention or transformer."
-        )
     return trace
-
-
-def _drawn(drawn: Map, kind: str) -> bytes:
-    if kind == ".svg":
-        return draw_map(drawn).encode()
-    from regard.view.painting import paint_map
-
-    warn_of_boxes([drawn.title, *drawn.rows, *drawn.columns])
-    return paint_map(drawn)

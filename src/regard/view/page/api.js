@@ -19,11 +19,15 @@
  *        "additive": {"projected_query": ARRAY [queries, D], "projected_keys": ARRAY [keys, D], "vector": ARRAY [D],
  *                     "query_weight", "key_weight": ARRAY [D, W], "key_bias": ARRAY [D]} or null,
  *        "general": {"weight": ARRAY [D, W], "unprepared_keys": ARRAY [keys, W]} or null }, ...},
- *     "positions": answer of GET /models/{name}/positions, or null,
+ *     "positions": ARRAY [positions, W] that the model has learned, or null,
  *     "gold":    [[s, t], ...] or null
  *   }
  *   of pictures instead {"models": [...], "pictures": [{"trace": answer of POST /captions with its place in the list as id,
  *     "weights": as above, "details": as above}, ...]}
+ *   of a run instead {"models": [...], "run": {"record": one record of GET /runs, "events": the journal's, "probes": [answers of GET
+ *     /runs/{name}/probes], "described": {"<step>": the number of its answer}, "maps": {"<step>": [of each probe [of each layer LEVELS]]},
+ *     "pictures": [{"name", "address"}], "left_out": {"steps", "of_steps", "probes", "of_probes"} or null}}
+ *   LEVELS = {"shape": [heads, queries, keys], "levels": 65535 or 255, "data": base64 of whole numbers of 16 (little-endian) or 8 bits}
  *   ARRAY = {"shape": [...], "data": base64 of float32, little-endian, row-major}
  */
 

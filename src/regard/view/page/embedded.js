@@ -1,6 +1,7 @@
 /** The API's answers for one sentence, out of data that stands in the page: for a file on disk and for a notebook. */
 
 import { ApiError } from "./api.js";
+import { embeddedRun } from "./embedded_run.js";
 
 const NEARLY = 0.5; // as in regard.metrics.word_attention: looked at nearly as much as the most looked-at word
 
@@ -19,7 +20,7 @@ export function embeddedApi(data) {
     rollout: async () => (data.rollout ? matrixOf(arrayOf(data.rollout)) : absent()),
     inside: async (id, place) => (held(id).details?.[place.layer] ? insideOf(held(id), place) : absent()),
     alignment: async (id, reading) => embeddedAlignment(data, reading),
-    positions: async () => data.positions ?? absent(),
+    positions: async (model, length) => (data.positions ? learnedPositions(data.positions, length) : absent()),
     examples: async () => ({
       examples: [{ source: data.source, target: data.trace.text, links: data.gold ?? null }],
     }),
@@ -43,6 +44,7 @@ export function embeddedApi(data) {
     describe: async function* ({ example }) {
       yield { ...data.pictures[example].trace, event: "done" };
     },
+    ...(data.run && embeddedRun(data.run)),
   };
 }
 
@@ -50,6 +52,11 @@ export function embeddedApi(data) {
 export function arrayOf({ shape, data }) {
   const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
   return { shape, values: new Float32Array(bytes.buffer) };
+}
+
+/** A model's learned table, as far as it goes and is asked for. */
+function learnedPositions(table, length) {
+  return { kind: "learned", layout: null, width: table.shape[1], values: part(table).slice(0, length) };
 }
 
 function matrixOf({ shape: [rows, columns], values }) {

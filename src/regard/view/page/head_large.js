@@ -37,10 +37,11 @@ function wordsOf(map, sides) {
 
 /** What the head does, in numbers: how many tokens at once, and how much on itself, its neighbours and the end. */
 function habitsText(map, use) {
-  const isSelf = use !== "cross";
+  const isOfPicture = use.startsWith("picture");
+  const isSelf = use !== "cross" && !isOfPicture; // a place's neighbours are not those of its row in the map
   const habits = headHabits(map.weights, map.rows, map.columns, isSelf);
   const percent = (share) => `${Math.round(share * 100)}\u00a0%`;
-  const told = [t("heads.reach", { count: readableNumber(habits.reach, 2) })];
+  const told = [t(isOfPicture ? "heads.reachPlaces" : "heads.reach", { count: readableNumber(habits.reach, 2) })];
   if (isSelf) {
     const shares = { same: percent(habits.same), previous: percent(habits.previous), next: percent(habits.next) };
     told.push(t(use === "decoder-self" ? "heads.neighboursPast" : "heads.neighbours", shares));

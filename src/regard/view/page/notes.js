@@ -1,6 +1,6 @@
 /** Small parts that views share: notes in place of a picture, choices, and cards. */
 
-import { h } from "./make.js";
+import { clear, h } from "./make.js";
 import { isSaid, t } from "./text.js";
 
 /** Something is being fetched. */
@@ -22,6 +22,21 @@ export function otherNote(app) {
 /** The chosen model takes pictures, where text is asked for. */
 export function picturesNote(app) {
   return emptyNote(t("translate.pictures"), " ", h("button", { type: "button", class: "link", onclick: () => app.go("pictures") }, t("translate.to_pictures")));
+}
+
+const TRAINING_FIRST = "regard data world sentences --out runs/world/data\nregard train recipes/world-transformer.toml\nregard serve runs/world-transformer/model";
+
+/** No model is there: `waiting` where a run may yet bring one; else what can be seen without one, and how to get one. */
+export function noModelNote(app, waiting) {
+  const note = emptyNote(waiting);
+  if (!app.models().length) app.api.runs().then(({ runs }) => runs.length || tellWithoutModel(app, note), () => null);
+  return note;
+}
+
+function tellWithoutModel(app, note) {
+  const link = (id, key) => h("button", { type: "button", class: "link", onclick: () => app.go(id) }, t(key));
+  clear(note, h("p", null, t("note.serverWithoutModel")), h("p", null, link("inside", "note.toExample")), h("p", null, link("positions", "note.toPositions")),
+    h("p", null, t("note.howToGetModel")), h("pre", { class: "command" }, TRAINING_FIRST), h("p", null, t("note.orDemo")), h("pre", { class: "command" }, "make demo"));
 }
 
 /** What went wrong, in words: the page's own where it knows the problem, else the server's. */

@@ -1,22 +1,13 @@
-/** The page in a file of its own: the views of one sentence or of some pictures, over the data that stands in the file. */
+/** The page in a file of its own: the views of one sentence, of some pictures or of a run, over the data that stands in the file. */
 
 import { embeddedApi } from "./embedded.js";
+import { viewsFor } from "./embedded_views.js";
 import { startPage } from "./shell.js";
-import { headsView } from "./view_heads.js";
-import { insideView } from "./view_inside.js";
-import { picturesView } from "./view_pictures.js";
-import { translateView } from "./view_translate.js";
 
 const embeddedData = JSON.parse(document.getElementById("data").textContent);
 
 startPage(document.getElementById("page"), {
   api: embeddedApi(embeddedData),
-  views: viewsOf(embeddedData),
+  views: viewsFor(embeddedData),
   usesAddress: true,
 });
-
-/** A text of one language has no translation to look at. */
-function viewsOf({ pictures, models }) {
-  if (pictures) return [picturesView];
-  return models[0].takes === "text" ? [translateView, insideView, headsView] : [headsView, insideView];
-}

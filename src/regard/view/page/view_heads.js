@@ -5,14 +5,14 @@ import { clear, h } from "./make.js";
 import { headThumbs } from "./head_thumbs.js";
 import { largeHead } from "./head_large.js";
 import { mapStore } from "./map_store.js";
-import { card, emptyNote, isAbandoned, lead, picturesNote, problemNote, segments, waitingNote } from "./notes.js";
+import { card, emptyNote, isAbandoned, lead, noModelNote, problemNote, segments, waitingNote } from "./notes.js";
+import { describedPicture, picturePicker } from "./picture_picker.js";
 import { sentenceBar } from "./sentence_bar.js";
-import { takesWords } from "./takers.js";
 import { askTrace, traceOf } from "./tracing.js";
 import { t } from "./text.js";
 
 const ROLLOUT = "rollout";
-const USES = ["cross", "encoder-self", "decoder-self"];
+const USES = ["cross", "picture", "encoder-self", "decoder-self", "picture-self"];
 
 export const headsView = { id: "heads", title: "heads.title", mount: mountHeads };
 
@@ -22,10 +22,20 @@ function mountHeads(root, app) {
     gridCard: h("div"), largeCard: h("div"),
   };
   app.state.heads ??= { use: "cross", asWords: false };
-  const bar = sentenceBar(app, (text) => readSentence(view, text));
+  const bar = sentenceBar(app, (text) => takesPictures(app) || readSentence(view, text));
+  view.picker = picturePicker(app, (given) => readPicture(view, given), view.leaving.signal);
   view.body = h("div", { class: "heads-body" }, view.largeCard, view.gridCard);
-  root.append(h("div", { class: "view" }, lead(t("heads.heading"), t("heads.lead")), bar.node, view.body));
-  const stopModel = app.onModel(() => readSentence(view, app.state.source));
+  root.append(h("div", { class: "view" }, lead(t("heads.heading"), t("heads.lead")), bar.node, view.picker.node, view.body));
+  const begin = () => {
+    bar.node.hidden = takesPictures(app) || !app.model();
+    view.picker.node.hidden = !takesPictures(app);
+    if (takesPictures(app)) beginPictures(view);
+  };
+  begin();
+  const stopModel = app.onModel(() => {
+    begin();
+    if (!takesPictures(app)) readSentence(view, app.state.source);
+  });
   return () => {
     view.leaving.abort();
     stopModel();
@@ -39,21 +49,56 @@ function discard(view) {
   view.store?.forget();
 }
 
+function takesPictures(app) {
+  return app.model()?.takes === "pictures";
+}
+
+/** A model that takes pictures was chosen: what was shown goes, and a picture is described where there is one. */
+function beginPictures(view) {
+  const model = view.app.model();
+  view.request = null;
+  say(view, model.is_ready ? null : emptyNote(t("note.notReady", { model: model.name })));
+  if (model.is_ready) view.picker.begin();
+}
+
 /** Trace a sentence with the chosen model and show its heads. */
-async function readSentence(view, text) {
+function readSentence(view, text) {
   const { app } = view;
-  const model = app.model();
-  if (!model) return say(view, emptyNote(t("note.noModel")));
+  const request = { text, model: app.model()?.name };
+  return readTrace(view, request, async (model, options) => {
+    const [trace, readings] = await Promise.all([traceOf(app, request, options), measuredReadings(app, model)]);
+    return { trace, readings, ask: (fetchFrom) => askTrace(app, request, fetchFrom) };
+  });
+}
+
+/** Have a picture described by the chosen model and show its heads. */
+function readPicture(view, given) {
+  if (given.picture === null) return say(view, emptyNote(t("pictures.large")));
+  return readTrace(view, given, async (model, options) => {
+    const describe = () => describedPicture(view.app, { model: model.name, ...given }, options);
+    let trace = await describe();
+    const ask = (fetchFrom) =>
+      fetchFrom(trace).catch(async (problem) => {
+        if (problem.code !== "trace_gone") throw problem;
+        trace = await describe();
+        return fetchFrom(trace);
+      });
+    return { trace, readings: [], ask };
+  });
+}
+
+/** What was asked for is shown unless something else is asked for meanwhile. */
+async function readTrace(view, request, read) {
+  const model = view.app.model();
+  if (!model) return say(view, noModelNote(view.app, t("note.noModel")));
   if (!model.is_ready) return say(view, emptyNote(t("note.notReady", { model: model.name })));
-  if (!takesWords(model)) return say(view, picturesNote(app));
-  if (!model.has_attention) return say(view, emptyNote(t("heads.none", { model: model.name })));
+  if (!model.has_attention) return say(view, emptyNote(t(`heads.none${takesPictures(view.app) ? "Pictures" : ""}`, { model: model.name })));
   say(view, waitingNote());
-  view.request = { text, model: model.name };
-  const { request } = view;
+  view.request = request;
   try {
-    const [trace, readings] = await Promise.all([traceOf(app, request, { signal: view.leaving.signal }), measuredReadings(app, model)]);
+    const found = await read(model, { signal: view.leaving.signal });
     if (view.request !== request || view.leaving.signal.aborted) return;
-    Object.assign(view, { trace, readings });
+    Object.assign(view, found);
     showTrace(view);
   } catch (problem) {
     if (!isAbandoned(problem) && view.request === request) say(view, problemNote(problem));
@@ -67,9 +112,9 @@ function say(view, note) {
 }
 
 function showTrace(view) {
-  const { app, trace, request } = view;
+  const { app, trace, ask } = view;
   const fetchMap = (name) =>
-    askTrace(app, request, (fresh) =>
+    ask((fresh) =>
       name === ROLLOUT ? app.api.rollout(fresh.id) : app.api.weights(fresh.id, { layer: name.split("/")[0], head: name.split("/")[1] }));
   discard(view);
   view.store = mapStore(fetchMap);
@@ -149,7 +194,8 @@ function showLarge(view, name, map) {
     view.largeCard.querySelector('[aria-pressed="true"]')?.focus();
   });
   view.large?.stop();
-  const sides = { rows: view.trace[layer.queries], columns: view.trace[layer.keys] };
+  const sideOf = (side) => view.trace[side === "target" ? "target" : "source"]; // a picture's places are its source
+  const sides = { rows: sideOf(layer.queries), columns: sideOf(layer.keys) };
   const width = Math.max(280, Math.min(640, view.largeCard.clientWidth - 50));
   view.large = largeHead({ map, sides, use: name === ROLLOUT ? ROLLOUT : layer.use, title, asWords: heads.asWords, width });
   clear(view.largeCard, card(title, { beside: units }, view.large.node));

@@ -6,7 +6,7 @@ import { workThrough } from "./inside_arithmetic.js";
 import { EXAMPLE, exampleInside } from "./inside_example.js";
 import { insideSteps } from "./inside_steps.js";
 import { clear, h } from "./make.js";
-import { card, dropDown, emptyNote, isAbandoned, lead, picturesNote, problemNote, segments } from "./notes.js";
+import { card, dropDown, isAbandoned, lead, noModelNote, picturesNote, problemNote, segments } from "./notes.js";
 import { hasLetters, pieceLabel, signsNote } from "./pieces.js";
 import { sentenceBar } from "./sentence_bar.js";
 import { takesWords } from "./takers.js";
@@ -117,7 +117,7 @@ function showExample(view) {
 function showOwn(view) {
   const { app } = view;
   const model = app.model();
-  if (!model) return void clear(view.choices, emptyNote(t("translate.no_model")));
+  if (!model) return void clear(view.choices, noModelNote(app, t("translate.no_model")));
   if (!takesWords(model)) return void clear(view.choices, picturesNote(app));
   view.own = h("div", { class: "stack" });
   const bar = app.api.isEmbedded ? null : sentenceBar(app, (text) => traceOwn(view, text));

@@ -42,7 +42,7 @@ function beginWith(view, place) {
   clear(view.said);
   clear(view.looked);
   if (!languageView.takes.includes(model?.takes)) {
-    const how = h("pre", { class: "commands" }, COMMANDS);
+    const how = h("pre", { class: "command" }, COMMANDS);
     return void clear(place, lead(t("language.heading"), t("language.lead")), emptyNote(h("p", null, t("language.none")), how));
   }
   const { begun } = app.state;

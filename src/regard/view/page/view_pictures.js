@@ -6,6 +6,7 @@ import { workThrough } from "./inside_arithmetic.js";
 import { insideSteps } from "./inside_steps.js";
 import { clear, h } from "./make.js";
 import { card, dropDown, emptyNote, isAbandoned, lead, problemNote, waitingNote } from "./notes.js";
+import { lastGiven } from "./picture_picker.js";
 import { pictureSource } from "./picture_source.js";
 import { hitsBox, regionSheet, saidWord, seenPicture, wordMaps, wordPanels } from "./region_maps.js";
 import { savingButtons } from "./saving.js";
@@ -50,12 +51,6 @@ async function begin(view) {
   if (view.app.api.isEmbedded) view.sourceCard.hidden = count < 2;
   const given = lastGiven(view.app, model) ?? (count ? { example: 0 } : null);
   if (given) describe(view, given);
-}
-
-/** The reader's own picture; an example only where it is of this model, since another's has its own under that number. */
-function lastGiven({ state }, model) {
-  const { given, of } = state.pictures ?? {};
-  return given?.picture || of === model.name ? given : null;
 }
 
 function clearSteps(view) {

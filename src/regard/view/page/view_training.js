@@ -11,7 +11,7 @@ export const trainingView = { id: "training", title: "training.title", mount: mo
 
 function mountTraining(root, app) {
   const view = { app, run: null, runs: [], leaving: new AbortController(), picker: h("div", { class: "controls" }), body: h("div", { class: "stack" }, waitingNote()) };
-  root.append(h("div", { class: "view" }, lead(t("training.heading"), t("training.lead")), view.picker, view.body));
+  root.append(h("div", { class: "view" }, lead(t("training.heading"), t("training.lead"), ...leftOutNote(app.api)), view.picker, view.body));
   listRuns(view);
   const wake = () => !document.hidden && view.wake?.();
   document.addEventListener("visibilitychange", wake);
@@ -20,6 +20,11 @@ function mountTraining(root, app) {
     document.removeEventListener("visibilitychange", wake);
     closeRun(view);
   };
+}
+
+/** What a file leaves out to stay small. */
+function leftOutNote({ leftOut }) {
+  return leftOut ? [t("training.leftOut", { steps: leftOut.steps, ofSteps: leftOut.of_steps, probes: leftOut.probes, ofProbes: leftOut.of_probes })] : [];
 }
 
 async function listRuns(view) {
@@ -85,7 +90,7 @@ async function follow(view, signal) {
     view.idle += 5;
     clear(view.line, problemNote(problem));
   }
-  if (!signal.aborted && !isOver(view)) view.timer = setTimeout(() => follow(view, signal), pollDelay(view.idle, document.hidden));
+  if (!signal.aborted && !isOver(view) && !view.app.api.isEmbedded) view.timer = setTimeout(() => follow(view, signal), pollDelay(view.idle, document.hidden));
 }
 
 /** Whether there are new events. A journal that went back (a resumed run) is read from its beginning. */

@@ -4,7 +4,7 @@ import { whenWidthChanges } from "./fitting.js";
 import { measuredReadings } from "./gold.js";
 import { heatmap } from "./heatmap.js";
 import { clear, h } from "./make.js";
-import { card, emptyNote, isAbandoned, lead, otherNote, problemNote } from "./notes.js";
+import { card, isAbandoned, lead, noModelNote, otherNote, problemNote } from "./notes.js";
 import { savingButtons } from "./saving.js";
 import { t } from "./text.js";
 import { askTrace } from "./tracing.js";
@@ -74,7 +74,8 @@ function translateParts(app) {
 /** A model was chosen: its examples and readings, and the last text (or the first example) translated by it. */
 async function beginTranslate(app, view) {
   const model = app.model();
-  if (!model?.is_ready) return void clear(view.result, emptyNote(t("translate.no_model")));
+  if (!model) view.composer.node.hidden = true;
+  if (!model?.is_ready) return void clear(view.result, noModelNote(app, t("translate.no_model")));
   view.composer.node.hidden = model.takes !== "text";
   if (model.takes !== "text") {
     view.asking.abort();

@@ -20,6 +20,11 @@ export const viewsEnglish = {
   "problem.no_model": "there is no such model on the server any more.",
   "problem.embedded": "this file holds one sentence; start `regard serve` for more.",
   "problem.defect": "the server has a fault. Its log tells more.",
+  "note.serverWithoutModel": "This server was started without a model. Two things can be seen without one:",
+  "note.toExample": "Work through attention by example",
+  "note.toPositions": "See how positions are told",
+  "note.howToGetModel": "To look into your own sentences, train a model and serve it. These three commands take two to three minutes:",
+  "note.orDemo": "Or watch four models being trained:",
   "note.noModel": "No model is ready yet. As soon as one is, it appears here.",
   "note.notReady": "{model} is not trained yet. See how far it is under Training.",
   "pieces.mark": "▁ marks where a word begins.",
@@ -61,13 +66,19 @@ export const viewsEnglish = {
   "heads.words": "words",
   "heads.none":
     "{model} has no attention: it reads the whole sentence into one vector and speaks from that alone. Choose another model above to see heads.",
+  "heads.nonePictures":
+    "{model} has no attention: it sees the whole picture as one vector and speaks from that alone. Choose another model above to see heads.",
   "heads.use.cross":
     "Queries come from the decoder, keys and values from the encoder. A row is the token just read; with what it finds here, the model says the next one. ▁ marks where a word begins.",
   "heads.use.encoder-self": "Queries, keys and values all come from the source: every token looks at every token, in both directions. ▁ marks where a word begins.",
   "heads.use.decoder-self": "The target looks at itself, but only back: what comes later is hidden (struck through), for it is not said yet. ▁ marks where a word begins.",
+  "heads.use.picture":
+    "Queries come from the decoder, keys and values from the picture. A column is a place of the grid, as row,column. A row is the token just read; with what it finds here, the model says the next one.",
+  "heads.use.picture-self": "Queries, keys and values all come from the picture: every place looks at every place. A place is named by its row and column.",
   "heads.use.rollout":
     "Layers build on each other, so a token can reach another one by way of a third. Rollout multiplies the layers' mean maps, half of each being the residual connection: how much of each source token is in each output of the encoder.",
   "heads.reach": "It looks at about {count} tokens at once.",
+  "heads.reachPlaces": "It looks at about {count} places at once.",
   "heads.neighbours": "On average {same} falls on the token itself, {previous} on the one before, {next} on the one after.",
   "heads.neighboursPast": "On average {same} falls on the token itself, {previous} on the one before.",
   "heads.end": "{end} rests on the last token, </s>: often a way to look at nothing.",
@@ -194,6 +205,7 @@ export const viewsEnglish = {
   "training.heading": "Watch attention form",
   "training.lead": "At the first step every word looks everywhere alike. Drag through training and see the map take shape, while the loss falls and the sentences come right.",
   "training.run": "Run",
+  "training.leftOut": "To keep this file small, it holds the attention of {probes} of {ofProbes} probes at {steps} of {ofSteps} steps, each weight rounded to 1/255.",
   "training.state.waiting": "waiting",
   "training.state.training": "training now",
   "training.state.ended": "ended",

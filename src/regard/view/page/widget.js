@@ -1,11 +1,9 @@
-/** The page in a notebook: the views of one sentence in a cell's output, as anywidget asks for them. */
+/** The page in a notebook: the views of one sentence or picture in a cell's output, as anywidget asks for them. */
 
 import { embeddedApi } from "./embedded.js";
+import { viewsFor } from "./embedded_views.js";
 import { h } from "./make.js";
 import { startPage } from "./shell.js";
-import { headsView } from "./view_heads.js";
-import { insideView } from "./view_inside.js";
-import { translateView } from "./view_translate.js";
 
 /** Draw the model's data in the cell's element. */
 export function render({ model, el }) {
@@ -14,6 +12,6 @@ export function render({ model, el }) {
   const data = JSON.parse(model.get("data"));
   startPage(page, {
     api: embeddedApi(data),
-    views: data.models[0].takes === "text" ? [translateView, insideView, headsView] : [headsView, insideView],
+    views: viewsFor(data),
   });
 }

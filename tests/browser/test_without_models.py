@@ -1,0 +1,51 @@
+"""A server without any model: what needs none is there, and the rest says how to get one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Watched, serving
+from tests.browser.test_axe import problems
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield from serving(tmp_path_factory.mktemp("bare") / "log")
+
+
+@pytest.fixture
+def page(browser: Any, bare: str) -> Iterator[Any]:
+    context = browser.new_context(locale="en-US", viewport={"width": 1200, "height": 900})
+    watched = Watched.of(context.new_page())
+    watched.page.set_default_timeout(60_000)
+    watched.page.goto(bare)
+    watched.page.get_by_text("This server was started without a model").wait_for()
+    yield watched.page
+    context.close()
+    assert watched.problems == []
+
+
+def test_it_says_how_to_get_a_model_and_leads_to_what_needs_none(page: Any, axe: str) -> None:
+    assert page.locator("pre.command").all_inner_texts()[-1] == "make demo"
+    assert "regard train recipes/world-transformer.toml" in page.inner_text("#panel")
+    page.evaluate(axe)
+    assert problems(page) == []
+    page.get_by_role("button", name="See how positions are told").click()
+    page.locator("#panel .wishes, #panel .card").first.wait_for()
+    assert page.get_attribute("#tab-positions", "aria-selected") == "true"
+    page.click("#tab-translate")
+    page.get_by_role("button", name="Work through attention by example").click()
+    page.locator("section.step").first.wait_for()
+
+
+@pytest.mark.parametrize("view", ["heads", "pictures", "compare", "training"])
+def test_no_view_fails_without_a_model(page: Any, view: str) -> None:
+    page.click(f"#tab-{view}")
+    page.locator("#panel .empty").first.wait_for()
+    assert not page.query_selector("#panel .problem")
+
+
+def test_it_is_said_in_korean_too(page: Any) -> None:
+    page.click("button[lang=ko]")
+    page.get_by_text("이 서버는 모델 없이 시작됐어요").wait_for()
