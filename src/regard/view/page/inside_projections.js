@@ -33,13 +33,17 @@ export function projectionStep(step, number) {
 
 /** No matrices: in an RNN the states are query, keys and values; a file may have left a large model's matrices out. */
 function stateStep(step, number) {
-  const { x, query, layer } = step.inside;
+  const { layer } = step.inside;
   const states = layer.use === "picture" ? "inside.states_picture" : "inside.states_text";
-  const isState = x.length === query.length && x.every((value, index) => value === query[index]);
-  const head = isState
+  const head = isState(step.inside)
     ? { title: t("inside.states_title"), formula: formulaOf("states"), text: t(states) }
     : { title: t("inside.projections_title"), formula: formulaOf("projections"), text: t("inside.matrices_left_out") };
   return stepCard({ number, ...head }, vectorRows(step));
+}
+
+/** Whether the query is a decoder's state as it is: an RNN's attention. */
+export function isState({ x, query }) {
+  return Boolean(query) && x.length === query.length && x.every((value, index) => value === query[index]);
 }
 
 function vectorRows({ inside, work, choice }) {

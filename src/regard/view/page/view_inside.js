@@ -26,6 +26,9 @@ const BEGINNING = {
   preparedDimension: 0,
   dimension: 0,
   outputDimension: 0,
+  inner: 0,
+  outer: 0,
+  spoken: null,
   withoutScaling: false,
   withoutMasking: false,
 };
@@ -59,7 +62,7 @@ function mountInside(root, app) {
     h("div", { class: "view inside" }, lead(t("inside.heading"), t("inside.lead")), h("div", null, modes), view.choices, view.steps),
   );
   const stopModel = app.onModel(() => {
-    Object.assign(app.state.inside, { layer: null, head: 0, query: null, key: 0 });
+    Object.assign(app.state.inside, { layer: null, head: 0, query: null, key: 0, inner: 0, outer: 0, spoken: null });
     if (!app.state.inside.isExample) startMode(view);
   });
   const stopTheme = onTheme(() => view.inside && showSteps(view));
@@ -81,10 +84,11 @@ function startMode(view) {
 
 /** Change what is chosen; what the server must be asked for is asked, the rest is recomputed here. */
 function changeInside(view, changes) {
-  Object.assign(view.app.state.inside, changes);
+  const isElsewhere = ["layer", "query"].some((name) => name in changes);
+  Object.assign(view.app.state.inside, isElsewhere && { spoken: null }, "layer" in changes && { inner: 0, outer: 0 }, changes);
   if (view.app.state.inside.isExample) return showExample(view);
-  const mustAsk = ["layer", "head", "query"].some((name) => name in changes);
-  return mustAsk ? askInside(view) : showSteps(view);
+  const mustAsk = ["layer", "head", "query", "inner", "outer"].some((name) => name in changes);
+  return mustAsk ? askInside(view, isElsewhere || "head" in changes) : showSteps(view);
 }
 
 function showExample(view) {
@@ -153,19 +157,18 @@ export function firstToSay(trace, { queries }) {
   return Math.max(0, pieces.findIndex((piece, index) => hasLetters(queries === "target" ? pieces[index + 1] ?? "" : piece)));
 }
 
-function askInside(view) {
+function askInside(view, isElsewhere) {
   fitChoice(view);
-  return asked(view, (signal) => askAndShow(view, signal));
+  return asked(view, (signal) => askAndShow(view, signal, isElsewhere));
 }
 
-async function askAndShow(view, signal) {
-  const { layer, head, query } = view.app.state.inside;
-  view.inside = await askTrace(view.app, view.request, (trace) => view.app.api.inside(trace.id, { layer, head, query }, { signal }), {
-    signal,
-  });
+/** Ask for what is chosen; elsewhere, the key that is looked at most is chosen with it. */
+async function askAndShow(view, signal, isElsewhere = true) {
   const choice = view.app.state.inside;
-  const most = view.inside.weights.indexOf(Math.max(...view.inside.weights));
-  choice.key = most;
+  const { layer, head, query, inner, outer } = choice;
+  const place = { layer, head, query, inner, outer };
+  view.inside = await askTrace(view.app, view.request, (trace) => view.app.api.inside(trace.id, place, { signal }), { signal });
+  if (isElsewhere) choice.key = view.inside.weights.indexOf(Math.max(...view.inside.weights));
   showOwnChoices(view);
   showSteps(view);
 }
@@ -289,7 +292,7 @@ function showSteps(view) {
   const work = workThrough(inside);
   const other = isScaling || isMasking ? workThrough(inside, { isScaled: !isScaling, isMasked: !isMasking }) : null;
   const shown = { ...choice, withoutScaling: isScaling, withoutMasking: isMasking };
-  keepingFocus(view.steps, () =>
-    clear(view.steps, insideSteps({ inside, work, other, choice: shown, change: (changes) => changeInside(view, changes) })),
-  );
+  const change = (changes) => changeInside(view, changes);
+  const goTo = (layer) => change({ layer }).then(() => view.choices.querySelector("[data-focus=layer]")?.focus());
+  keepingFocus(view.steps, () => clear(view.steps, insideSteps({ inside, work, other, choice: shown, change, goTo })));
 }
