@@ -1,4 +1,4 @@
-"""What stands around each attention, recomputed in float64 for every Transformer; each part begins where one has ended."""
+"""What stands around each attention, recomputed in float64; each part begins where one has ended."""
 
 from collections.abc import Iterator
 from functools import cache

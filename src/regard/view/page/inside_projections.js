@@ -137,7 +137,8 @@ function matrixName(letter) {
 
 /** The worked example in full: every matrix, every vector. */
 function exampleProjections({ inside, work, choice, change }, number) {
-  const { tokens, inputs, queryWeight, keyWeight, valueWeight } = EXAMPLE;
+  const { queryWeight, keyWeight, valueWeight } = EXAMPLE;
+  const { key_labels: tokens, key_inputs: inputs } = inside;
   const features = [1, 2, 3, 4].map((feature) => t(`inside.feature_${feature}`));
   const meanings = [1, 2, 3].map((meaning) => t(`inside.meaning_${meaning}`));
   const dimension = Math.min(choice.projectionDimension, work.query.length - 1);

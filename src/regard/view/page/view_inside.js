@@ -3,7 +3,8 @@
 import { onTheme } from "./colour.js";
 import { keepingFocus } from "./focusing.js";
 import { workThrough } from "./inside_arithmetic.js";
-import { EXAMPLE, exampleInside } from "./inside_example.js";
+import { IN_ORDER, exampleInside } from "./inside_example.js";
+import { shuffleCard, shuffledOrder } from "./inside_shuffle.js";
 import { insideSteps } from "./inside_steps.js";
 import { clear, h } from "./make.js";
 import { card, dropDown, emptyNote, isAbandoned, lead, picturesNote, problemNote, segments } from "./notes.js";
@@ -15,6 +16,7 @@ import { askTrace } from "./tracing.js";
 const BEGINNING = {
   isExample: true,
   exampleQuery: 0,
+  exampleOrder: IN_ORDER,
   isCausal: false,
   layer: null,
   head: 0,
@@ -92,8 +94,9 @@ function changeInside(view, changes) {
 }
 
 function showExample(view) {
-  const { exampleQuery, isCausal } = view.app.state.inside;
-  view.inside = exampleInside(exampleQuery, isCausal);
+  const { exampleQuery, exampleOrder, isCausal } = view.app.state.inside;
+  const isShuffled = exampleOrder.some((word, place) => word !== place);
+  view.inside = exampleInside(exampleQuery, isCausal, exampleOrder);
   const causal = checkBox("isCausal", t("inside.causal"), isCausal, (isOn) =>
     changeInside(view, { isCausal: isOn, withoutMasking: false }),
   );
@@ -107,13 +110,32 @@ function showExample(view) {
           "div",
           { class: "stack" },
           h("p", null, t("inside.example_text")),
-          tokenRow(t("inside.query"), EXAMPLE.tokens, exampleQuery, (query) => changeInside(view, { exampleQuery: query })),
+          tokenRow(t("inside.query"), view.inside.key_labels, exampleQuery, (query) => changeInside(view, { exampleQuery: query })),
+          orderButtons(view, isShuffled),
           h("div", { class: "switches" }, causal, ...switchBoxes(view)),
         ),
       ),
+      isShuffled && shuffleCard(exampleOrder, isCausal),
     ),
   );
   showSteps(view);
+}
+
+/** "Shuffle the words", and back; the word that is looking and the one looked at stay chosen. */
+function orderButtons(view, isShuffled) {
+  const reorder = (order) => {
+    const { exampleQuery, exampleOrder, key } = view.app.state.inside;
+    const placeOf = (place) => order.indexOf(exampleOrder[place]);
+    changeInside(view, { exampleOrder: order, exampleQuery: placeOf(exampleQuery), key: placeOf(key) });
+  };
+  const button = (name, order, disabled) =>
+    h("button", { type: "button", "data-focus": name, disabled, onclick: () => reorder(order()) }, t(`inside.${name}`));
+  return h(
+    "div",
+    { class: "controls" },
+    button("shuffle", () => shuffledOrder(view.app.state.inside.exampleOrder), false),
+    button("unshuffle", () => IN_ORDER, !isShuffled),
+  );
 }
 
 /** The user's own sentence: typed here or taken over from another view. */
