@@ -68,6 +68,7 @@ export const aroundEnglish = {
   "around.logit": "logit",
   "around.logit_of": "The logit of {token}",
   "around.probability": "probability",
+  "around.which": "which?",
   "around.said_mark": "said",
   "around.stands_mark": "stands here",
   "around.log_total": "log of the sum of e^logit over the vocabulary",

@@ -68,6 +68,7 @@ export const aroundKorean = {
   "around.logit": "로짓",
   "around.logit_of": "{token}의 로짓",
   "around.probability": "확률",
+  "around.which": "어느 것?",
   "around.said_mark": "말한 토큰",
   "around.stands_mark": "여기 있는 토큰",
   "around.log_total": "어휘 전체의 e^로짓을 더한 값의 로그",

@@ -41,7 +41,7 @@ export function spokenStep({ inside, choice, change }, number) {
     { title: t("around.rank"), values: spoken.tokens.map(({ rank }) => String(rank)), kind: "text" },
     { title: t("around.logit"), values: work.logits },
     { title: t("around.probability"), values: work.probabilities, kind: "weight" },
-    { title: "", values: spoken.tokens.map(({ is_said }) => (is_said ? `◀ ${t(`around.${ways}_mark`)}` : "")), kind: "text" },
+    { title: t("around.which"), values: spoken.tokens.map(({ is_said }) => (is_said ? `◀ ${t(`around.${ways}_mark`)}` : "")), kind: "text" },
   ];
   return stepCard(
     {
