@@ -26,7 +26,7 @@ export const aroundEnglish = {
     "Subtract the mean of the token's own numbers and divide by their deviation: mean 0, deviation 1, whatever came in. Then each number has a gain g and a bias b that training has found.",
 
   "around.add_title": "Add: the residual connection",
-  "around.add_text": "What attention found is added to what came in; nothing is replaced. So the token keeps what it was, and a gradient finds a straight way down.",
+  "around.add_text": "What was found is added to what came in; nothing is replaced. So the token keeps what it was, and a gradient finds a straight way down.",
   "around.add_norm_title": "Add & Norm",
   "around.add_norm_text":
     "What was found is added to what came in, so that the token keeps what it was. Then the sum is normalised: less its mean, divided by its deviation, with a gain g and a bias b that training has found.",
@@ -60,9 +60,9 @@ export const aroundEnglish = {
   "around.head_text": "A reader passes the vector through one more matrix, {activation} and a layer norm.",
   "around.spoken_title": "Output layer and softmax: the likeliest tokens",
   "around.spoken_text_said":
-    "The output layer has a row w for each of the {vocabulary} tokens of the vocabulary. Its product with h, the vector that has come all this way, is the token's logit, and the softmax makes probabilities of all of them. These are the ten likeliest to be said next, and the one that was.",
+    "The output layer has a row w for each of the {vocabulary} tokens of the vocabulary. Its product with h, the vector that has come all this way, is the token's logit (with a bias, where the layer has one), and the softmax makes probabilities of all of them. These are the ten likeliest to be said next, and the one that was.",
   "around.spoken_text_stands":
-    "The output layer has a row w for each of the {vocabulary} tokens of the vocabulary. Its product with h, the vector that has come all this way, is the token's logit, and the softmax makes probabilities of all of them. These are the ten likeliest for this place, and the one that stands there.",
+    "The output layer has a row w for each of the {vocabulary} tokens of the vocabulary. Its product with h, the vector that has come all this way, is the token's logit (with a bias, where the layer has one), and the softmax makes probabilities of all of them. These are the ten likeliest for this place, and the one that stands there.",
   "around.token": "Token",
   "around.rank": "rank",
   "around.logit": "logit",
