@@ -121,9 +121,8 @@ def check_around(page: Any, inside: Any) -> None:
         check_norm(step(page, "Layer norm before attention"), own["pre_norm"], [own["pre_norm"]["x"]])
         card = step(page, "Layer norm before the feed-forward network")
         check_norm(card, last["pre_norm"], [last["pre_norm"]["x"]])
-    cards = step(page, "Add: the residual connection" if is_pre else "Add & Norm")
-    check_added(cards.first, own)
-    check_added(cards.last, last)
+    check_added(step(page, "Add: the residual connection" if is_pre else "Add & Norm"), own)
+    check_added(step(page, f"{'Add' if is_pre else 'Add & Norm'}, around the feed-forward network"), last)
     others = {"self-attention": "In this block before: self-attention"}
     others |= {"cross-attention": "In this block next: attention to the source"}
     for sub in [one for one in block["sub_layers"][:-1] if one is not own]:

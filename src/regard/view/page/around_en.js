@@ -26,8 +26,10 @@ export const aroundEnglish = {
     "Subtract the mean of the token's own numbers and divide by their deviation: mean 0, deviation 1, whatever came in. Then each number has a gain g and a bias b that training has found.",
 
   "around.add_title": "Add: the residual connection",
+  "around.add_title_network": "Add, around the feed-forward network",
   "around.add_text": "What was found is added to what came in; nothing is replaced. So the token keeps what it was, and a gradient finds a straight way down.",
   "around.add_norm_title": "Add & Norm",
+  "around.add_norm_title_network": "Add & Norm, around the feed-forward network",
   "around.add_norm_text":
     "What was found is added to what came in, so that the token keeps what it was. Then the sum is normalised: less its mean, divided by its deviation, with a gain g and a bias b that training has found.",
   "around.before_self-attention_title": "In this block before: self-attention",

@@ -26,8 +26,10 @@ export const aroundKorean = {
     "토큰이 가진 숫자들의 평균을 빼고 표준편차로 나눠요. 무엇이 들어오든 평균은 0, 표준편차는 1이 돼요. 그다음 학습으로 찾은 배율 g를 곱하고 편향 b를 더해요.",
 
   "around.add_title": "더하기: 잔차 연결",
+  "around.add_title_network": "피드포워드 신경망을 지나 더하기",
   "around.add_text": "찾아낸 것을 들어온 값에 더해요. 바꿔치우지 않아요. 그래서 토큰은 원래 모습을 간직하고, 기울기는 아래로 곧장 내려갈 길을 얻어요.",
   "around.add_norm_title": "더하고 정규화하기(Add & Norm)",
+  "around.add_norm_title_network": "피드포워드 신경망을 지나 더하고 정규화하기(Add & Norm)",
   "around.add_norm_text":
     "찾아낸 것을 들어온 값에 더해요. 그래서 토큰은 원래 모습을 간직해요. 그다음 합을 정규화해요. 평균을 빼고 표준편차로 나눈 뒤, 학습으로 찾은 배율 g를 곱하고 편향 b를 더해요.",
   "around.before_self-attention_title": "이 블록에서 먼저: 셀프 어텐션",

@@ -134,7 +134,8 @@ function normLetters({ block, spoken }, kind) {
 /** The residual connection, and with post-norm the normalisation after it. */
 function addMaker(sub) {
   const make = (step, number, isHalf) => {
-    const title = t(sub.post_norm ? "around.add_norm_title" : "around.add_title");
+    const around = sub.kind === "feed-forward" ? "_network" : ""; // no two parts of the page have one name
+    const title = t(`around.${sub.post_norm ? "add_norm" : "add"}_title${around}`);
     return stepCard(
       {
         number,
