@@ -316,3 +316,47 @@ def test_a_word_of_a_translation_leads_to_its_arithmetic(open_page: Open) -> Non
     assert page.get_attribute("#tab-inside", "aria-selected") == "true"
     chosen = page.evaluate("[...document.querySelectorAll('.token')].findIndex(token => token.ariaChecked === 'true')")
     assert chosen in (1, 2)  # the row that says the second word, or the one that has read it
+
+
+def matrices(page: Any) -> dict[str, tuple[list[str], NDArray[np.float64]]]:
+    """The tables of the shuffled example by their captions: the words of the rows, and the numbers."""
+    found = {}
+    for table in page.locator(".shuffled table").all():
+        words = table.locator("tbody th").all_inner_texts()
+        rows = [row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()]
+        numbers = [[float(cell.replace("−", "-")) for cell in row] for row in rows]
+        found[table.locator("caption").inner_text()] = (words, np.array(numbers))
+    return found
+
+
+def test_shuffled_words_keep_their_weights_and_their_outputs_in_another_order(open_page: Open) -> None:
+    page = open_page("inside")
+    page.wait_for_selector(".step")
+    first = ["AI", "가", "세상을", "바꾼다"]
+    assert page.locator(".shuffled").count() == 0
+    assert page.locator("[data-focus=unshuffle]").is_disabled()
+    before = column(step(page, "Softmax: scores become shares"), 3)
+    page.focus("[data-focus=shuffle]")
+    page.keyboard.press("Enter")
+    words = page.locator(".token").all_inner_texts()
+    assert words != first
+    assert sorted(words) == sorted(first)
+    assert page.locator(".token[aria-checked=true]").inner_text() == "AI"  # who was looking still is
+    assert page.evaluate("document.activeElement.dataset.focus") == "shuffle"
+    after = column(step(page, "Softmax: scores become shares"), 3)
+    assert after == [before[first.index(word)] for word in words]
+    order = [first.index(word) for word in words]
+    tables = matrices(page)
+    (rows, weights), (_, shuffled) = tables["as it was: weight"], tables["shuffled: weight"]
+    assert rows == first
+    assert tables["shuffled: weight"][0] == words
+    np.testing.assert_array_equal(shuffled, weights[np.ix_(order, order)])
+    np.testing.assert_array_equal(tables["shuffled: output"][1], tables["as it was: output"][1][order])
+    exponents = np.exp([1.5, 0, 2.5, 3])
+    np.testing.assert_allclose(weights[0], exponents / exponents.sum(), atol=5.1e-5)
+    assert "in another order" in page.inner_text(".shuffled [role=status]")
+    page.check("[data-focus=isCausal]")
+    assert "the order does count" in page.inner_text(".shuffled [role=status]")
+    page.click("[data-focus=unshuffle]")
+    assert page.locator(".token").all_inner_texts() == first
+    assert page.locator(".shuffled").count() == 0

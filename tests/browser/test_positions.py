@@ -1,6 +1,8 @@
 """Positions: the encodings against the model's own code, and the four wishes as the page measures them."""
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,11 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from regard.bundle import load_bundle, new_bundle, save_bundle
+from regard.config import from_table
 from regard.layers.positions import rotate, sinusoidal
 from tests.browser.asking import evaluated
-from tests.browser.conftest import Open
+from tests.browser.conftest import Open, serving
 
 WISHES = ["unique", "constant", "bounded", "deterministic"]
 REFUSED = {"sinusoidal": set(), "count": {"bounded"}, "fraction": {"constant"}, "random": {"constant", "deterministic"}}
@@ -106,6 +110,53 @@ def test_a_models_own_encoding_is_shown(open_page: Open, model: str, told: str) 
         expect(page.locator(".explain").first).to_contain_text(
             re.compile(r"at most (0|\d\.\de−\d+) from those computed here")
         )
+
+
+@pytest.fixture(scope="module")
+def learned_server(corpus: Path) -> Iterator[str]:
+    """A server of a model with 700 learned positions of which training can have reached 41."""
+    stack = {"layers": 1, "width": 16, "heads": 2, "inner": 16}
+    model = {"kind": "transformer", "positions": "learned", "maximum_length": 700, "encoder": stack, "decoder": stack}
+    table = {"model": model, "data": {"languages": ["en", "ko"], "maximum_length": 40}}
+    tokenizers = load_bundle(corpus / "runs" / "transformer" / "model").tokenizers
+    save_bundle(corpus / "learned" / "model", new_bundle(from_table(table, origin="learned"), tokenizers))
+    yield from serving(corpus / "learned.log", corpus / "learned" / "model")
+
+
+@pytest.mark.parametrize(
+    ("locale", "told", "never"),
+    [
+        ("en-US", ["ends at 700 positions", "the first 41"], "never trained"),
+        ("ko-KR", ["위치 700개에서 끝나지만", "처음 41개"], "학습된 적 없음"),
+    ],
+)
+def test_rows_of_a_learned_table_that_training_never_reached_are_shaded_and_grant_nothing(
+    browser: Any, learned_server: str, locale: str, told: list[str], never: str
+) -> None:
+    page = browser.new_page(locale=locale, viewport={"width": 1200, "height": 900})
+    page.goto(f"{learned_server}#positions")
+    page.locator("select option[value=own]").wait_for(state="attached")
+    page.locator("select:has(option[value=own])").select_option("own")
+    story = page.locator(".explain").first
+    for words in told:
+        expect(story).to_contain_text(words)
+    expect(wish(page, "bounded")).to_have_class(re.compile("is-refused"))  # 600 rows are there, and small
+    expect(wish(page, "bounded")).to_contain_text(re.compile(r"600.*41"))
+    shaded = page.locator(".shaded-rows")
+    box, whole = shaded.bounding_box(), page.locator(".field-cells").first.bounding_box()
+    assert box["height"] / whole["height"] == pytest.approx(19 / 60, abs=0.01)
+    assert box["y"] + box["height"] == pytest.approx(whole["y"] + whole["height"], abs=2)
+    area = page.get_by_role("application").first
+    area.press("ArrowDown")
+    expect(page.locator(".read-out").first).not_to_contain_text(never)
+    area.press("End")
+    for _ in range(45):
+        area.press("ArrowDown")
+    expect(page.locator(".read-out").first).to_contain_text(never)
+    page.get_by_role("slider").first.fill("4")  # ten times as many are trained
+    expect(wish(page, "bounded")).to_have_class(re.compile("is-granted"))
+    expect(shaded).to_have_count(0)
+    page.close()
 
 
 def test_an_answer_about_a_model_that_is_no_longer_chosen_is_not_taken(open_page: Open) -> None:

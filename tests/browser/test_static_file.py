@@ -204,7 +204,7 @@ def test_the_widget_renders_the_same_views_in_a_cell(opened: Opened) -> None:
 def test_a_table_of_learned_positions_is_shown_as_far_as_it_goes(opened: Opened, tmp_path: Path) -> None:
     trace = trace_of(LEARNED)
     assert trace.learned_positions is not None
-    longest = len(trace.learned_positions)
+    longest = len(trace.learned_positions.table)
     opened.page.goto(written(tmp_path, trace, name="small") + "#positions")
     opened.page.wait_for_selector("#panel select option[value=own]", state="attached")
     opened.page.select_option("#panel select", "own")

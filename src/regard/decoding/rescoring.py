@@ -19,7 +19,13 @@ def read_again(model: Generator, source: Source, targets: Rows, *, sentences: li
 @torch.inference_mode()
 def rescore(model: Generator, source: Source, targets: Rows, *, sentences: list[int]) -> Float[Tensor, "R T"]:
     """Log-probability of each target's tokens and END, zero for padding; `sentences` says whose target each one is."""
-    logits = read_again(model, source, targets, sentences=sentences).logits
-    _, outputs = shifted(targets, device=source.device)
+    return worth_of(read_again(model, source, targets, sentences=sentences), targets)
+
+
+@torch.inference_mode()
+def worth_of(decoded: Decoded, targets: Rows) -> Float[Tensor, "R T"]:
+    """The same of targets that were read already."""
+    logits = decoded.logits
+    _, outputs = shifted(targets, device=logits.device)
     said = logits.log_softmax(dim=-1).gather(-1, outputs.tokens.unsqueeze(-1)).squeeze(-1)
     return said * outputs.is_real

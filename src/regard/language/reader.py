@@ -16,8 +16,9 @@ from regard.language.blanks import BLANK, with_blanks
 from regard.language.worth import known_by_reader
 from regard.manifest import model_directory
 from regard.metrics.language import Known
-from regard.symbols import MASK, RESERVED
+from regard.symbols import END, MASK, RESERVED
 from regard.tokens import spelled
+from regard.translation.likeliest import output_numbers
 from regard.translation.lines import checked_texts, readable
 from regard.translation.trace import LONGEST_TRACE, Side, Trace, learned_positions
 from regard.translation.watched import watching
@@ -75,10 +76,21 @@ class Reader:
         """All that the model computes as it reads this text, blanks and all."""
         row = self.row(text, most=LONGEST_TRACE)
         with torch.inference_mode(), watching(self.bundle.model) as seen:
-            self.bundle.model.read(source_of([row], device=self.device))  # type: ignore[operator]
-        side = Side.of([*self.bundle.tokenizers.target.pieces(row), "</s>"])
-        table = learned_positions(self.bundle.model)
-        return Trace(side, Side.of([]), _shown(side), [], seen.layers, seen.numbers, learned_positions=table)
+            decoded = self.bundle.model.read(source_of([row], device=self.device))  # type: ignore[operator]
+        tokenizer = self.bundle.tokenizers.target
+        side = Side.of([*tokenizer.pieces(row), "</s>"])
+        standing = [None if token == MASK else token for token in [*row, END]]
+        return Trace(
+            source=side,
+            target=Side.of([]),
+            text=_shown(side),
+            log_probabilities=[],
+            layers=seen.layers,
+            numbers=seen.numbers,
+            blocks=seen.blocks,
+            spoken=output_numbers(decoded, standing, "source", tokenizer.pieces),
+            learned_positions=learned_positions(self.bundle),
+        )
 
     def row(self, text: str, *, most: int | None = None) -> list[int]:
         """The text's tokens, MASK for each blank; a text without any, or one that is too long, is refused."""

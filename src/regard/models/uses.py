@@ -23,6 +23,16 @@ _SELF: dict[str, Use] = {
     "picture_decoder": "decoder-self",
     "eye": "picture-self",
 }
+_EMBEDDINGS = {
+    "encoder": ("source_embedding", "embedding"),
+    "decoder": ("target_embedding", "embedding"),
+    "picture_decoder": ("embedding",),
+}
+
+
+def embedding_names(stack: str) -> tuple[str, ...]:
+    """What the module may be called whose tokens enter this stack of blocks; a picture's patches enter none."""
+    return _EMBEDDINGS.get(stack, ())
 
 
 def use_of(name: str) -> Use:

@@ -108,8 +108,9 @@ class TraceRoutes:
     async def inside(self, request: Request) -> Response:
         """The arithmetic of one query."""
         place = [query_number(request, name) for name in ("layer", "head", "query")]
+        inner, outer = (query_number(request, name, default=0) for name in ("inner", "outer"))
         kept = self._kept(request)
-        return await asyncio.to_thread(lambda: as_json(kept.inside(*place)))
+        return await asyncio.to_thread(lambda: as_json(kept.inside(*place, inner=inner, outer=outer)))
 
     async def rollout(self, request: Request) -> Response:
         """The encoder's attention, layer upon layer."""
@@ -205,10 +206,12 @@ ROUTES_SCHEMA: Paths = {
     },
     "/api/v1/traces/{id}/inside": {
         "get": {
-            "summary": "The arithmetic of one query in one head.",
+            "summary": "The arithmetic of one query in one head, and of the block around it.",
+            "description": "inner and outer: which rows of the feed-forward network's W_1 and W_2 are given.",
             "parameters": [
                 _IDENTITY,
                 *(asks(name, _NUMBER, required=True) for name in ("layer", "head", "query")),
+                *(asks(name, _NUMBER) for name in ("inner", "outer")),
             ],
             "responses": answers(Inside),
         }

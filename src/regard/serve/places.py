@@ -7,6 +7,7 @@ import torch
 
 from regard.bundle import Bundle
 from regard.layers.positions import Learned, angles, sinusoidal
+from regard.models.lengths import longest_row
 
 
 class PositionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +17,8 @@ class PositionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     layout: Literal["interleaved", "halves"] | None
     width: int
     values: list[list[float]] | None
+    longest: int | None = None  # how many positions a learned table has
+    trained: int | None = None  # how many of them training can have reached; the others are as they were drawn
 
 
 def positions_of(bundle: Bundle, length: int) -> PositionsAnswer:
@@ -30,7 +33,14 @@ def positions_of(bundle: Bundle, length: int) -> PositionsAnswer:
             return PositionsAnswer(kind="sinusoidal", layout=layout, width=width, values=values)
         case "learned":
             table = next(one for one in bundle.model.modules() if isinstance(one, Learned)).weight
-            return PositionsAnswer(kind="learned", layout=None, width=width, values=table.detach()[:length].tolist())
+            return PositionsAnswer(
+                kind="learned",
+                layout=None,
+                width=width,
+                values=table.detach()[:length].tolist(),
+                longest=len(table),
+                trained=longest_row(bundle.config) + 1,  # BEGIN or END has a position too
+            )
         case "rotary":
             width //= stack.heads
             turned = angles(places, width)

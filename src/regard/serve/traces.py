@@ -2,11 +2,9 @@
 
 import secrets
 from collections import OrderedDict
-from dataclasses import fields
-
-import numpy as np
 
 from regard.serve.refusals import Refusal
+from regard.translation.around import arrays_in
 from regard.translation.trace import Trace
 
 ROOM = 256 * 2**20  # bytes
@@ -39,5 +37,4 @@ class Traces:
 
 def bytes_of(trace: Trace) -> int:
     """How much memory the trace's own arrays take; the model's matrices are shared."""
-    arrays = [getattr(numbers, field.name) for numbers in trace.numbers for field in fields(numbers)]
-    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+    return sum(array.nbytes for array in arrays_in([*trace.numbers, *trace.blocks, trace.spoken]))

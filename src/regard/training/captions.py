@@ -17,10 +17,10 @@ from regard.data.batching import Lengths
 from regard.data.pictures import Draw, open_picture
 from regard.decoding.hypothesis import longest_output
 from regard.errors import RegardError
+from regard.models.lengths import longest_row
 from regard.symbols import UNKNOWN
 from regard.tokens import Tokenizer, Tokenizers
 from regard.training.gallery import Gallery, open_gallery
-from regard.training.positions import longest_row
 from regard.training.probes import Probe, picture_probes
 from regard.training.validation import Validation, validate_captions
 from regard.training.vocabularies import bytes_of, kept_vocabularies, sizes_of, warn_of_unknown

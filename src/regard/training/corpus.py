@@ -11,11 +11,11 @@ from regard.config import CaptionerConfig, Config, LanguageConfig
 from regard.data import Position, global_batches, slice_for_rank
 from regard.data.batching import Lengths
 from regard.errors import RegardError
+from regard.models.lengths import learnt_positions
 from regard.tokens import Tokenizers
 from regard.training.captions import prepare_captions
 from regard.training.distributed import ALONE, World
 from regard.training.pairs import prepare_pairs
-from regard.training.positions import learnt_positions
 from regard.training.probes import Probe
 from regard.training.texts import prepare_texts
 from regard.training.validation import Validation

@@ -31,10 +31,10 @@ from regard.data import (
     write_store,
 )
 from regard.errors import RegardError
+from regard.models.lengths import longest_row
 from regard.staged import staged_file
 from regard.symbols import UNKNOWN
 from regard.tokens import Tokenizer, Tokenizers, train_tokenizers
-from regard.training.positions import longest_row
 from regard.training.vocabularies import bytes_of, kept_vocabularies, sizes_of, warn_of_unknown
 from regard.translation.engines import usable_cores
 

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from regard.config import ScoreName
 from regard.models.uses import KeySide, QuerySide, Use
-
-Array = NDArray[np.float32]
-Row = list[float]
-Rows = list[list[float]]
+from regard.translation.around import BlockSteps
+from regard.translation.arrays import Array, Linear, Row, Rows
+from regard.translation.likeliest import OutputSteps
 
 
 class AttentionLayer(Struct, frozen=True, kw_only=True):
@@ -83,13 +82,8 @@ class Inside(Struct, frozen=True, kw_only=True):
     additive: AdditiveSteps | None
     general: GeneralSteps | None
     is_rotary: bool
-
-
-class Linear(NamedTuple):
-    """A linear layer's matrix and bias, shared with the model, not copied."""
-
-    weight: Array  # (outputs, inputs)
-    bias: Array | None
+    block: BlockSteps | None  # what stands around it; an RNN's attention stands in no block
+    spoken: OutputSteps | None  # where the output layer follows, what may be said here
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +107,13 @@ class LayerNumbers:
 
 
 class Place(NamedTuple):
-    """Which query of which head is looked into."""
+    """Which query of which head is looked into, and what stands around it."""
 
     layer: AttentionLayer
     head: int
     query: int
+    block: BlockSteps | None = None
+    spoken: OutputSteps | None = None
 
 
 def inside_of(numbers: LayerNumbers, place: Place, query_label: str, key_labels: list[str]) -> Inside:
@@ -144,6 +140,8 @@ def inside_of(numbers: LayerNumbers, place: Place, query_label: str, key_labels:
         additive=_additive(numbers, query) if place.layer.score == "additive" else None,
         general=_general(numbers) if place.layer.score == "general" else None,
         is_rotary=numbers.is_rotary,
+        block=place.block,
+        spoken=place.spoken,
     )
 
 

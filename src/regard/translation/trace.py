@@ -1,13 +1,12 @@
 """A trace: one finished pair as plain data, every layer's and head's attention over it, and the numbers behind that."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Self
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from torch import nn
 
 from regard.batch import source_of
 from regard.bundle import Bundle
@@ -15,9 +14,14 @@ from regard.errors import RegardError
 from regard.layers.positions import Learned
 from regard.metrics import merge_words
 from regard.models.interface import Generator, Source
+from regard.models.lengths import longest_row
 from regard.models.uses import Use
+from regard.symbols import END
 from regard.tokens import spelled, words
-from regard.translation.inside import Array, AttentionLayer, Inside, LayerNumbers, Place, inside_of
+from regard.translation.around import BlockNumbers, BlockSteps, Written
+from regard.translation.arrays import Array
+from regard.translation.inside import AttentionLayer, Inside, LayerNumbers, Place, inside_of
+from regard.translation.likeliest import OutputNumbers, output_numbers
 from regard.translation.watched import watched_pass
 
 LONGEST_TRACE = 512  # tokens of one side: every number is kept, and their count grows with the square of the length
@@ -48,6 +52,14 @@ class TraceSummary(Struct, frozen=True, kw_only=True):
     layers: list[AttentionLayer]
 
 
+@dataclass(frozen=True, eq=False)
+class LearnedPositions:
+    """A model's table of a vector for each position, and how many of them training can have reached."""
+
+    table: Array  # (positions, width)
+    trained: int  # BEGIN or END has a position too
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """What a model looked at while it said a target of a source.
@@ -63,8 +75,10 @@ class Trace:
     log_probabilities: list[float]  # of each target token and of `</s>`
     layers: list[AttentionLayer]  # in the order in which they compute
     numbers: list[LayerNumbers]  # of each layer; the matrices are the model's own, and change if it trains on
+    blocks: list[BlockNumbers] = field(default_factory=list)  # of a Transformer
+    spoken: OutputNumbers | None = None
     picture: NDArray[np.uint8] | None = None  # (3, size, size) as a captioner saw it, where it was opened for the trace
-    learned_positions: Array | None = None  # (length, width), of a model that has such a table
+    learned_positions: LearnedPositions | None = None  # of a model that has such a table
 
     def __repr__(self) -> str:
         return f"Trace({self.title!r}, {len(self.layers)} attention layers)"
@@ -87,13 +101,30 @@ class Trace:
         mean: Array = weights.mean(axis=0) if head is None else weights[head]
         return mean
 
-    def inside(self, layer: int, head: int, query: int) -> Inside:
-        """The arithmetic of one query in one head."""
+    def inside(self, layer: int, head: int, query: int, *, inner: int = 0, outer: int = 0) -> Inside:
+        """The arithmetic of one query in one head, and of the block around it.
+
+        `inner` and `outer` say of which number a feed-forward network's matrices give their row: of W_1, and of W_2.
+        """
         self._check(layer, head)
         queries, keys = self.labels(layer)
         if not 0 <= query < len(queries):
             raise RegardError(f"there is no query {query}; this map has {len(queries)}, counted from 0.")
-        return inside_of(self.numbers[layer], Place(self.layers[layer], head, query), queries[query], keys)
+        block = self.block_of(layer)
+        steps = None if block is None else self._steps(block, layer, query, Written(inner, outer))
+        spoken = self.spoken.at(query) if self.spoken is not None and self.is_followed_by_output(layer) else None
+        place = Place(self.layers[layer], head, query, steps, spoken)
+        return inside_of(self.numbers[layer], place, queries[query], keys)
+
+    def block_of(self, layer: int) -> BlockNumbers | None:
+        """The block that an attention stands in; an RNN's stands in none."""
+        return next((one for one in self.blocks if self.layers[layer].name.startswith(f"{one.name}.")), None)
+
+    def is_followed_by_output(self, layer: int) -> bool:
+        """Whether what this attention's block (or the RNN around it) gives goes to the output layer."""
+        block = self.block_of(layer)
+        is_last = block is None or block.is_last
+        return self.spoken is not None and is_last and self.layers[layer].queries == self.spoken.side
 
     def rollout(self) -> Array:
         """How much of each source token (or place) is in each of the encoder's outputs, if attention alone moved it.
@@ -138,6 +169,12 @@ class Trace:
             layers=self.layers,
         )
 
+    def _steps(self, block: BlockNumbers, layer: int, query: int, written: Written) -> BlockSteps:
+        for name, number, size in zip(written._fields, written, block.sizes, strict=True):
+            if not 0 <= number < size:
+                raise RegardError(f"there is no {name} number {number}; there are {size}, counted from 0.")
+        return block.at(query, layer, written)
+
     def _sides(self, layer: int) -> tuple[str, str]:
         return self.layers[layer].queries, self.layers[layer].keys
 
@@ -173,23 +210,27 @@ def trace_pair(bundle: Bundle, source_tokens: list[int], target_tokens: list[int
 
 def trace_source(bundle: Bundle, source: Source, side: Side, target_tokens: list[int]) -> Trace:
     """The trace of a model that is made to say the target's tokens of one source, whose side is named by the caller."""
-    seen = watched_pass(bundle.model, source, target_tokens)
+    passed = watched_pass(bundle.model, source, target_tokens)
     tokenizer = bundle.tokenizers.target
     return Trace(
         source=side,
         target=Side.of(["<s>", *tokenizer.pieces(target_tokens)]),
         text=tokenizer.decode(target_tokens),
-        log_probabilities=seen.log_probabilities,
-        layers=seen.layers,
-        numbers=seen.numbers,
-        learned_positions=learned_positions(bundle.model),
+        log_probabilities=passed.log_probabilities,
+        layers=passed.seen.layers,
+        numbers=passed.seen.numbers,
+        blocks=passed.seen.blocks,
+        spoken=output_numbers(passed.decoded, [*target_tokens, END], "target", tokenizer.pieces),
+        learned_positions=learned_positions(bundle),
     )
 
 
-def learned_positions(model: nn.Module) -> Array | None:
+def learned_positions(bundle: Bundle) -> LearnedPositions | None:
     """The model's table of a vector for each position, if it has one."""
-    table = next((one.weight for one in model.modules() if isinstance(one, Learned)), None)
-    return None if table is None else table.detach().float().cpu().numpy()
+    table = next((one.weight for one in bundle.model.modules() if isinstance(one, Learned)), None)
+    if table is None:
+        return None
+    return LearnedPositions(table.detach().float().cpu().numpy(), longest_row(bundle.config) + 1)
 
 
 def _check_pair(bundle: Bundle, source: int, target: int) -> None:

@@ -6,7 +6,6 @@ By the law that all at once is one at a time, what is seen is what the search sa
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,96 +14,71 @@ from torch import Tensor, nn
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from regard.attention.multi_head import MultiHeadAttention
-from regard.attention.recording import Recording, record_attention, recording_of
+from regard.attention.recording import record_attention
 from regard.attention.scores import AdditiveScore, dot
 from regard.config import ScoreName
-from regard.decoding.rescoring import rescore
-from regard.models.interface import Source
+from regard.decoding.rescoring import read_again, worth_of
+from regard.models.interface import Decoded, Source
 from regard.models.uses import sides_of, use_of
-from regard.translation.inside import AttentionLayer, LayerNumbers, Linear
+from regard.translation.around import BlockNumbers
+from regard.translation.arrays import Linear, as_array, as_linear
+from regard.translation.inside import AttentionLayer, LayerNumbers
+from regard.translation.passing import Passed, keep_passing
+from regard.translation.watched_blocks import block_numbers, block_parts
 
 PARTS = ("query", "key", "output", "score.query")  # of an attention, as far as it has them
 
 
 @dataclass(frozen=True)
 class Watching:
-    """All that each attention computed while a block ran; filled in at its end."""
+    """All that each attention and each block computed while watched; filled in at the end."""
 
     layers: list[AttentionLayer] = field(default_factory=list)
     numbers: list[LayerNumbers] = field(default_factory=list)
+    blocks: list[BlockNumbers] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class WatchedPass:
-    """What a pair is worth, and all that each attention computed over it."""
+    """What a pair is worth, what was decoded of it, and all that was computed on the way."""
 
     log_probabilities: list[float]
-    layers: list[AttentionLayer]
-    numbers: list[LayerNumbers]
+    decoded: Decoded
+    seen: Watching
 
 
 def watched_pass(model: nn.Module, source: Source, target_tokens: list[int]) -> WatchedPass:
     """Score the target of one source, watched."""
     with watching(model) as seen:
-        said = rescore(model, source, [target_tokens], sentences=[0])  # type: ignore[arg-type]
-    return WatchedPass(said[0].tolist(), seen.layers, seen.numbers)
+        decoded = read_again(model, source, [target_tokens], sentences=[0])  # type: ignore[arg-type]
+    return WatchedPass(worth_of(decoded, [target_tokens])[0].tolist(), decoded, seen)
 
 
 @contextmanager
 def watching(model: nn.Module) -> Iterator[Watching]:
     """Watch a model's attention in one pass over one row."""
     seen = Watching()
-    with record_attention(model, details=True) as recording, _watching(model, recording) as watched:
+    with record_attention(model, details=True) as recording, ExitStack() as stack:
+        passed = keep_passing(stack, [*_parts(model), *block_parts(model)], recording)
         yield seen
     names = list(recording.layers)
     seen.layers.extend(_described(model, name, names, recording.layers[name]) for name in names)
-    seen.numbers.extend(_numbers(model.get_submodule(name), recording.layers[name], watched[name]) for name in names)
+    for name in names:
+        own = {part: passed[f"{name}.{part}"] for part in PARTS if f"{name}.{part}" in passed}
+        seen.numbers.append(_numbers(model.get_submodule(name), recording.layers[name], own))
+    seen.blocks.extend(block_numbers(model, passed, names))
 
 
 # --- what enters and leaves an attention's matrices ------------------------------------------------------------------
 
 
-@dataclass
-class Passed:
-    """What entered and what left one part of an attention; calls step by step are joined along the positions."""
-
-    inputs: list[Tensor] = field(default_factory=list)
-    outputs: list[Tensor] = field(default_factory=list)
-
-    @property
-    def entered(self) -> Tensor:
-        return torch.cat(self.inputs, dim=-2)
-
-    @property
-    def left(self) -> Tensor:
-        return torch.cat(self.outputs, dim=-2)
-
-
-Watched = dict[str, dict[str, Passed]]  # by the attention's name, then by the part's
-
-
-@contextmanager
-def _watching(model: nn.Module, recording: Recording) -> Iterator[Watched]:
-    """Watch the parts of every attention while the block runs; another thread's use of the model is not seen."""
-    watched: Watched = {}
-    with ExitStack() as stack:
-        for name, attention in model.named_modules():
-            parts = dict(attention.named_modules())
-            for part in PARTS if "key" in parts else ():
-                if part in parts:
-                    passed = watched.setdefault(name, {}).setdefault(part, Passed())
-                    handle = parts[part].register_forward_hook(_keeper(passed, attention, recording))
-                    stack.callback(handle.remove)
-        yield watched
-
-
-def _keeper(passed: Passed, attention: nn.Module, recording: Recording) -> Any:
-    def keep(_module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
-        if recording_of(attention) is recording:
-            passed.inputs.append(given[0].detach())
-            passed.outputs.append(output.detach())
-
-    return keep
+def _parts(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """The parts of every attention, as far as it has them."""
+    for name, attention in model.named_modules():
+        parts = dict(attention.named_modules())
+        for part in PARTS if "key" in parts else ():
+            if part in parts:
+                yield f"{name}.{part}", parts[part]
 
 
 # --- one layer -------------------------------------------------------------------------------------------------------
@@ -155,17 +129,17 @@ def _deviation(kept: dict[str, Tensor]) -> float:
 
 
 def _numbers(attention: nn.Module, kept: dict[str, Tensor], passed: dict[str, Passed]) -> LayerNumbers:
-    recorded = {part: _array(tensor[0]) for part, tensor in kept.items() if part != "visible"}
+    recorded = {part: as_array(tensor[0]) for part, tensor in kept.items() if part != "visible"}
     is_multi_head = isinstance(attention, MultiHeadAttention)
     width = recorded["query"].shape[-1]
     score = _score_name(attention)
     steps = _score_steps(attention, score, recorded, passed)
     if score == "additive":
-        recorded["key"] = _array(passed["key"].left)  # what the score's own layer has not yet taken apart
+        recorded["key"] = as_array(passed["key"].left)  # what the score's own layer has not yet taken apart
     return LayerNumbers(
-        x=_array(passed["query"].entered[0]) if is_multi_head else recorded["query"][0],
-        key_inputs=_array(passed["key"].entered[0]),
-        output=_array(passed["output"].left[0]) if is_multi_head else recorded["context"][0],
+        x=as_array(passed["query"].entered[0]) if is_multi_head else recorded["query"][0],
+        key_inputs=as_array(passed["key"].entered[0]),
+        output=as_array(passed["output"].left[0]) if is_multi_head else recorded["context"][0],
         visible=kept["visible"][0].cpu().numpy(),
         projections=_linears(attention),
         scale=width**-0.5 if score == "scaled_dot" else 1.0,
@@ -181,7 +155,7 @@ def _score_steps(
     """The arrays that the general and the additive score have besides those of every attention."""
     if score == "general":
         weight = attention.get_parameter("score.prepare.weight")
-        return {"weight": _array(weight), "unprepared_keys": _array(passed["key"].left[0])}
+        return {"weight": as_array(weight), "unprepared_keys": as_array(passed["key"].left[0])}
     if score != "additive":
         return {}
     parameters = {
@@ -191,20 +165,12 @@ def _score_steps(
         "key_bias": "score.prepare.bias",
     }
     return {
-        "projected_query": _array(passed["score.query"].left[0, 0]),
+        "projected_query": as_array(passed["score.query"].left[0, 0]),
         "projected_keys": recorded["key"][0],
-        **{name: _array(attention.get_parameter(path)) for name, path in parameters.items()},
+        **{name: as_array(attention.get_parameter(path)) for name, path in parameters.items()},
     }
 
 
 def _linears(attention: nn.Module) -> dict[str, Linear]:
     children = {name: child for name, child in attention.named_children() if isinstance(child, nn.Linear)}
-    return {
-        name: Linear(_array(child.weight), None if child.bias is None else _array(child.bias))
-        for name, child in children.items()
-    }
-
-
-def _array(tensor: Tensor) -> NDArray[np.float32]:
-    array: NDArray[np.float32] = tensor.detach().float().cpu().numpy()
-    return array
+    return {name: as_linear(child) for name, child in children.items()}

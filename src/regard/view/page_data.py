@@ -1,6 +1,7 @@
 """A trace as the data that stands in a file or a notebook, in the shape that the page's api.js tells."""
 
 from base64 import b64encode
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import msgspec
@@ -8,10 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.metrics import Links
-from regard.translation.inside import LayerNumbers, Linear
+from regard.translation.around import BlockNumbers, arrays_in
+from regard.translation.arrays import Linear
+from regard.translation.inside import LayerNumbers
+from regard.translation.likeliest import OutputNumbers
 from regard.translation.trace import Trace
 
 MOST_MATRIX_BYTES = 4_000_000  # of all W_Q, W_K, W_V, W_O: with more, they are left out, and Inside begins at q, k, v
+MOST_INNER_BYTES = 4_000_000  # of all W_1 and W_2: with more, they are left out, and their sums are not written out
+MOST_BLOCK_BYTES = 8_000_000  # of what stands around the attentions: with more, as of a long text, it is left out
 MOST_SCORE_BYTES = 8_000_000  # of all scores: with more, as of some 300 tokens, Inside is left out
 
 
@@ -31,7 +37,8 @@ def page_data(
         "weights": weights_of(trace),
         "rollout": _array(trace.rollout()) if trace.of_use("encoder-self") else None,
         "details": details_of(trace),
-        "positions": None if trace.learned_positions is None else _array(trace.learned_positions),
+        **around_of(trace),
+        "positions": _positions(trace),
         "gold": None if gold is None else sorted(map(list, gold)),
     }
 
@@ -49,14 +56,33 @@ def details_of(trace: Trace) -> dict[str, Any]:
     return {str(index): _details(layer, has_matrices) for index, layer in enumerate(kept)}
 
 
+def around_of(trace: Trace) -> dict[str, Any]:
+    """The blocks around the attentions, whose block each one stands in, and what may be said; none of a long trace."""
+    is_small = sum(array.nbytes for array in arrays_in(trace.blocks)) <= MOST_BLOCK_BYTES
+    kept = trace.blocks if is_small else []
+    has_matrices = sum(_inner_bytes(block) for block in kept) <= MOST_INNER_BYTES
+    names = [block.name for block in kept]
+    return {
+        "blocks": [_block(block, has_matrices) for block in kept],
+        "has_blocks": bool(trace.blocks),
+        "block_of": [
+            None if (block := trace.block_of(layer)) is None or not is_small else names.index(block.name)
+            for layer in range(len(trace.layers))
+        ],
+        "spoken": None if trace.spoken is None or not is_small else _spoken(trace.spoken),
+    }
+
+
 def detail_bytes(trace: Trace) -> int:
     """About how many bytes of numbers `details_of` has."""
     arrays = [
         array for layer in trace.numbers for array in (layer.x, layer.query, layer.key, layer.value, layer.output)
     ]
     steps = [array for layer in trace.numbers for array in layer.steps.values()]
-    numbers = sum(int(array.nbytes) for array in [*arrays, *steps])
-    return numbers + min(_matrix_bytes(trace), MOST_MATRIX_BYTES)
+    around = sum(array.nbytes for array in arrays_in([*trace.blocks, trace.spoken]))
+    numbers = sum(int(array.nbytes) for array in [*arrays, *steps]) + min(around, MOST_BLOCK_BYTES)
+    inner = min(sum(map(_inner_bytes, trace.blocks)), MOST_INNER_BYTES)
+    return numbers + inner + min(_matrix_bytes(trace), MOST_MATRIX_BYTES)
 
 
 def model_record(trace: Trace, name: str, languages: tuple[str, str], takes: str = "text") -> dict[str, Any]:
@@ -75,6 +101,11 @@ def model_record(trace: Trace, name: str, languages: tuple[str, str], takes: str
         "is_ready": True,
         "takes": takes,
     }
+
+
+def _positions(trace: Trace) -> dict[str, Any] | None:
+    known = trace.learned_positions
+    return None if known is None else {"table": _array(known.table), "trained": known.trained}
 
 
 def _takes(trace: Trace) -> str:
@@ -114,6 +145,51 @@ def _matrices(layer: LayerNumbers) -> dict[str, Any]:
         if linear.bias is not None:
             found[f"{name}_bias"] = _array(linear.bias if name == "output" else _by_head(linear.bias, heads))
     return found
+
+
+def _block(block: BlockNumbers, has_matrices: bool) -> dict[str, Any]:
+    """A block's numbers without those that stand there twice: what enters a part is what left the one before."""
+    found: dict[str, Any] = _plain(block)
+    network = found["feed_forward"]
+    norms = [one[name] for one in found["sub_layers"] for name in ("pre_norm", "post_norm") if one[name]]
+    for part in [*norms, *found["sub_layers"][1:], network, *filter(None, [found["last_norm"]])]:
+        del part["x"]
+    del network["output"]
+    for part, name in (("widen", "inner"), ("narrow", "outer")):
+        linear: Linear = getattr(block.feed_forward, part)
+        del network[part]
+        network[f"{name}_weight"] = _array(linear.weight) if has_matrices else None
+        network[f"{name}_bias"] = None if linear.bias is None or not has_matrices else _array(linear.bias)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as values that become JSON, arrays among them as ARRAYs."""
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+def _spoken(spoken: OutputNumbers) -> dict[str, Any]:
+    """What may be said at each position, with the output layer's rows of those tokens, each once."""
+    rows = sorted({one.token for place in spoken.candidates for one in place})
+    bias = spoken.output.bias
+    return {
+        "side": spoken.side,
+        "vocabulary": len(spoken.output.weight),
+        "hidden": _array(spoken.hidden),
+        "log_totals": _array(spoken.log_totals),
+        "candidates": _plain(spoken.candidates),
+        "rows": rows,
+        "weight": _array(spoken.output.weight[rows]),
+        "bias": None if bias is None else _array(bias[rows]),
+    }
+
+
+def _inner_bytes(block: BlockNumbers) -> int:
+    return block.feed_forward.widen.weight.nbytes + block.feed_forward.narrow.weight.nbytes
 
 
 def _by_head(rows: NDArray[np.float32], heads: int) -> NDArray[np.float32]:

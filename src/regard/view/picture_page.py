@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from regard.view.caption_record import Described, caption_record
-from regard.view.page_data import detail_bytes, details_of, model_record, weights_of
+from regard.view.page_data import around_of, detail_bytes, details_of, model_record, weights_of
 
 MOST_DETAIL_BYTES = 16_000_000  # of all pictures: with more, as of a large sheet, the maps stand there without them
 
@@ -21,6 +21,7 @@ def picture_page_data(pictures: Sequence[Described], *, name: str, language: str
                 "trace": msgspec.to_builtins(caption_record(one, identity=str(number), model=name)),
                 "weights": weights_of(one.trace),
                 "details": details_of(one.trace) if is_small else None,
+                **(around_of(one.trace) if is_small else {}),
             }
             for number, one in enumerate(pictures)
         ],

@@ -19,11 +19,17 @@
  *        "additive": {"projected_query": ARRAY [queries, D], "projected_keys": ARRAY [keys, D], "vector": ARRAY [D],
  *                     "query_weight", "key_weight": ARRAY [D, W], "key_bias": ARRAY [D]} or null,
  *        "general": {"weight": ARRAY [D, W], "unprepared_keys": ARRAY [keys, W]} or null }, ...},
- *     "positions": ARRAY [positions, W] that the model has learned, or null,
+ *     "blocks": [{"number", "is_last", "below", "head", "embedding", "sub_layers", "feed_forward", "last_norm": as in the API's `Inside`, with
+ *        ARRAYs of all positions for vectors; an x that is what left the part before is not written again. The feed-forward network has
+ *        "inner_weight" ARRAY [inner, W] or null, "inner_bias" ARRAY [inner], "outer_weight" ARRAY [W, inner] or null, "outer_bias" ARRAY [W]}, ...],
+ *     "has_blocks": whether the model has such, "block_of": [index into blocks, or null, for each of trace.layers],
+ *     "spoken":  {"side", "vocabulary", "hidden": ARRAY [positions, W], "log_totals": ARRAY [positions], "candidates": [[token, ...], ...],
+ *                 "rows": [token's number, ...], "weight": ARRAY [rows, W], "bias": ARRAY [rows] or null} or null,
+ *     "positions": {"table": ARRAY [positions, W] that the model has learned, "trained": how many of them training can have reached}, or null,
  *     "gold":    [[s, t], ...] or null
  *   }
  *   of pictures instead {"models": [...], "pictures": [{"trace": answer of POST /captions with its place in the list as id,
- *     "weights": as above, "details": as above}, ...]}
+ *     "weights", "details", "blocks", "has_blocks", "block_of", "spoken": as above}, ...]}
  *   of a run instead {"models": [...], "run": {"record": one record of GET /runs, "events": the journal's, "probes": [answers of GET
  *     /runs/{name}/probes], "described": {"<step>": the number of its answer}, "maps": {"<step>": [of each probe [of each layer LEVELS]]},
  *     "pictures": [{"name", "address"}], "left_out": {"steps", "of_steps", "probes", "of_probes"} or null}}
@@ -81,8 +87,9 @@ export class Api {
     return this.#floats(`traces/${encodeURIComponent(id)}/rollout`, {}, options);
   }
 
-  inside(id, { layer, head, query }, options) {
-    return this.#get(`traces/${encodeURIComponent(id)}/inside`, { layer, head, query }, options);
+  inside(id, { layer, head, query, inner, outer }, options) {
+    const written = { ...(inner && { inner }), ...(outer && { outer }) };
+    return this.#get(`traces/${encodeURIComponent(id)}/inside`, { layer, head, query, ...written }, options);
   }
 
   alignment(id, { layer = "mean", head = "mean", when = "said" }, options) {

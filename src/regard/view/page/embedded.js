@@ -1,6 +1,8 @@
 /** The API's answers for one sentence, out of data that stands in the page: for a file on disk and for a notebook. */
 
 import { ApiError } from "./api.js";
+import { blockOf, spokenOf } from "./embedded_around.js";
+import { arrayOf, part } from "./embedded_arrays.js";
 import { embeddedRun } from "./embedded_run.js";
 
 const NEARLY = 0.5; // as in regard.metrics.word_attention: looked at nearly as much as the most looked-at word
@@ -48,15 +50,10 @@ export function embeddedApi(data) {
   };
 }
 
-/** An ARRAY of the embedded data as {shape, values}. */
-export function arrayOf({ shape, data }) {
-  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-  return { shape, values: new Float32Array(bytes.buffer) };
-}
-
 /** A model's learned table, as far as it goes and is asked for. */
-function learnedPositions(table, length) {
-  return { kind: "learned", layout: null, width: table.shape[1], values: part(table).slice(0, length) };
+function learnedPositions({ table, trained }, length) {
+  const [longest, width] = table.shape;
+  return { kind: "learned", layout: null, width, values: part(table).slice(0, length), longest, trained };
 }
 
 function matrixOf({ shape: [rows, columns], values }) {
@@ -72,18 +69,8 @@ function headWeights({ shape: [heads, rows, columns], values }, head) {
   return { weights, rows, columns };
 }
 
-/** The rows of an array below its first indices, as plain lists. */
-function part(array, ...indices) {
-  if (!array) return null;
-  const { shape, values } = arrayOf(array);
-  const below = shape.slice(indices.length);
-  const size = below.reduce((product, length) => product * length, 1);
-  const start = indices.reduce((offset, index, axis) => offset * shape[axis] + index, 0) * size;
-  const flat = Array.from(values.subarray(start, start + size));
-  return below.length < 2 ? flat : Array.from({ length: below[0] }, (_, row) => flat.slice(row * below[1], (row + 1) * below[1]));
-}
-
-function insideOf(data, { layer, head, query }) {
+function insideOf(data, place) {
+  const { layer, head, query } = place;
   const kept = data.details[layer];
   const described = data.trace.layers[layer];
   const labels = (side) => data.trace[side === "target" ? "target" : "source"].pieces; // a picture's places are its source
@@ -115,6 +102,8 @@ function insideOf(data, { layer, head, query }) {
     output: part(kept.output, query),
     additive: kept.additive && { ...wholeParts(kept.additive), projected_query: part(kept.additive.projected_query, query) },
     general: kept.general && wholeParts(kept.general),
+    block: blockOf(data, place),
+    spoken: spokenOf(data, place),
   };
 }
 

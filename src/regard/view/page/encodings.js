@@ -89,12 +89,12 @@ const ROUNDING = 1e-5; // of the largest distance: what float32 arithmetic leave
  * The four wishes of an encoding, measured: `make(length)` gives it for a length, or null where it cannot be that long.
  * `made` and `table` are make(length) and its distances, which the caller has drawn already.
  */
-export function measureWishes(make, made, table) {
+export function measureWishes(make, made, table, trained = null) {
   const { length } = made;
   return {
     unique: uniqueWish(table, length),
     constant: constantWish(make, made, table),
-    bounded: boundedWish(make, made),
+    bounded: boundedWish(make, made, trained),
     deterministic: deterministicWish(make(length), made),
   };
 }
@@ -131,13 +131,18 @@ function reachIn(encoding, offset, [low, high]) {
   return [low, high];
 }
 
-/** Longer sentences within the same bounds: the largest number in this one, and in one ten times as long. */
-export function boundedWish(make, made) {
-  const longer = make(made.length * LONGER);
+/**
+ * Longer sentences within the same bounds: the largest number in this one, and in one ten times as long. Rows of a learned table that
+ * training never reached have small numbers too, but they are chance: beyond `trained` positions the wish is not granted.
+ */
+export function boundedWish(make, made, trained = null) {
+  const length = made.length * LONGER;
   const now = largestSize(made.values);
-  if (!longer) return { granted: false, now, then: null, length: made.length * LONGER };
+  if (trained !== null && length > trained) return { granted: false, now, then: null, length, trained };
+  const longer = make(length);
+  if (!longer) return { granted: false, now, then: null, length };
   const then = largestSize(longer.values);
-  return { granted: then <= Math.max(now, 1) * 1.01, now, then, length: longer.length };
+  return { granted: then <= Math.max(now, 1) * 1.01, now, then, length };
 }
 
 function largestSize(values) {

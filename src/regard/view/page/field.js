@@ -29,7 +29,7 @@ export function twoSidedBytes(value, dark) {
 
 /**
  * A picture of `values` (rows x columns, row by row). `twoSided`: numbers around zero, else from zero up; `most`: the number drawn
- * strongest; `tell(row, column, value)` words for a cell; `onCell(row, column)` is told of a click. Returns {node, update(changed), toSvg(), stop()}.
+ * strongest; `shadedFrom`: the row from which on rows are shaded, as `shadedLabel` says; `tell(row, column, value)` words for a cell; `onCell(row, column)` is told of a click. Returns {node, update(changed), toSvg(), stop()}.
  */
 export function field(options) {
   const asked = { height: 260, ...options };
@@ -106,11 +106,24 @@ function fieldAxes(asked, place, dark) {
     { width: place.width, height: place.height, viewBox: `0 0 ${place.width} ${place.height}`, "font-family": "system-ui, sans-serif",
       "font-size": 12, "aria-hidden": "true", focusable: "false" },
     svg("rect", { x: place.left, y: place.top, width: place.right - place.left, height: place.bottom - place.top, fill: "none", stroke: colours.line }),
+    shadedRows(asked, place, y, colours),
     across.map((at) => svg("text", { x: x(at + 0.5), y: place.bottom + 15, ...words }, at)),
     down.map((at) => svg("text", { x: place.left - 6, y: y(at + 0.5) + 4, fill: colours.faint, "text-anchor": "end" }, at)),
     svg("text", { x: (place.left + place.right) / 2, y: place.bottom + 34, ...words }, asked.xLabel),
     svg("text", { x: 10, y: middle, transform: `rotate(-90 10 ${middle})`, ...words }, asked.yLabel),
   );
+}
+
+/** Rows that are there but do not count, behind a veil, with a word that says why. */
+function shadedRows({ rows, shadedFrom = null, shadedLabel }, place, y, colours) {
+  if (shadedFrom === null || shadedFrom >= rows) return null;
+  const [top, width] = [y(shadedFrom), place.right - place.left];
+  const middle = (top + place.bottom) / 2 + 4;
+  return [
+    svg("rect", { class: "shaded-rows", x: place.left, y: top, width, height: place.bottom - top, fill: colours.paper, opacity: 0.72 }),
+    svg("line", { x1: place.left, x2: place.right, y1: top, y2: top, stroke: colours.cursor, "stroke-dasharray": "5 4" }),
+    svg("text", { x: place.left + width / 2, y: middle, fill: colours.ink, "text-anchor": "middle" }, shadedLabel),
+  ];
 }
 
 function axisTicks(count, most) {

@@ -21,6 +21,16 @@ export const insideEnglish = {
   "inside.use_picture": "decoder, layer {number}: words look at the picture",
   "inside.saying": "The decoder has just read “{read}” and is about to say “{said}”.",
   "inside.causal": "Hide later words, as a decoder does",
+  "inside.shuffle": "Shuffle the words",
+  "inside.unshuffle": "In order again",
+  "inside.shuffle_title": "The same words in another order",
+  "inside.shuffle_same":
+    "Each word has the weights and the output that it had before; they only stand in another order (largest difference: {difference}). Self-attention by itself does not see order. That is why a model is told positions.",
+  "inside.shuffle_other":
+    "With later words hidden, the order does count: a word sees those before it, and now others stand there (largest difference: {difference}). Without that mask, nothing changes but the order.",
+  "inside.shuffle_before": "as it was",
+  "inside.shuffle_now": "shuffled",
+  "inside.shuffle_output": "output",
   "inside.withoutScaling": "Without scaling",
   "inside.withoutMasking": "Without masking",
   "inside.withoutScaling_none": "This score is not scaled",

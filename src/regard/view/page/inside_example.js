@@ -31,9 +31,13 @@ export const EXAMPLE = {
   ],
 };
 
-/** The example in the form of the API's `Inside`, for one query; `isCausal` hides later words as a decoder does. */
-export function exampleInside(query, isCausal) {
-  const { tokens, inputs, queryWeight, keyWeight, valueWeight } = EXAMPLE;
+/** The words as they stand in the sentence. */
+export const IN_ORDER = EXAMPLE.tokens.map((_, word) => word);
+
+/** The example in the form of the API's `Inside`, for one query; `isCausal` hides later words as a decoder does; `order` says which word stands where. */
+export function exampleInside(query, isCausal, order = IN_ORDER) {
+  const { queryWeight, keyWeight, valueWeight } = EXAMPLE;
+  const [tokens, inputs] = [EXAMPLE.tokens, EXAMPLE.inputs].map((rows) => order.map((word) => rows[word]));
   const given = {
     layer: {
       name: "example",

@@ -2,19 +2,19 @@
 
 import { h, math } from "./make.js";
 
-const mathName = (text) => math("mi", null, text);
-const mathVector = (text) => math("mi", { mathvariant: "normal", class: "vector" }, text);
-const mathSign = (text) => math("mo", null, text);
-const mathUnder = (whole, index) => math("msub", null, whole, index);
-const mathRow = (...parts) => math("mrow", null, ...parts);
-const mathRoot = (inner) => math("msqrt", null, inner);
-const mathFraction = (above, below) => math("mfrac", null, above, below);
-const mathPower = (whole, exponent) => math("msup", null, whole, exponent);
-const mathSum = (index) => math("munder", null, mathSign("∑"), mathName(index));
+export const mathName = (text) => math("mi", null, text);
+export const mathVector = (text) => math("mi", { mathvariant: "normal", class: "vector" }, text);
+export const mathSign = (text) => math("mo", null, text);
+export const mathUnder = (whole, index) => math("msub", null, whole, index);
+export const mathRow = (...parts) => math("mrow", null, ...parts);
+export const mathRoot = (inner) => math("msqrt", null, inner);
+export const mathFraction = (above, below) => math("mfrac", null, above, below);
+export const mathPower = (whole, exponent) => math("msup", null, whole, exponent);
+export const mathSum = (index) => math("munder", null, mathSign("∑"), mathName(index));
 const mathKey = (letter) => mathUnder(mathVector(letter), mathName("j"));
 
 /** A formula as a block of its own; the page's words say the same to those who cannot see it. */
-function mathBlock(...parts) {
+export function mathBlock(...parts) {
   return math("math", { display: "block", class: "formula" }, mathRow(...parts));
 }
 

@@ -21,6 +21,16 @@ export const insideKorean = {
   "inside.use_picture": "디코더 {number}층: 단어가 그림을 봐요",
   "inside.saying": "디코더가 방금 “{read}”까지 읽었고, 이제 “{said}”{said|을/를} 말하려고 해요.",
   "inside.causal": "디코더처럼 뒤의 단어 가리기",
+  "inside.shuffle": "단어 섞기",
+  "inside.unshuffle": "원래 순서로",
+  "inside.shuffle_title": "같은 단어, 다른 순서",
+  "inside.shuffle_same":
+    "단어마다 가중치와 출력이 그대로예요. 순서만 바뀌었어요(가장 큰 차이: {difference}). 셀프 어텐션만으로는 순서를 알 수 없어요. 그래서 모델에게 위치를 알려 줘요.",
+  "inside.shuffle_other":
+    "뒤의 단어를 가리면 순서가 중요해져요. 단어는 자기 앞의 단어만 보는데, 이제 다른 단어가 앞에 있으니까요(가장 큰 차이: {difference}). 가리지 않으면 순서 말고는 아무것도 바뀌지 않아요.",
+  "inside.shuffle_before": "원래 순서",
+  "inside.shuffle_now": "섞은 순서",
+  "inside.shuffle_output": "출력",
   "inside.withoutScaling": "스케일링 없이",
   "inside.withoutMasking": "마스킹 없이",
   "inside.withoutScaling_none": "이 점수는 스케일링하지 않아요",

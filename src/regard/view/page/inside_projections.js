@@ -33,13 +33,17 @@ export function projectionStep(step, number) {
 
 /** No matrices: in an RNN the states are query, keys and values; a file may have left a large model's matrices out. */
 function stateStep(step, number) {
-  const { x, query, layer } = step.inside;
+  const { layer } = step.inside;
   const states = layer.use === "picture" ? "inside.states_picture" : "inside.states_text";
-  const isState = x.length === query.length && x.every((value, index) => value === query[index]);
-  const head = isState
+  const head = isState(step.inside)
     ? { title: t("inside.states_title"), formula: formulaOf("states"), text: t(states) }
     : { title: t("inside.projections_title"), formula: formulaOf("projections"), text: t("inside.matrices_left_out") };
   return stepCard({ number, ...head }, vectorRows(step));
+}
+
+/** Whether the query is a decoder's state as it is: an RNN's attention. */
+export function isState({ x, query }) {
+  return Boolean(query) && x.length === query.length && x.every((value, index) => value === query[index]);
 }
 
 function vectorRows({ inside, work, choice }) {
@@ -133,7 +137,8 @@ function matrixName(letter) {
 
 /** The worked example in full: every matrix, every vector. */
 function exampleProjections({ inside, work, choice, change }, number) {
-  const { tokens, inputs, queryWeight, keyWeight, valueWeight } = EXAMPLE;
+  const { queryWeight, keyWeight, valueWeight } = EXAMPLE;
+  const { key_labels: tokens, key_inputs: inputs } = inside;
   const features = [1, 2, 3, 4].map((feature) => t(`inside.feature_${feature}`));
   const meanings = [1, 2, 3].map((meaning) => t(`inside.meaning_${meaning}`));
   const dimension = Math.min(choice.projectionDimension, work.query.length - 1);

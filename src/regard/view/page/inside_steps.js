@@ -1,6 +1,7 @@
-/** The steps of attention as cards, from x to W_O, each with its formula and the numbers of this query. */
+/** The steps of attention as cards, from the token to the block's end, each with its formula and the numbers of this query. */
 
 import { entropyBits, largestDifference, scoreTerms, steepestSlope } from "./inside_arithmetic.js";
+import { stepsAfter, stepsBefore } from "./inside_around.js";
 import { formulaOf } from "./inside_formulas.js";
 import { numberNode, numberText, smallText, stepCard, timesParts, writtenSum } from "./inside_parts.js";
 import { barNames, weightsPicture } from "./inside_picture.js";
@@ -15,12 +16,13 @@ import { t } from "./text.js";
 /**
  * All steps for one query.
  *
- * step: {inside, work, other, choice, change}: the API's numbers, the arithmetic over them, the same with something switched off (or null),
- * what is chosen to be written out, and how to choose otherwise.
+ * step: {inside, work, other, choice, change, goTo}: the API's numbers, the arithmetic over them, the same with something switched off (or null),
+ * what is chosen to be written out, and how to choose otherwise; `goTo(layer)` leads to another attention, where a view can.
  */
 export function insideSteps(step) {
   const isScaled = step.inside.layer.score === "scaled_dot";
   const makers = [
+    ...stepsBefore(step),
     projectionStep,
     scoreStep,
     isScaled && scalingStep,
@@ -28,6 +30,7 @@ export function insideSteps(step) {
     softmaxStep,
     contextStep,
     step.inside.output_weight && outputStep,
+    ...stepsAfter(step),
   ];
   const keys = rowsShown(step.work.weights, step.choice.key, step.choice.isWhole);
   return makers.filter(Boolean).map((make, index) => make({ ...step, keys }, index + 1));

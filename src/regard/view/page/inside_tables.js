@@ -18,20 +18,21 @@ export function rowsShown(weights, chosen, isWhole) {
 
 /**
  * A table of keys. columns: [{title, values, kind}] where kind is "number" (the default), "weight" (with its colour),
- * "other" (what a switch makes of it) or "text"; choosing a row's key calls `choose(key)`.
+ * "other" (what a switch makes of it) or "text"; choosing a row's key calls `choose(key)`. Rows may be other things than keys: they have
+ * a heading and a name for the focus of their own then.
  */
-export function keyTable({ labels, keys, chosen, choose, columns, caption }) {
+export function keyTable({ labels, keys, chosen, choose, columns, caption, heading = t("inside.key"), focus = "key" }) {
   const head = h(
     "tr",
     null,
-    h("th", { scope: "col" }, t("inside.key")),
+    h("th", { scope: "col" }, heading),
     columns.map(({ title, kind }) => h("th", { scope: "col", class: kind === "other" ? "other" : null }, title)),
   );
   const body = keys.map((key) =>
     h(
       "tr",
       { class: key === chosen ? "is-chosen" : null },
-      h("th", { scope: "row" }, keyButton(labels[key], key, chosen, choose)),
+      h("th", { scope: "row" }, keyButton(labels[key], { key, chosen, choose, focus })),
       columns.map((column) => keyCell(column, key)),
     ),
   );
@@ -42,13 +43,13 @@ export function keyTable({ labels, keys, chosen, choose, columns, caption }) {
   );
 }
 
-function keyButton(label, key, chosen, choose) {
+function keyButton(label, { key, chosen, choose, focus }) {
   if (!choose) return h("span", { dir: "auto" }, pieceLabel(label));
   const attributes = {
     type: "button",
     class: "key-button",
     dir: "auto",
-    "data-focus": `key-${key}`,
+    "data-focus": `${focus}-${key}`,
     "aria-pressed": String(key === chosen),
   };
   return h("button", { ...attributes, onclick: () => choose(key) }, pieceLabel(label));

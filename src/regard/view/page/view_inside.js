@@ -3,7 +3,8 @@
 import { onTheme } from "./colour.js";
 import { keepingFocus } from "./focusing.js";
 import { workThrough } from "./inside_arithmetic.js";
-import { EXAMPLE, exampleInside } from "./inside_example.js";
+import { IN_ORDER, exampleInside } from "./inside_example.js";
+import { shuffleCard, shuffledOrder } from "./inside_shuffle.js";
 import { insideSteps } from "./inside_steps.js";
 import { clear, h } from "./make.js";
 import { card, dropDown, isAbandoned, lead, noModelNote, picturesNote, problemNote, segments } from "./notes.js";
@@ -16,6 +17,7 @@ import { askTrace } from "./tracing.js";
 const BEGINNING = {
   isExample: true,
   exampleQuery: 0,
+  exampleOrder: IN_ORDER,
   isCausal: false,
   layer: null,
   head: 0,
@@ -27,6 +29,9 @@ const BEGINNING = {
   preparedDimension: 0,
   dimension: 0,
   outputDimension: 0,
+  inner: 0,
+  outer: 0,
+  spoken: null,
   withoutScaling: false,
   withoutMasking: false,
 };
@@ -60,7 +65,7 @@ function mountInside(root, app) {
     h("div", { class: "view inside" }, lead(t("inside.heading"), t("inside.lead")), h("div", null, modes), view.choices, view.steps),
   );
   const stopModel = app.onModel(() => {
-    Object.assign(app.state.inside, { layer: null, head: 0, query: null, key: 0 });
+    Object.assign(app.state.inside, { layer: null, head: 0, query: null, key: 0, inner: 0, outer: 0, spoken: null });
     if (!app.state.inside.isExample) startMode(view);
   });
   const stopTheme = onTheme(() => view.inside && showSteps(view));
@@ -82,15 +87,17 @@ function startMode(view) {
 
 /** Change what is chosen; what the server must be asked for is asked, the rest is recomputed here. */
 function changeInside(view, changes) {
-  Object.assign(view.app.state.inside, changes);
+  const isElsewhere = ["layer", "query"].some((name) => name in changes);
+  Object.assign(view.app.state.inside, isElsewhere && { spoken: null }, "layer" in changes && { inner: 0, outer: 0 }, changes);
   if (view.app.state.inside.isExample) return showExample(view);
-  const mustAsk = ["layer", "head", "query"].some((name) => name in changes);
-  return mustAsk ? askInside(view) : showSteps(view);
+  const mustAsk = ["layer", "head", "query", "inner", "outer"].some((name) => name in changes);
+  return mustAsk ? askInside(view, isElsewhere || "head" in changes) : showSteps(view);
 }
 
 function showExample(view) {
-  const { exampleQuery, isCausal } = view.app.state.inside;
-  view.inside = exampleInside(exampleQuery, isCausal);
+  const { exampleQuery, exampleOrder, isCausal } = view.app.state.inside;
+  const isShuffled = exampleOrder.some((word, place) => word !== place);
+  view.inside = exampleInside(exampleQuery, isCausal, exampleOrder);
   const causal = checkBox("isCausal", t("inside.causal"), isCausal, (isOn) =>
     changeInside(view, { isCausal: isOn, withoutMasking: false }),
   );
@@ -104,13 +111,32 @@ function showExample(view) {
           "div",
           { class: "stack" },
           h("p", null, t("inside.example_text")),
-          tokenRow(t("inside.query"), EXAMPLE.tokens, exampleQuery, (query) => changeInside(view, { exampleQuery: query })),
+          tokenRow(t("inside.query"), view.inside.key_labels, exampleQuery, (query) => changeInside(view, { exampleQuery: query })),
+          orderButtons(view, isShuffled),
           h("div", { class: "switches" }, causal, ...switchBoxes(view)),
         ),
       ),
+      isShuffled && shuffleCard(exampleOrder, isCausal),
     ),
   );
   showSteps(view);
+}
+
+/** "Shuffle the words", and back; the word that is looking and the one looked at stay chosen. */
+function orderButtons(view, isShuffled) {
+  const reorder = (order) => {
+    const { exampleQuery, exampleOrder, key } = view.app.state.inside;
+    const placeOf = (place) => order.indexOf(exampleOrder[place]);
+    changeInside(view, { exampleOrder: order, exampleQuery: placeOf(exampleQuery), key: placeOf(key) });
+  };
+  const button = (name, order, disabled) =>
+    h("button", { type: "button", "data-focus": name, disabled, onclick: () => reorder(order()) }, t(`inside.${name}`));
+  return h(
+    "div",
+    { class: "controls" },
+    button("shuffle", () => shuffledOrder(view.app.state.inside.exampleOrder), false),
+    button("unshuffle", () => IN_ORDER, !isShuffled),
+  );
 }
 
 /** The user's own sentence: typed here or taken over from another view. */
@@ -154,19 +180,18 @@ export function firstToSay(trace, { queries }) {
   return Math.max(0, pieces.findIndex((piece, index) => hasLetters(queries === "target" ? pieces[index + 1] ?? "" : piece)));
 }
 
-function askInside(view) {
+function askInside(view, isElsewhere) {
   fitChoice(view);
-  return asked(view, (signal) => askAndShow(view, signal));
+  return asked(view, (signal) => askAndShow(view, signal, isElsewhere));
 }
 
-async function askAndShow(view, signal) {
-  const { layer, head, query } = view.app.state.inside;
-  view.inside = await askTrace(view.app, view.request, (trace) => view.app.api.inside(trace.id, { layer, head, query }, { signal }), {
-    signal,
-  });
+/** Ask for what is chosen; elsewhere, the key that is looked at most is chosen with it. */
+async function askAndShow(view, signal, isElsewhere = true) {
   const choice = view.app.state.inside;
-  const most = view.inside.weights.indexOf(Math.max(...view.inside.weights));
-  choice.key = most;
+  const { layer, head, query, inner, outer } = choice;
+  const place = { layer, head, query, inner, outer };
+  view.inside = await askTrace(view.app, view.request, (trace) => view.app.api.inside(trace.id, place, { signal }), { signal });
+  if (isElsewhere) choice.key = view.inside.weights.indexOf(Math.max(...view.inside.weights));
   showOwnChoices(view);
   showSteps(view);
 }
@@ -290,7 +315,7 @@ function showSteps(view) {
   const work = workThrough(inside);
   const other = isScaling || isMasking ? workThrough(inside, { isScaled: !isScaling, isMasked: !isMasking }) : null;
   const shown = { ...choice, withoutScaling: isScaling, withoutMasking: isMasking };
-  keepingFocus(view.steps, () =>
-    clear(view.steps, insideSteps({ inside, work, other, choice: shown, change: (changes) => changeInside(view, changes) })),
-  );
+  const change = (changes) => changeInside(view, changes);
+  const goTo = (layer) => change({ layer }).then(() => view.choices.querySelector("[data-focus=layer]")?.focus());
+  keepingFocus(view.steps, () => clear(view.steps, insideSteps({ inside, work, other, choice: shown, change, goTo })));
 }

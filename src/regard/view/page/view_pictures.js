@@ -13,7 +13,7 @@ import { savingButtons } from "./saving.js";
 import { captionerOf } from "./takers.js";
 import { t } from "./text.js";
 
-const STEPS_BEGIN = { key: 0, isWhole: false, projection: "q", projectionDimension: 0, preparedDimension: 0, dimension: 0, outputDimension: 0, withoutScaling: false, withoutMasking: false };
+const STEPS_BEGIN = { key: 0, isWhole: false, projection: "q", projectionDimension: 0, preparedDimension: 0, dimension: 0, outputDimension: 0, inner: 0, outer: 0, spoken: null, withoutScaling: false, withoutMasking: false };
 
 const TRAINING_COMMANDS = "regard data world scenes --out runs/scenes/data --train 40000\nregard train recipes/scenes-attention.toml";
 
@@ -194,22 +194,24 @@ function chooseWord(view, index) {
 }
 
 /** The steps from this word's query to its weights, in the chosen head or, for their mean, in the first. */
-async function showArithmetic(view, signal) {
+async function showArithmetic(view, signal, written = null) {
   const { layer, head, word } = view.choice;
   if (!view.words[word]) return void clearSteps(view);
   const query = view.words[word].pieces[0] - 1;
-  const asked = view.app.api.inside(view.answer.id, { layer, head: head === "mean" ? 0 : head, query }, { signal });
+  const asked = view.app.api.inside(view.answer.id, { layer, head: head === "mean" ? 0 : head, query, ...written }, { signal });
   const inside = await asked.catch((problem) => (problem.code === "embedded" ? null : Promise.reject(problem))); // a large file has maps alone
   if (!inside) return;
-  Object.assign(view, { inside, steps: { ...STEPS_BEGIN, key: inside.weights.indexOf(Math.max(...inside.weights)) } });
+  if (!written) view.steps = { ...STEPS_BEGIN, key: inside.weights.indexOf(Math.max(...inside.weights)) };
+  view.inside = inside;
   showWordSteps(view);
 }
 
 function showWordSteps(view) {
   const { inside, words, choice } = view;
   const change = (changes) => {
-    Object.assign(view.steps, changes);
-    showWordSteps(view);
+    const { inner, outer } = Object.assign(view.steps, changes);
+    if (!("inner" in changes || "outer" in changes)) return showWordSteps(view);
+    return askedOnce(view, view.stepsCard, (signal) => showArithmetic(view, signal, { inner, outer })); // other rows of the matrices
   };
   const steps = insideSteps({ inside, work: workThrough(inside), other: null, choice: view.steps, change });
   const title = h("div", { class: "lead" }, h("h2", null, t("pictures.arithmetic", { word: words[choice.word].text })), h("p", null, t("pictures.arithmetic_text")));

@@ -16,6 +16,8 @@ import { wishCards } from "./wish_cards.js";
 const MADE_HERE = { sinusoidal: sinusoidalEncoding, count: countEncoding, fraction: fractionEncoding, random: randomEncoding };
 const OWN = "own";
 const CURVES = 4;
+const LONGEST_SHOWN = 200;
+const BEYOND = 60; // so many rows that were never trained can be seen
 const WAVY = ["interleaved", "halves"];
 
 export const positionsView = { id: "positions", title: "positions.title", mount: mountPositions };
@@ -27,9 +29,9 @@ function mountPositions(root, app) {
   view.story = h("div", { class: "explain" });
   view.note = h("div");
   view.widthSlider = slider(t("positions.width"), { least: 4, most: 256, step: 4, value: view.width }, (width) => change(view, { width }));
-  const lengthSlider = slider(t("positions.length"), { least: 4, most: 200, value: view.length }, (length) => change(view, { length }));
+  view.lengthSlider = slider(t("positions.length"), { least: 4, most: LONGEST_SHOWN, value: view.length }, (length) => change(view, { length }));
   view.kindPlace = h("div");
-  const controls = h("div", { class: "controls" }, view.kindPlace, lengthSlider.node, view.widthSlider.node);
+  const controls = h("div", { class: "controls" }, view.kindPlace, view.lengthSlider.node, view.widthSlider.node);
   root.append(h("div", { class: "view" }, lead(t("positions.heading"), t("positions.lead")),
     h("div", { class: "card stack" }, controls, view.story, view.note),
     card(t("positions.wishes"), { explanation: t("positions.wishesHint") }, view.wishes.node),
@@ -51,7 +53,7 @@ async function learnOwn(view) {
   if (takesWords(model)) { // a captioner is not asked: the server would refuse
     const answer = await view.app.api.positions(model.name, 4, { signal: view.leaving.signal }).catch((problem) => problem);
     if (isAbandoned(answer) || view.app.model()?.name !== model.name) return; // another was chosen, and asked of, meanwhile
-    if (answer.values) view.own = { model: model.name, kind: answer.kind, layout: answer.layout, width: answer.width };
+    if (answer.values) view.own = { ...answer, model: model.name };
   }
   if (view.kind === OWN && !view.own) view.kind = "sinusoidal";
   offerKinds(view);
@@ -72,8 +74,19 @@ function change(view, changed) {
   view.frame = requestAnimationFrame(() => redraw(view));
 }
 
+/** A learned table is shown some way beyond where its training ended. */
+function fitLength(view) {
+  const { input, number } = view.lengthSlider;
+  const trained = trainedOf(view);
+  const most = trained === null ? LONGEST_SHOWN : Math.max(LONGEST_SHOWN, Math.min(view.own.longest, trained + BEYOND, 2 * LONGEST_SHOWN));
+  input.max = String(most);
+  view.length = Math.min(view.length, most);
+  number.textContent = view.length;
+}
+
 async function redraw(view) {
   const isOwn = view.kind === OWN;
+  fitLength(view);
   view.widthSlider.input.disabled = isOwn;
   view.widthSlider.number.textContent = isOwn ? view.own.width : view.width;
   clear(view.story, storyOf(view));
@@ -89,8 +102,16 @@ async function redraw(view) {
   }
 }
 
-function storyOf(view) {
-  return t(view.kind === OWN ? `positions.story.${view.own.kind}` : `positions.story.${view.kind}`, { width: view.own?.width ?? "" });
+function storyOf({ kind, own }) {
+  if (kind !== OWN) return t(`positions.story.${kind}`);
+  const counts = { width: own.width, longest: own.longest?.toLocaleString("en"), trained: own.trained?.toLocaleString("en") };
+  const isReached = own.kind === "learned" && own.trained >= own.longest;
+  return t(isReached ? "positions.story.learned_whole" : `positions.story.${own.kind}`, counts);
+}
+
+/** How many positions of the encoding training can have reached; null where nothing had to be trained. */
+function trainedOf({ kind, own }) {
+  return kind === OWN ? own.trained ?? null : null;
 }
 
 /** What the map looks like: how sines and cosines lie, or the kind of an encoding that has none. */
@@ -104,7 +125,8 @@ async function ownMaker(view) {
   const { own, length } = view;
   const again = await ownRows(view, length);
   const fetched = new Map();
-  for (const wanted of [length, length * 2, length * 10]) fetched.set(wanted, wanted === length ? again : await ownRows(view, wanted).catch(() => null));
+  const longer = [length * 2, length * 10].filter((wanted, index) => index === 0 || wanted <= (own.trained ?? wanted)); // beyond, nothing is measured
+  for (const wanted of [length, ...longer]) fetched.set(wanted, wanted === length ? again : await ownRows(view, wanted).catch(() => null));
   if (view.own !== own || view.length !== length) throw new DOMException("another one was chosen", "AbortError");
   const second = await ownRows(view, length);
   let calls = 0;
@@ -127,13 +149,14 @@ function showEncoding(view, make) {
   const most = Math.max(-low, high) || 1;
   view.strengths = { map: { twoSided: low < 0, most }, distance: { twoSided: false, most: rangeOf(table)[1] || 1 } };
   const { map, curves, distance, offsets } = view.pictures;
-  map.update({ values: made.values, rows: made.length, columns: made.width, ...view.strengths.map });
+  const trained = trainedOf(view);
+  map.update({ values: made.values, rows: made.length, columns: made.width, shadedFrom: trained, shadedLabel: t("positions.untrained"), ...view.strengths.map });
   curves.update({ series: curvesOf(made) });
   distance.update({ values: table, rows: made.length, columns: made.length, ...view.strengths.distance });
   offsets.update({ series: offsetSeries(table, made.length) });
   showLegends(view);
   clearTimeout(view.measuring);
-  view.measuring = setTimeout(() => view.wishes.show(measureWishes(make, made, table)), 60);
+  view.measuring = setTimeout(() => view.wishes.show(measureWishes(make, made, table, trained)), 60);
 }
 
 /** How far the model's numbers are from the formula as computed here, in float64. */
@@ -179,7 +202,10 @@ function offsetSeries(table, length) {
 
 function makePictures(view) {
   const empty = { values: new Float64Array(0), rows: 0, columns: 0, most: 1 };
-  const tellValue = (position, dimension, value) => t("positions.cell", { position, dimension, value: value?.toFixed(4) });
+  const tellValue = (position, dimension, value) => {
+    const told = t("positions.cell", { position, dimension, value: value?.toFixed(4) });
+    return position >= (trainedOf(view) ?? Infinity) ? `${told} (${t("positions.untrained")})` : told;
+  };
   const tellDistance = (one, other, value) => t("positions.distanceCell", { one, other, value: readableNumber(value) });
   return {
     map: field({ ...empty, title: t("positions.map"), xLabel: t("positions.dimensionAxis"), yLabel: t("positions.position"), tell: tellValue, hint: t("positions.mapHint") }),

@@ -37,6 +37,7 @@ function wishNumber(wish, measured) {
     case "constant":
       return t("wish.constant.number", { spread: readableNumber(measured.spread) });
     case "bounded":
+      if (measured.trained) return t("wish.bounded.untrained", { length: measured.length.toLocaleString("en"), trained: measured.trained.toLocaleString("en") });
       return measured.then === null
         ? t("wish.bounded.ends", { length: measured.length.toLocaleString("en") })
         : t("wish.bounded.number", { now: readableNumber(measured.now), then: readableNumber(measured.then), length: measured.length.toLocaleString("en") });

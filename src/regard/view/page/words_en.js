@@ -1,9 +1,11 @@
 /** What the shell and Translate say in English. */
 
+import { aroundEnglish } from "./around_en.js";
 import { insideEnglish } from "./inside_en.js";
 
 export const wordsEnglish = {
   ...insideEnglish,
+  ...aroundEnglish,
   "shell.views": "Views",
   "shell.model": "Model",
   "shell.no_model": "no model yet",

@@ -1,9 +1,11 @@
 /** What the shell and Translate say in Korean. */
 
+import { aroundKorean } from "./around_ko.js";
 import { insideKorean } from "./inside_ko.js";
 
 export const wordsKorean = {
   ...insideKorean,
+  ...aroundKorean,
   "shell.views": "화면",
   "shell.model": "모델",
   "shell.no_model": "아직 모델이 없어요",
