@@ -63,8 +63,8 @@ async function answer(view, text) {
   clear(view.said, waitingNote());
   clear(view.looked);
   try {
-    if (model.takes === "beginning") await complete(view, text, signal);
-    else await fill(view, text, signal);
+    if (model.takes === "beginning") await goOn(view, text, signal);
+    else await fillBlanks(view, text, signal);
   } catch (problem) {
     if (!isAbandoned(problem)) clear(view.said, problemNote(problem));
   }
@@ -72,7 +72,7 @@ async function answer(view, text) {
 
 // --- a beginning, gone on with ---
 
-async function complete(view, text, signal) {
+async function goOn(view, text, signal) {
   const { api } = view.app;
   const model = view.app.model().name;
   const { continuations: [likeliest] } = await api.complete({ model, text, beam: 1 }, { signal });
@@ -123,7 +123,7 @@ function continuationList(view, continuations, beginning, signal) {
 
 // --- blanks, filled ---
 
-async function fill(view, text, signal) {
+async function fillBlanks(view, text, signal) {
   if (!BLANK.test(text)) {
     clear(view.said, emptyNote(t("language.no_blank")));
     return lookInto(view, text, signal);
