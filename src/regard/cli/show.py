@@ -22,9 +22,7 @@ Examples:
 @model_argument
 @click.argument("given", nargs=-1, required=True, metavar="SENTENCE|PICTURE...")
 @click.option("--target", metavar="TEXT", help="A translation, or a caption, that the model is made to say.")
-@click.option(
-    "--use", type=click.Choice(USES), help="Which attention. [default: the last one, as cross]"
-)
+@click.option("--use", type=click.Choice(USES), help="Which attention. [default: the last one, as cross]")
 @click.option("--layer", type=click.IntRange(1), help="Layer to show, counted from 1. [default: the mean of all]")
 @click.option("--head", type=click.IntRange(1), help="Head to show, counted from 1. [default: the mean of all]")
 @click.option(

@@ -66,6 +66,8 @@ def model_record(trace: Trace, name: str, languages: tuple[str, str], takes: str
         "source": languages[0],
         "target": languages[1],
         "kind": "",
+        "score": None,
+        "wiring": None,
         "parameters": None,
         "layers": len(trace.of_use("cross" if takes == "text" else "picture")),
         "heads": max((layer.heads for layer in trace.layers), default=0),
