@@ -27,8 +27,8 @@ from regard.cli.options import (
     name="compare",
     epilog="""\b
 Examples:
-  regard compare runs/world-*/model --source test.en --reference test.ko --gold test.align
-  regard compare runs/scenes-*/model --captions runs/scenes/data --split test""",
+  regard compare runs/x/model runs/y/model --source test.en --reference test.ko --gold test.align
+  regard compare runs/scenes-attention/model runs/scenes-rnn/model --captions runs/scenes/data --split test""",
 )
 @click.argument("models", type=PATH, nargs=-1, required=True)
 @source_option

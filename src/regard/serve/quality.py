@@ -31,7 +31,7 @@ class LengthScore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlignmentQuality(msgspec.Struct, frozen=True, kw_only=True):
-    """The alignment error rate of the reading that errs least; layer and head are counted from 1, null is their mean."""
+    """The alignment error rate of the reading that errs least; layers and heads count from 1, null is their mean."""
 
     layer: int | None
     head: int | None

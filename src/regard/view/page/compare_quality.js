@@ -81,7 +81,7 @@ function alignmentOf({ alignment }) {
 }
 
 function withDetail(text, detail) {
-  return [text, detail && [h("br"), h("span", { class: "faint small" }, detail)]];
+  return [text, detail && h("span", { class: "detail" }, detail)];
 }
 
 async function showBucket(app, place, { models, bucket, signal }) {
