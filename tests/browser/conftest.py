@@ -61,11 +61,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("transformer", "attending"):
         ended = in_a_process("train", directory / f"{name}.toml", "--run", directory / "runs" / name)
         assert ended.code == 0, ended.err
-    models = [directory / "runs" / name / "model" for name in ("transformer", "attending")]
-    test = ["--source", directory / "test.en", "--reference", directory / "test.ko"]
-    ended = in_a_process("compare", *models, *test, "--resamples", "2", "--quality", directory / "quality.json")
-    assert ended.code == 0, ended.err
-    trained = load_bundle(models[0])
+    trained = load_bundle(directory / "runs" / "transformer" / "model")
     for name, model in UNTRAINED.items():
         table = {
             "model": model,
@@ -75,6 +71,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         bundle = new_bundle(from_table(table, origin=name), trained.tokenizers)
         randomise(bundle.model, seed=5)
         save_bundle(directory / "runs" / name / "model", bundle)
+    compared = [directory / "runs" / name / "model" for name in ("transformer", "attending", "fixed", "general")]
+    test = ["--source", directory / "test.en", "--reference", directory / "test.ko", "--gold", directory / "test.align"]
+    ended = in_a_process("compare", *compared, *test, "--resamples", "2", "--quality", directory / "quality.json")
+    assert ended.code == 0, ended.err
     return directory
 
 

@@ -87,6 +87,39 @@ def test_the_plot_and_the_table_have_the_figures_of_the_comparison(open_page: Op
         expect(page.locator("table.numbers")).to_contain_text(told)
 
 
+READINGS = {"en": {"said": "as said", "read": "as read back"}, "ko": {"said": "말할 때", "read": "다시 읽을 때"}}
+
+
+@pytest.mark.parametrize(("locale", "title"), [("en-US", "alignment error"), ("ko-KR", "정렬 오류율")])
+def test_the_table_tells_the_alignment_error_and_how_it_was_read(
+    open_page: Open, server: str, locale: str, title: str
+) -> None:
+    page = open_page("compare", locale=locale)
+    row = page.locator("table.numbers tr", has=page.get_by_role("rowheader", name=title))
+    models = {one["model"]: one["alignment"] for one in answer(server, "quality")["models"]}
+    names = page.locator("table.numbers thead th").all_inner_texts()
+    assert names[0] == "fixed"
+    expect(row.locator("td").first).to_have_text("–")
+    for place, name in enumerate(names[1:], start=1):
+        cell, told = row.locator("td").nth(place), models[name]
+        expect(cell).to_contain_text(f"{told['error']:.3f}")
+        expect(cell).to_contain_text(READINGS[locale[:2]][told["when"]])
+        expect(cell).to_contain_text(re.compile(rf"{told['layer']}\b|\b{told['layer']}층|mean|평균"))
+
+
+def test_two_rnns_that_attend_are_told_apart_by_score_and_wiring(open_page: Open) -> None:
+    page = open_page("compare")
+    page.fill("#source-text", SENTENCE)
+    page.keyboard.press("Enter")
+    compared(page)
+    told = {"attending": "additive score, the previous state asks", "general": "general score, the previous state asks"}
+    kinds = page.locator("table.numbers tr", has=page.get_by_role("rowheader", name="kind"))
+    for name, words in told.items():
+        expect(card(page, name).locator(".wiring")).to_have_text(words)
+        expect(kinds).to_contain_text(f"RNN that attends{words}")
+    expect(card(page, "transformer").locator(".wiring")).to_have_count(0)
+
+
 def test_the_plot_is_saved_as_svg_and_png(open_page: Open, tmp_path: Path) -> None:
     page = open_page("compare")
     card_of_plot = page.locator(".card", has=page.get_by_role("group", name="Quality against length"))

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from regard.metrics import alignment_error, format_alignment, parse_alignments
-from tests.cli.toy import Regard, renamed
+from tests.cli.toy import Regard, fixed_context, renamed
 
 
 def wish(corpus: Path) -> list[object]:
@@ -43,6 +43,40 @@ def test_the_best_reading_errs_no_more_than_any_other(regard: Regard, transforme
     assert best["score"]["error"] <= mean["score"]["error"]
     assert best["readings"][0].startswith("best by the gold links themselves: ")
     assert len(best["links"]) == best["pairs"] == 24
+
+
+def test_every_reading_is_told_with_its_error_the_best_first(regard: Regard, transformer: Path, corpus: Path) -> None:
+    words = ["align", transformer, *wish(corpus), "--gold", corpus / "test.align"]
+    record = json.loads(regard(*words, "--every", "--json").out)
+    errors = [one["error"] for one in record["every"]]
+    assert record["pairs"] == 24
+    assert errors == sorted(errors)
+    places = {(one["layer"], one["head"], one["when"]) for one in record["every"]}
+    assert len(places) == len(errors) == (2 * 2 + 2 + 1) * 2  # heads, means of heads, the mean of all; said and read
+    for one in (record["every"][0], record["every"][-1]):
+        named = [f"--{name}={one[name]}" for name in ("layer", "head", "when") if one[name] is not None]
+        assert one["error"] == json.loads(regard(*words, *named, "--json").out)["score"]["error"]
+    best = json.loads(regard(*words, "--best", "--json").out)
+    assert best["score"]["error"] == errors[0]
+    head, _, first, *_ = regard(*words, "--every").out.splitlines()
+    assert head.split("  ")[0] == "layer"
+    assert f"{errors[0]:.4f}" in first
+
+
+def test_one_head_is_not_told_again_as_a_mean(regard: Regard, attending: Path, corpus: Path) -> None:
+    ended = regard("align", attending, *wish(corpus), "--gold", corpus / "test.align", "--every", "--json")
+    found = [(one["layer"], one["head"], one["when"]) for one in json.loads(ended.out)["every"]]
+    assert sorted(found) == [(1, 1, "read"), (1, 1, "said")]
+
+
+def test_a_model_that_does_not_look_has_no_reading(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    fixed = fixed_context(tmp_path / "fixed", transformer)
+    for how in ("--best", "--every"):
+        ended = regard("align", fixed, *wish(corpus), "--gold", corpus / "test.align", how)
+        assert ended.code == 2
+        assert "this model has no attention between target and source" in ended.err
 
 
 def test_the_best_reading_is_chosen_on_the_development_set(
@@ -179,6 +213,16 @@ def test_blank_lines_keep_their_place(regard: Regard, transformer: Path, tmp_pat
             ["{model}", "--source", "{en}", "--target", "{ko}", "--gold", "{gold}", "--best", "--when", "read"],
             "--best chooses layer, head and moment itself",
         ),
+        (["{model}", "--source", "{en}", "--target", "{ko}", "--every"], "made. Give --gold"),
+        (
+            ["{model}", "--source", "{en}", "--target", "{ko}", "--gold", "{gold}", "--every", "--head", "1", "--best"],
+            "of one model. Leave out --head, --best.",
+        ),
+        (
+            ["{model}", "--source", "{en}", "--target", "{ko}", "--gold", "{gold}", "--every", "--output", "nowhere"],
+            "--every tells errors, and writes no links",
+        ),
+        (["--hypothesis", "{gold}", "--gold", "{gold}", "--every"], "needed for --every."),
         (["--hypothesis", "{gold}", "--gold", "{en}"], "is not a link"),
         (["--hypothesis", "{gold}", "--gold", "{gold}", "--gold-base", "1"], "counted from 1"),
     ],

@@ -6,8 +6,10 @@ import pytest
 
 from regard.cli.running.compare import figures
 from regard.cli.running.measuring import MANY_CUT, Measured, warn_of_cut_words
-from regard.metrics import Score
-from tests.cli.toy import Regard, renamed
+from regard.metrics import Score, format_alignment, parse_alignments
+from tests.cli.toy import Regard, fixed_context, renamed
+from tests.training.small_pictures import RECURRENT, picture_config
+from tests.training.small_run import run_to_the_end
 
 
 def wish(corpus: Path) -> list[object]:
@@ -23,6 +25,7 @@ def test_models_stand_side_by_side(
     head = ended.out.splitlines()[0].split()
     assert head == ["transformer", "attending"]
     for row in (
+        "kind",
         "BLEU",
         "chrF2",
         "TER",
@@ -69,6 +72,79 @@ def test_models_are_told_with_how_far_they_are_from_the_first(
     told = record["differences"][0]["scores"][0]
     assert f" {told['value']:+.1f} (p = {told['p']:.2g}) " in own
     assert own.endswith(" +0.0 (p = 1)")
+
+
+def test_gold_links_add_the_error_of_each_models_best_reading(
+    regard: Regard, transformer: Path, attending: Path, corpus: Path, tmp_path: Path
+) -> None:
+    fixed, quality = fixed_context(tmp_path / "fixed", transformer), tmp_path / "quality.json"
+    words = ["compare", transformer, attending, fixed, *wish(corpus), "--gold", corpus / "test.align"]
+    models = json.loads(regard(*words, "--json", "--quality", quality).out)["models"]
+    for model, told in zip((transformer, attending), models, strict=False):
+        text = ["--source", corpus / "test.en", "--target", corpus / "test.ko", "--gold", corpus / "test.align"]
+        best = json.loads(regard("align", model, *text, "--every", "--json").out)["every"][0]
+        assert told["alignment"] == best
+    assert models[2]["alignment"] is None
+    assert [one["alignment"] for one in json.loads(quality.read_bytes())["models"]] == [
+        one["alignment"] for one in models
+    ]
+    rows = {line[:17].strip(): line[17:].split() for line in regard(*words).out.splitlines()}
+    assert rows["alignment error"] == [f"{one['alignment']['error']:.4f}" for one in models[:2]] + ["–"]
+    assert rows["read from"][-1] == "–"
+    assert " ".join(rows["read from"]).startswith(f"layer {models[0]['alignment']['layer']}, ")
+
+
+def test_gold_of_other_sentences_or_counted_otherwise_is_told(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    words = ["compare", transformer, *wish(corpus)]
+    ended = regard(*words, "--gold", corpus / "valid.align")
+    assert (ended.code, "24 sentence pairs and 10 lines of gold links" in ended.err) == (2, True)
+    moved = tmp_path / "moved.align"
+    gold = parse_alignments((corpus / "test.align").read_text().splitlines())
+    moved.write_text("".join(f"{format_alignment(one, one_based=True)}\n" for one in gold))
+    ended = regard(*words, "--gold", moved)
+    assert (ended.code, "add --gold-base 1 if they are counted from 1" in ended.err) == (2, True)
+    assert "alignment error" in regard(*words, "--gold", moved, "--gold-base", 1).out
+    ended = regard(*words, "--gold-base", 1)
+    assert (ended.code, "--gold-base goes with --gold" in ended.err) == (2, True)
+
+
+def test_an_rnn_that_attends_is_told_with_its_score_and_wiring(regard: Regard, attending: Path, corpus: Path) -> None:
+    words = ["compare", attending, *wish(corpus)]
+    [told] = json.loads(regard(*words, "--json").out)["models"]
+    assert (told["kind"], told["score"], told["wiring"]) == ("rnn-attention", "additive", "previous")
+    assert "rnn-attention (additive, previous)" in regard(*words).out
+
+
+def test_captioners_stand_side_by_side(regard: Regard, describing: Path, scenes: Path, tmp_path: Path) -> None:
+    blind = tmp_path / "blind"
+    run_to_the_end(picture_config(scenes, model=RECURRENT, steps=2), blind)
+    words = ["--captions", scenes, "--split", "test", "--resamples", 5]
+    models = json.loads(regard("compare", describing, blind, *words, "--json").out)["models"]
+    timed = ("seconds", "pictures_per_second", "model")
+    for path, told in zip((describing, blind), models, strict=True):
+        alone = json.loads(regard("evaluate", path, *words, "--json").out)
+        assert {name: told[name] for name in told if name not in timed} == {
+            name: alone[name] for name in alone if name not in timed
+        }
+    ended = regard("compare", describing, blind, *words)
+    rows = {line[:16].strip(): line[16:].split() for line in ended.out.splitlines()}
+    assert {"BLEU-4", "CIDEr-D", "exactly right", "pictures/s", "parameters", "bytes on disk"} < set(rows)
+    assert rows["peak in the box"] == [f"{models[0]['pointing'][0]['score']['peak']:.3f}", "–"]
+
+
+def test_options_of_the_other_kind_of_model_are_refused(regard: Regard, describing: Path, scenes: Path) -> None:
+    for words, reason in [
+        (["--captions", scenes, "--source", scenes], "Give --source and --reference"),
+        ([], "Give --source and --reference"),
+        (["--captions", scenes, "--gold", scenes, "--gold-base", 1], "--gold, --gold-base is for translators"),
+        (["--captions", scenes, "--quality", scenes / "q"], "--quality is for translators"),
+        (["--source", scenes, "--reference", scenes, "--split", "test"], "--split goes with --captions"),
+    ]:
+        ended = regard("compare", describing, *words)
+        assert ended.code == 2
+        assert reason in ended.err
 
 
 def test_where_nothing_is_drawn_or_compared_there_is_no_difference_to_tell(
@@ -131,9 +207,10 @@ def test_a_metric_that_a_model_lacks_is_left_open() -> None:
         [Score("BLEU", 20.0, "", 19.0, 21.0)],
     )
     rows = figures([measured("first", both), measured("second", one)], [])
-    assert rows[:2] == [["BLEU", "30.0 [29.0, 31.0]", "20.0 [19.0, 21.0]"], ["TER", "50.0 [49.0, 51.0]", "–"]]
+    assert rows[1:3] == [["BLEU", "30.0 [29.0, 31.0]", "20.0 [19.0, 21.0]"], ["TER", "50.0 [49.0, 51.0]", "–"]]
 
 
 def measured(name: str, scores: list[Score]) -> Measured:
     speed = {"seconds": 1.0, "sentences_per_second": 2.0, "tokens_per_second": 20.0}
-    return Measured(model=name, directory=name, sentences=2, scores=scores, lengths=[], parameters=1, bytes=1, **speed)
+    design = {"kind": "transformer", "score": None, "wiring": None, "parameters": 1, "bytes": 1}
+    return Measured(model=name, directory=name, sentences=2, scores=scores, lengths=[], **design, **speed)  # type: ignore[arg-type]

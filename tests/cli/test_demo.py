@@ -136,6 +136,10 @@ def test_a_demo_that_is_stopped_goes_on_and_one_that_is_done_starts_at_once(runn
     assert running.end() == 0
     quality = msgspec.json.decode((running.directory / "quality.json").read_bytes())
     assert [one["model"] for one in quality["models"]] == ["transformer", "rnn-attention", "rnn"]
+    assert [one["alignment"] is None for one in quality["models"]] == [False, False, True]
+    labels = next(running.directory.glob("transformer/probes/step-*/labels.json"))
+    assert msgspec.json.decode(labels.read_bytes())[0]["source"][-1] == "</s>"
+    assert "AI changes the world" in (running.directory / "transformer" / "config.toml").read_text()
 
     running.start("--leave")
     running.until("captioner --resume")
@@ -146,7 +150,8 @@ def test_a_demo_that_is_stopped_goes_on_and_one_that_is_done_starts_at_once(runn
     assert running.process.returncode == 0
     assert len((running.directory / "captions.txt").read_text().splitlines()) == 1000
 
-    running.start()
+    running.start("--probe=Tom sees a cat")
+    assert "begun before, with other probes" in running.until("warning")
     address = running.until("The page").split()[2].rstrip("/")
     running.until("Everything is trained")
     models = wait_for_models(address)
@@ -169,7 +174,7 @@ def wait_for_models(address: str) -> list[dict[str, object]]:
 
 
 def test_a_run_that_was_killed_before_it_saved_anything_is_begun_again(tmp_path: Path, recipes: Path) -> None:
-    demo = Demo(tmp_path / "demo", recipes, pairs=300, pictures=60, port=0, browser=False, leave=True)
+    demo = small_demo(tmp_path, recipes)
     world, training, *_ = jobs(demo)
     assert in_a_process(*world.arguments).code == 0
     run = demo.directory / "transformer"
@@ -184,6 +189,31 @@ def test_a_run_that_was_killed_before_it_saved_anything_is_begun_again(tmp_path:
     assert ended.code == 0, ended.err
     assert "training starts from the beginning" in ended.out
     assert jobs(demo)[1].is_done
+
+
+def small_demo(place: Path, recipes: Path, *probes: str) -> Demo:
+    return Demo(place / "demo", recipes, pairs=300, pictures=60, probes=probes, port=0, browser=False, leave=True)
+
+
+def test_translators_are_trained_with_the_probes_and_a_run_that_was_begun_keeps_its_own(
+    tmp_path: Path, recipes: Path
+) -> None:
+    own = ["--probe=Tom sees a cat", "--probe=I am sad"]
+    for demo, first in (
+        (small_demo(tmp_path, recipes), "--probe=AI changes the world"),
+        (given(tmp_path, recipes), own[0]),
+    ):
+        trained = [job.arguments for job in jobs(demo) if job.title.startswith("Training")]
+        assert [next((word for word in words if "--probe" in word), "") for words in trained] == [first] * 3 + [""]
+    assert [word for word in jobs(given(tmp_path, recipes))[1].arguments if "--probe" in word] == own
+    run = tmp_path / "demo" / "transformer"
+    run.mkdir(parents=True)
+    (run / "config.toml").write_text("")
+    assert jobs(given(tmp_path, recipes))[1].arguments == ["train", "--run", str(run), "--resume"]
+
+
+def given(place: Path, recipes: Path) -> Demo:
+    return small_demo(place, recipes, "Tom sees a cat", "I am sad")
 
 
 def test_without_recipes_the_demo_says_where_to_call_it_from(tmp_path: Path) -> None:

@@ -107,8 +107,11 @@ def test_evaluate_and_compare_take_an_engine(regard: Regard, transformer: Path, 
     alone = json.loads(regard("evaluate", exported, *files).out)
     assert ours["scores"] == theirs["scores"] == alone["scores"]
     assert ours["parameters"] == alone["parameters"]
-    both = json.loads(regard("compare", transformer, exported, *files).out)["models"]
+    ended = regard("compare", transformer, exported, *files, "--gold", corpus / "test.align")
+    both = json.loads(ended.out)["models"]
     assert both[0]["scores"] == both[1]["scores"]
+    assert [one["alignment"] is None for one in both] == [False, True]
+    assert f"{exported} is an export, which keeps no attention" in ended.err
 
 
 def test_a_directory_that_is_there_is_left_alone(regard: Regard, transformer: Path, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from regard.bundle import load_bundle, save_bundle
-from regard.config import from_toml, to_toml
+from regard.bundle import load_bundle, new_bundle, save_bundle
+from regard.config import from_table, from_toml, to_toml
 
 WORDS = {
     "one": "하나",
@@ -66,6 +66,14 @@ def renamed(model: Path, copy: Path, languages: str) -> Path:
     config = from_toml(to_toml(bundle.config), settings=(f"data.languages={languages}",))
     save_bundle(copy, replace(bundle, config=config))
     return copy
+
+
+def fixed_context(place: Path, vocabularies: Path) -> Path:
+    """A model whose target cannot look at its source, not trained; its vocabularies are another's."""
+    model = {"kind": "rnn", "embedding": 16, "encoder": {"width": 24}, "decoder": {"width": 24}}
+    table = {"model": model, "data": {"languages": ["en", "ko"]}}
+    save_bundle(place, new_bundle(from_table(table), load_bundle(vocabularies / "model").tokenizers))
+    return place
 
 
 def write_corpus(directory: Path) -> None:

@@ -16,7 +16,10 @@ PICTURES |= {f"flickr8k-{model}.toml" for model in ("rnn", "attention")}
 
 
 def test_the_recipes_that_are_promised_are_there() -> None:
-    assert LINEAGE | PICTURES | {"koen-pydocs.toml", "transformer-base.toml"} <= {path.name for path in RECIPES}
+    variants = {"world-rnn-bahdanau.toml", "world-transformer-ko-en.toml"}
+    assert LINEAGE | PICTURES | variants | {"koen-pydocs.toml", "transformer-base.toml"} <= {
+        path.name for path in RECIPES
+    }
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)

@@ -54,6 +54,7 @@ def quality_of(sources: list[str], references: list[str]) -> dict[str, Any]:
     ]
     figures = {"scores": scores, "lengths": lengths, "sentences_per_second": 10.0, "parameters": 100}
     models = [{"model": name, **figures, "outputs": [f"{name} {one}" for one in sources]} for name in ("there", "else")]
+    models[0]["alignment"] = {"layer": 2, "head": None, "when": "read", "error": 0.125, "precision": 0.9, "recall": 0.9}
     return {"models": models, "sources": sources, "references": references}
 
 

@@ -39,6 +39,8 @@ def test_models_are_listed_with_what_they_are(own: Own, translator: Translator) 
         "source": "en",
         "target": "ko",
         "kind": "transformer",
+        "score": None,
+        "wiring": None,
         "parameters": translator.parameters,
         "layers": 2,
         "heads": 2,
@@ -270,6 +272,8 @@ def test_quality_is_what_was_measured(own: Own) -> None:
     answer = own.get("quality").json()
     assert answer["test"] == {"sentences": 24}
     assert [one["model"] for one in answer["models"]] == ["there", "else"]
+    best = {"layer": 2, "head": None, "when": "read", "error": 0.125}
+    assert [one["alignment"] for one in answer["models"]] == [best, None]  # the other was written before there was one
     counts = [bucket["count"] for bucket in answer["models"][0]["lengths"]]
     found = [own.get(f"quality/{bucket}").json()["sentences"] for bucket in (0, 1)]
     assert [len(sentences) for sentences in found] == counts

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from regard.cli.options import PATH, json_option, unless_standard_output
+from regard.cli.options import PATH, gold_base_option, json_option, unless_standard_output
 
 SYMMETRIES = ["intersection", "union", "grow-diag-final-and"]
 
@@ -20,13 +20,7 @@ Examples:
 @click.option("--source", type=PATH, help="Source sentences, one a line.")
 @click.option("--target", type=PATH, help="Their translations, line by line.")
 @click.option("--gold", type=PATH, help="Links that are known to be right, in Pharaoh format (1-2 sure, 1p2 possible).")
-@click.option(
-    "--gold-base",
-    type=click.IntRange(0, 1),
-    default=0,
-    show_default=True,
-    help="The number of a gold line's first word.",
-)
+@gold_base_option
 @click.option("--hypothesis", type=PATH, help="Instead of a model: links from a file, counted from 0, to be scored.")
 @click.option("--layer", type=click.IntRange(1), help="Layer to read, counted from 1. [default: the mean of all]")
 @click.option("--head", type=click.IntRange(1), help="Head to read, counted from 1. [default: the mean of all]")
@@ -36,6 +30,7 @@ Examples:
     help="Read the attention as a target word is said, or as it is read as the next step's input. [default: said]",
 )
 @click.option("--best", is_flag=True, help="Choose layer, head and moment by the error on --dev-*, or else on --gold.")
+@click.option("--every", is_flag=True, help="Instead of links: each layer, head and moment with its error, best first.")
 @click.option("--dev-source", type=PATH, help="With --best: source sentences to choose by.")
 @click.option("--dev-target", type=PATH, help="Their translations.")
 @click.option("--dev-gold", type=PATH, help="Their links.")
@@ -50,6 +45,7 @@ def command(model: Path | None, output: Path | None, as_json: bool, **wish: obje
 
     With --gold, precision, recall and the alignment error rate (AER) are told too.
     """
-    from regard.cli.running.align import Wish, run_alignment
+    from regard.cli.running.align import run_alignment
+    from regard.cli.running.align_wish import Wish
 
     run_alignment(Wish(model=model, **wish), output=output, as_json=as_json)  # type: ignore[arg-type]

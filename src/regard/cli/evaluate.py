@@ -7,23 +7,28 @@ import click
 from regard.cli.options import (
     PATH,
     beam_option,
+    captions_option,
     engine_option,
     json_option,
     lowercase_option,
     model_argument,
     plot_option,
     quantization_option,
+    reference_option,
+    refuse_unfit,
     resamples_option,
+    source_option,
+    split_option,
     tokenize_option,
 )
 
 
 @click.command(name="evaluate")
 @model_argument
-@click.option("--source", type=PATH, help="Source sentences, one a line (.gz too).")
-@click.option("--reference", type=PATH, help="Their translations by people, line by line.")
-@click.option("--captions", type=PATH, help="For a captioner: a file of captions, or a folder with a captions.txt.")
-@click.option("--split", metavar="NAME", help="The pictures of this split alone, such as test.")
+@source_option
+@reference_option
+@captions_option
+@split_option
 @click.option("--text", type=PATH, help="For a decoder-only or encoder-only model: plain text, a line a text.")
 @beam_option
 @engine_option
@@ -83,18 +88,12 @@ def _evaluate_pictures(
     from regard.cli.running.evaluate_pictures import PictureSet, run_picture_evaluation
 
     how = {name: wish.pop(name) for name in ("beam", "resamples")}
-    _refuse(wish, "translators", "--captions")
+    refuse_unfit(wish, "translators", "--captions")
     run_picture_evaluation(model, PictureSet(captions, split), output=output, as_json=as_json, **how)  # type: ignore[arg-type]
 
 
 def _evaluate_language(model: Path, text: Path, *, resamples: int, as_json: bool, **wish: object) -> None:
     from regard.cli.running.evaluate_language import run_language_evaluation
 
-    _refuse(wish, "models that say something", "--text")
+    refuse_unfit(wish, "models that say something", "--text")
     run_language_evaluation(model, text, resamples=resamples, as_json=as_json)
-
-
-def _refuse(options: dict[str, object], whose: str, given: str) -> None:
-    unfit = [f"--{name}" for name, value in options.items() if value]
-    if unfit:
-        raise click.UsageError(f"{', '.join(unfit)} is for {whose}; leave it away with {given}.")

@@ -1,6 +1,6 @@
 r"""A captioner that attends: before every word the decoder looks at all places of the picture.
 
-    eye       z_ij: features at each place of the grid                                   Xu et al., 2015; note 002
+    eye       z_ij: features at each place of the grid                                   Xu et al., 2015; note 004
     look      e_tij = f_att(h_{t-1}, z_ij),  a_t = softmax(e_t),  c_t = sum_ij a_tij z_ij
     gate      c_t = sigmoid(W_g h_{t-1}) c_t                                             where the config has it
     decoder   h_0 = f(mean z),  h_t = g(y_{t-1}, c_t, h_{t-1})

@@ -49,6 +49,8 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     target: str
     kind: str
+    score: str | None  # how an attending RNN scores, and which of its states asks
+    wiring: str | None
     parameters: int
     layers: int
     heads: int
@@ -201,6 +203,8 @@ class ServedModel:
             source=self.languages[0],
             target=self.languages[1],
             kind=str(config.model.__struct_config__.tag),
+            score=getattr(config.model, "score", None),
+            wiring=getattr(config.model, "wiring", None),
             parameters=translator.parameters if translator else parameters,
             layers=getattr(stack, "layers", 0),
             heads=getattr(stack, "heads", 1 if attentions else 0),

@@ -1,6 +1,7 @@
 """How good the models were found to be: what `regard compare --quality FILE` wrote, shown beside the models."""
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -29,14 +30,27 @@ class LengthScore(msgspec.Struct, frozen=True, kw_only=True):
     score: float
 
 
+class AlignmentQuality(msgspec.Struct, frozen=True, kw_only=True):
+    """The alignment error rate of the reading that errs least; layers and heads count from 1, null is their mean."""
+
+    layer: int | None
+    head: int | None
+    when: Literal["said", "read"]
+    error: float
+
+
 class ModelQuality(msgspec.Struct, frozen=True, kw_only=True):
-    """A model's figures."""
+    """A model's figures; score and wiring are those of an RNN that attends."""
 
     model: str
+    kind: str = ""
+    score: str | None = None
+    wiring: str | None = None
     scores: list[QualityScore]
     lengths: list[LengthScore]
     sentences_per_second: float
     parameters: int
+    alignment: AlignmentQuality | None = None
 
 
 class MeasuredModel(ModelQuality, frozen=True, kw_only=True):

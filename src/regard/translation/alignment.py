@@ -20,6 +20,8 @@ from regard.tokens import spelled, words
 from regard.translation.attention_maps import Maps, TokenPair, attention_maps, cross_attention
 from regard.translation.lines import readable
 
+NO_CROSS_ATTENTION = "this model has no attention between target and source: a fixed-context RNN cannot align."
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -63,13 +65,19 @@ def best_reading(
     bundle: Bundle, sources: Sequence[str], targets: Sequence[str], gold: Sequence[GoldAlignment]
 ) -> tuple[Reading, AlignmentScore]:
     """Of every layer, head and way of reading, the one whose links err least against the gold ones."""
-    return score_readings(bundle, sources, targets, gold)[0]
+    scored = score_readings(bundle, sources, targets, gold)
+    if not scored:
+        raise RegardError(NO_CROSS_ATTENTION)
+    return scored[0]
 
 
 def score_readings(
     bundle: Bundle, sources: Sequence[str], targets: Sequence[str], gold: Sequence[GoldAlignment]
 ) -> list[tuple[Reading, AlignmentScore]]:
-    """Every layer, head and way of reading with its score against the gold links, the best first."""
+    """Every layer, head and way of reading with its score against the gold links, the best first.
+
+    None where the target does not look at the source.
+    """
     pairs = _encode(bundle, sources, targets)
     found: dict[Reading, list[Links]] = {}
     for pair, maps in zip(pairs, attention_maps(bundle, pairs, named=CROSS), strict=True):
@@ -92,7 +100,9 @@ def _encode(bundle: Bundle, sources: Sequence[str], targets: Sequence[str]) -> l
 
 def _readings(maps: Maps) -> list[Reading]:
     layers = cross_attention(maps)
-    heads = range(layers[0].shape[0]) if layers else range(0)
+    if not layers:
+        return []
+    heads = range(layers[0].shape[0])
     single = [Reading(layer, head, when) for layer, head, when in product(range(len(layers)), heads, (False, True))]
     means = [Reading(layer, None, when) for layer, when in product([None, *range(len(layers))], (False, True))]
     return [*single, *means]
@@ -117,7 +127,7 @@ def _align(bundle: Bundle, pair: TokenPair, maps: Maps, reading: Reading) -> Ali
 def _rows(layers: list[NDArray[np.float32]], reading: Reading) -> NDArray[np.float32]:
     """The map that a reading asks for: queries are BEGIN and the target's tokens, keys the source's tokens and END."""
     if not layers:
-        raise RegardError("this model has no attention between target and source: a fixed-context RNN cannot align.")
+        raise RegardError(NO_CROSS_ATTENTION)
     if reading.layer is not None and reading.layer >= len(layers):
         raise RegardError(f"there is no layer {reading.layer + 1}; this model has {len(layers)}.")
     if reading.head is not None and reading.head >= len(layers[0]):

@@ -92,6 +92,8 @@ def model_record(trace: Trace, name: str, languages: tuple[str, str], takes: str
         "source": languages[0],
         "target": languages[1],
         "kind": "",
+        "score": None,
+        "wiring": None,
         "parameters": None,
         "layers": len(trace.of_use(trace.layers[-1].use)) if trace.layers else 0,
         "heads": max((layer.heads for layer in trace.layers), default=0),

@@ -4,12 +4,13 @@ import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from regard.bundle import Bundle
-from regard.cli.running.align_gold import Gold, seem_counted_from_one
-from regard.cli.running.directions import check_direction
-from regard.cli.running.models import base_codes, languages_of, load_model
+from regard.cli.running.align_gold import DOUBT, Gold, seem_counted_from_one
+from regard.cli.running.align_readings import every_reading
+from regard.cli.running.align_wish import Wish, check_directions, check_wish
+from regard.cli.running.models import load_model
 from regard.cli.running.outputs import check_outputs
 from regard.cli.running.telling import tell, tell_json, tell_table, warn
 from regard.data import read_lines, read_pairs
@@ -25,38 +26,10 @@ from regard.metrics import (
     symmetrise,
 )
 from regard.staged import staged_file
-from regard.translation.alignment import Reading, align_texts, best_reading
+from regard.translation.alignment import NO_CROSS_ATTENTION, Reading, align_texts, best_reading
 from regard.translation.lines import readable
 
 USUAL_SYMMETRY: Symmetry = "grow-diag-final-and"
-FOR_SCORING = ("hypothesis", "gold", "gold_base")  # all other options are for finding links
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wish:
-    """All that the user gave."""
-
-    model: Path | None
-    source: Path | None
-    target: Path | None
-    gold: Path | None
-    gold_base: int
-    hypothesis: Path | None
-    layer: int | None  # counted from 1, as heads are
-    head: int | None
-    when: Literal["said", "read"] | None
-    best: bool
-    dev_source: Path | None
-    dev_target: Path | None
-    dev_gold: Path | None
-    reverse: Path | None
-    symmetry: Symmetry | None
-
-    @property
-    def files(self) -> list[Path | None]:
-        """All that is read besides models."""
-        developing = [self.dev_source, self.dev_target, self.dev_gold]
-        return [self.source, self.target, self.gold, self.hypothesis, *developing]
 
 
 @dataclass(frozen=True)
@@ -83,9 +56,12 @@ class Found:
 
 def run_alignment(wish: Wish, *, output: Path | None, as_json: bool) -> None:
     """Find or read links, write them, and score them if there is gold."""
-    _check(wish)
+    check_wish(wish, output)
     check_outputs({"--output": output}, wish.files)
     gold = Gold.read(wish.gold, wish.gold_base) if wish.gold else None
+    if wish.every:
+        _tell_every(wish, gold, as_json=as_json)
+        return
     found = _read_hypothesis(wish.hypothesis) if wish.hypothesis else _from_models(wish, gold)
     score = None if gold is None else _score(wish, found.links, gold)
     lines = [format_alignment(Alignment(sure=links, possible=links)) for links in found.links]
@@ -102,58 +78,8 @@ def run_alignment(wish: Wish, *, output: Path | None, as_json: bool) -> None:
         tell_table(["against gold", ""], _rows(score), to_error=is_printed)
 
 
-def _check(wish: Wish) -> None:
-    if wish.hypothesis:
-        _check_scoring(wish)
-    else:
-        _check_finding(wish)
-
-
-def _check_scoring(wish: Wish) -> None:
-    if wish.model or not wish.gold:
-        raise RegardError("--hypothesis takes the place of a model, and needs --gold to be scored against.")
-    given = [f"--{name.replace('_', '-')}" for name, value in vars(wish).items() if value and name not in FOR_SCORING]
-    if given:
-        raise RegardError(
-            f"--hypothesis has its links already, and a model is needed for {', '.join(given)}. "
-            "Leave these out, or give a model in the place of --hypothesis."
-        )
-
-
-def _check_finding(wish: Wish) -> None:
-    if not (wish.model and wish.source and wish.target):
-        raise RegardError("a model, --source and --target are needed; or --hypothesis and --gold, to score a file.")
-    developing = [wish.dev_source, wish.dev_target, wish.dev_gold]
-    if any(developing) and not (all(developing) and wish.best):
-        raise RegardError("--dev-source, --dev-target and --dev-gold go together, with --best.")
-    if wish.best and not (wish.dev_gold or wish.gold):
-        raise RegardError("--best chooses by links that people made. Give --gold, or --dev-source, -target and -gold.")
-    if wish.best and (wish.layer or wish.head or wish.when):
-        raise RegardError(
-            "--best chooses layer, head and moment itself. Leave out --layer, --head and --when, or --best."
-        )
-    if wish.symmetry and not wish.reverse:
-        raise RegardError(
-            f"--symmetry {wish.symmetry} joins the links of two models. Give the other with --reverse, or leave it out."
-        )
-
-
-def _check_directions(wish: Wish) -> None:
-    own, other = (languages_of(model) if model else [] for model in (wish.model, wish.reverse))
-    if own and other and base_codes(own) != base_codes(other)[::-1]:
-        raise RegardError(
-            f"{wish.model} translates {' to '.join(own)}, and {wish.reverse} {' to '.join(other)}. "
-            f"--reverse takes a model of the other direction: give one from {own[-1]} to {own[0]}."
-        )
-    models = [wish.model] if wish.model else []
-    if wish.source and wish.target:
-        check_direction(models, wish.source, wish.target, ("--source", "--target"))
-    if wish.dev_source and wish.dev_target:
-        check_direction(models, wish.dev_source, wish.dev_target, ("--dev-source", "--dev-target"))
-
-
 def _from_models(wish: Wish, gold: Gold | None) -> Found:
-    _check_directions(wish)
+    check_directions(wish)
     texts = _read_texts(wish.source, wish.target, gold)
     developing = texts
     if wish.dev_gold:
@@ -190,6 +116,25 @@ def _reading(wish: Wish, bundle: Bundle, developing: Texts) -> tuple[Reading, st
     return reading, f"best by {where}: {reading} (AER {score.error:.4f} there)"
 
 
+def _tell_every(wish: Wish, gold: Gold | None, *, as_json: bool) -> None:
+    """Every reading with its error, instead of links."""
+    assert wish.model is not None  # noqa: S101  (checked with the wish)
+    assert gold is not None  # noqa: S101  (checked with the wish)
+    check_directions(wish)
+    texts = _read_texts(wish.source, wish.target, gold)
+    readings = every_reading(wish.model, texts.sources, texts.targets, gold.alignments)
+    if not readings:
+        raise RegardError(f"{wish.model}: {NO_CROSS_ATTENTION}")
+    gold.warn_of_counting()
+    if as_json:
+        tell_json({"pairs": len(texts.sources), "every": readings})
+        return
+    tell_table(
+        ["layer", "head", "tokens as they are", "AER", "precision", "recall"],
+        [[*one.cells, *(f"{figure:.4f}" for figure in (one.error, one.precision, one.recall))] for one in readings],
+    )
+
+
 def _read_texts(source: Path | None, target: Path | None, gold: Gold | None) -> Texts:
     pairs = list(read_pairs([str(source), str(target)]))
     if gold is not None:
@@ -203,17 +148,16 @@ def _read_hypothesis(path: Path) -> Found:
 
 
 def _score(wish: Wish, links: list[Links], gold: Gold) -> AlignmentScore:
-    _warn_of_counting(wish, seem_counted_from_one(links), seem_counted_from_one(gold.links))
+    _warn_of_counting(wish, gold, seem_counted_from_one(links))
     return alignment_error(links, [one.sure for one in gold.alignments], gold.links)
 
 
-def _warn_of_counting(wish: Wish, found_from_one: bool, gold_from_one: bool) -> None:
+def _warn_of_counting(wish: Wish, gold: Gold, found_from_one: bool) -> None:
     """Say so where one of the files seems to be counted otherwise than it was read; both would agree again."""
-    doubt = "no link has a word 0, so that it seems to be counted from 1, and it was read as counted from 0"
-    if gold_from_one and not found_from_one and wish.gold_base == 0:
-        warn(f"{wish.gold}: {doubt}. If so, the error is false: add --gold-base 1.")
-    if found_from_one and not gold_from_one and wish.hypothesis:
-        warn(f"{wish.hypothesis}: {doubt}. If so, the error is false: take 1 from each of its numbers.")
+    if not found_from_one:
+        gold.warn_of_counting()
+    elif wish.hypothesis and not seem_counted_from_one(gold.links):
+        warn(f"{wish.hypothesis}: {DOUBT}. If so, the error is false: take 1 from each of its numbers.")
 
 
 def _swap(links: Links) -> Links:

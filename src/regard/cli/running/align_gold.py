@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from regard.cli.running.telling import warn
 from regard.data import Pair, read_lines
 from regard.data.readers.lines import error_at
 from regard.errors import RegardError
 from regard.metrics import Alignment, Links, parse_alignments
 
+DOUBT = "no link has a word 0, so that it seems to be counted from 1, and it was read as counted from 0"
 ENOUGH_TO_TELL = 5  # sentences with links: in so many, some first word is linked
 
 
@@ -39,6 +41,11 @@ class Gold:
             )
         for number, (pair, links) in enumerate(zip(pairs, self.links, strict=True), start=1):
             self._check_words(number, (len(pair.source.split()), len(pair.target.split())), links)
+
+    def warn_of_counting(self) -> None:
+        """Say so where the links seem to be counted from 1, and were read as counted from 0."""
+        if self.base == 0 and seem_counted_from_one(self.links):
+            warn(f"{self.path}: {DOUBT}. If so, the error is false: add --gold-base 1.")
 
     def _check_words(self, number: int, words: tuple[int, int], links: Links) -> None:
         beyond = sorted(link for link in links if link[0] >= words[0] or link[1] >= words[1])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from regard.cli.running.launching import end_with_parent
-from regard.cli.running.telling import tell
+from regard.cli.running.telling import tell, warn
 from regard.data.worlds.readme import is_finished
 from regard.errors import RegardError
 from regard.training.journal import Ended, Journal
@@ -27,6 +27,11 @@ CAPTIONER = "captioner"
 RECIPES = {name: f"world-{name}.toml" for name in GENERATIONS} | {CAPTIONER: "scenes-attention.toml"}
 # Threads that wait for each other sleep, as the page and its browser run beside them (docs/decisions/0009).
 SLEEPING = {"OMP_WAIT_POLICY": "PASSIVE"}
+PROBES = (  # the notes' own sentence first; then longer ones, whose words Korean puts in another order
+    "AI changes the world",
+    "Anna will read a novel at the library at seven o'clock",
+    "The singer who learned Korean laughed because she was happy",
+)
 PATIENCE = 10.0  # seconds that a process gets to save and leave
 
 
@@ -38,6 +43,7 @@ class Demo:
     recipes: Path
     pairs: int
     pictures: int
+    probes: tuple[str, ...]  # none: the demo's own
     port: int
     browser: bool
     leave: bool
@@ -77,6 +83,7 @@ def run_demo(demo: Demo) -> int:
             "regard's own."
         )
     demo.directory.mkdir(parents=True, exist_ok=True)
+    _tell_of_older_probes(demo)
     with Stopping() as stopping, _server(demo) as server:
         for job in jobs(demo):
             if not job.is_done and not stopping.received and server.poll() is None:
@@ -94,16 +101,31 @@ def jobs(demo: Demo) -> list[Job]:
         ["data", "world", "sentences", "--out", str(demo.world), "--train", str(demo.pairs)],
         is_finished(demo.world),
     )
-    trained = [_training(demo, name, _pairs_of(demo)) for name in GENERATIONS]
+    probes = [f"--probe={text}" for text in demo.probes or PROBES]
+    trained = [_training(demo, name, [*_pairs_of(demo), *probes]) for name in GENERATIONS]
     compared = Job("Comparing the three", _comparing(demo), (demo.directory / "quality.json").exists())
     scenes = Job(
         "Drawing the world's scenes",
         ["data", "world", "scenes", "--out", str(demo.scenes), "--train", str(demo.pictures)],
         is_finished(demo.scenes),
     )
-    captioner = _training(demo, CAPTIONER, {kind: [str(demo.scenes), kind] for kind in ("train", "valid")})
+    captioner = _training(demo, CAPTIONER, [_set(kind, [str(demo.scenes), kind]) for kind in ("train", "valid")])
     tried = Job("Trying the captioner", _trying(demo), (demo.directory / "captions.txt").exists())
     return [world, *trained, compared, scenes, captioner, tried]
+
+
+def _tell_of_older_probes(demo: Demo) -> None:
+    """A run's maps are of the same sentences from its beginning to its end, so one that was begun keeps its own."""
+    begun = [name for name in GENERATIONS if _config_of(demo.directory / name).exists()]
+    if demo.probes and begun:
+        warn(
+            f"{', '.join(begun)}: begun before, with other probes, which stay. To see yours form from the beginning, "
+            "give another --directory."
+        )
+
+
+def _config_of(run: Path) -> Path:
+    return run / "config.toml"
 
 
 def _has_ended(run: Path) -> bool:
@@ -112,21 +134,21 @@ def _has_ended(run: Path) -> bool:
     return bool(events) and isinstance(events[-1], Ended)
 
 
-def _training(demo: Demo, name: str, data: dict[str, list[str]]) -> Job:
+def _training(demo: Demo, name: str, options: list[str]) -> Job:
     run = demo.directory / name
-    arguments = ["train", str(demo.recipe(name)), "--run", str(run)]
-    arguments += [f"--set=data.{kind}={_toml(places)}" for kind, places in data.items()]
-    if (run / "config.toml").exists():  # from then on a run is only gone on with, though nothing may be saved yet
+    arguments = ["train", str(demo.recipe(name)), "--run", str(run), *options]
+    if _config_of(run).exists():  # from then on a run is only gone on with, though nothing may be saved yet
         arguments = ["train", "--run", str(run), "--resume"]
     return Job(f"Training the {name}", arguments, _has_ended(run))
 
 
-def _pairs_of(demo: Demo) -> dict[str, list[str]]:
-    return {kind: [str(demo.world / f"{kind}.{side}") for side in ("en", "ko")] for kind in ("train", "valid")}
+def _pairs_of(demo: Demo) -> list[str]:
+    return [_set(kind, [str(demo.world / f"{kind}.{side}") for side in ("en", "ko")]) for kind in ("train", "valid")]
 
 
 def _comparing(demo: Demo) -> list[str]:
     test = ["--source", str(demo.world / "test.en"), "--reference", str(demo.world / "test.ko")]
+    test += ["--gold", str(demo.world / "test.align")]
     report = ["--quality", str(demo.directory / "quality.json"), "--plot", str(demo.directory / "quality.svg")]
     return ["compare", *(str(demo.model(name)) for name in GENERATIONS), *test, *report]
 
@@ -210,8 +232,8 @@ class Stopping:
             self._process.send_signal(number)
 
 
-def _toml(paths: list[str]) -> str:
-    return "[" + ", ".join(f'"{path}"' for path in paths) + "]"
+def _set(kind: str, paths: list[str]) -> str:
+    return f"--set=data.{kind}=[" + ", ".join(f'"{path}"' for path in paths) + "]"
 
 
 def _port(wanted: int) -> int:

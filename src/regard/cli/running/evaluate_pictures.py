@@ -7,7 +7,7 @@ from pathlib import Path
 from regard.captioning.captioner import Captioner, load_captioner
 from regard.captioning.pointing import Boxed, Pointed, point
 from regard.cli.running.measuring import shown
-from regard.cli.running.models import short_name
+from regard.cli.running.models import bytes_on_disk, short_name
 from regard.cli.running.outputs import check_outputs
 from regard.cli.running.telling import bar, tell, tell_json, tell_table
 from regard.data.pictures import Captioned, read_captioned
@@ -23,11 +23,24 @@ SHOWN_READINGS = 3
 
 
 @dataclass(frozen=True)
+class OpenedSet:
+    """Pictures with their captions; those whose words have gold boxes with these too."""
+
+    captioned: list[Captioned]
+    boxed: list[Boxed]
+
+
+@dataclass(frozen=True)
 class PictureSet:
-    """The pictures to describe."""
+    """Where the pictures to describe are."""
 
     captions: Path
     split: str | None
+
+    def read(self) -> OpenedSet:
+        """The pictures of the split, or all."""
+        captioned = read_captioned(self.captions, split=self.split)
+        return OpenedSet(captioned, _boxed(self, captioned))
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,7 @@ class Measured:
     """A captioner's figures."""
 
     model: str
+    directory: str
     pictures: int
     scores: list[Score]
     exactly_right: float
@@ -42,6 +56,7 @@ class Measured:
     seconds: float
     pictures_per_second: float
     parameters: int
+    bytes: int
 
 
 def run_picture_evaluation(
@@ -49,20 +64,7 @@ def run_picture_evaluation(
 ) -> None:
     """Describe the pictures of a set, and tell the captions' figures."""
     check_outputs({"--output": output}, [captions_of(pictures.captions)])
-    captioned = read_captioned(pictures.captions, split=pictures.split)
-    captioner = load_captioner(model_directory(model))
-    texts, seconds = _described(captioner, captioned, beam)
-    references = [one.captions for one in captioned]
-    measured = Measured(
-        model=short_name(model),
-        pictures=len(texts),
-        scores=evaluate_captions(texts, references, resamples=resamples),
-        exactly_right=exactly_right(texts, references),
-        pointing=point(captioner, _boxed(pictures, captioned)),
-        seconds=seconds,
-        pictures_per_second=len(texts) / seconds,
-        parameters=sum(parameter.numel() for parameter in captioner.bundle.model.parameters()),
-    )
+    measured, texts = measure_captions(model, pictures.read(), beam=beam, resamples=resamples)
     if as_json:
         tell_json(measured)
     else:
@@ -70,6 +72,28 @@ def run_picture_evaluation(
     if output is not None:
         with staged_file(output) as file:
             file.writelines(f"{text}\n".encode() for text in texts)
+
+
+def measure_captions(
+    model: Path, pictures: OpenedSet, *, beam: int | None, resamples: int
+) -> tuple[Measured, list[str]]:
+    """A captioner's figures, and what it says of each picture."""
+    captioner = load_captioner(model_directory(model))
+    texts, seconds = _described(captioner, pictures.captioned, beam)
+    references = [one.captions for one in pictures.captioned]
+    measured = Measured(
+        model=short_name(model),
+        directory=str(model),
+        pictures=len(texts),
+        scores=evaluate_captions(texts, references, resamples=resamples),
+        exactly_right=exactly_right(texts, references),
+        pointing=point(captioner, pictures.boxed),
+        seconds=seconds,
+        pictures_per_second=len(texts) / seconds,
+        parameters=sum(parameter.numel() for parameter in captioner.bundle.model.parameters()),
+        bytes=sum(bytes_on_disk(model).values()),
+    )
+    return measured, texts
 
 
 def _described(captioner: Captioner, captioned: list[Captioned], beam: int | None) -> tuple[list[str], float]:

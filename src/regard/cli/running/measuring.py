@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regard.cli.running.directions import check_direction
 from regard.cli.running.models import Choice, bytes_on_disk, languages_of, open_model, short_name
@@ -16,6 +17,10 @@ from regard.staged import staged_file
 from regard.translation.lines import LineTranslator, Translation
 from regard.view.plots import Line, Plot, draw
 
+if TYPE_CHECKING:  # it brings torch, which an export does without
+    from regard.cli.running.align_readings import ReadingScore
+
+NOTHING = "–"  # the cell of a figure that a model has not
 MANY_CUT = 100  # lines, as sacrebleu has it: so many do not end with a space and a full stop by chance
 
 
@@ -37,6 +42,9 @@ class Measured:
 
     model: str
     directory: str
+    kind: str
+    score: str | None  # of an RNN that attends, as its wiring is
+    wiring: str | None
     sentences: int
     scores: list[Score]
     lengths: list[Bucket]
@@ -45,6 +53,7 @@ class Measured:
     tokens_per_second: float
     parameters: int
     bytes: int
+    alignment: "ReadingScore | None" = None  # the reading that errs least, where gold links were given
 
 
 @dataclass(frozen=True)
@@ -94,10 +103,13 @@ def measure(model: Path, test: TestSet, scoring: Scoring) -> tuple[Measured, lis
     how = {"tokenize": scoring.tokenize, "lowercase": scoring.lowercase}
     evaluate(["a"], ["a"], resamples=1, **how)  # type: ignore[arg-type]  # a wrong name is told before the long work
     outputs, seconds = _timed(translator, test.sources, scoring.beam, short_name(model))
-    texts = [output.text for output in outputs]
+    texts, design = [output.text for output in outputs], translator.config.model
     measured = Measured(
         model=short_name(model),
         directory=str(model),
+        kind=str(design.__struct_config__.tag),
+        score=getattr(design, "score", None),
+        wiring=getattr(design, "wiring", None),
         sentences=len(texts),
         scores=evaluate(texts, test.references, resamples=scoring.resamples, **how),  # type: ignore[arg-type]
         lengths=by_length(test.sources, texts, test.references, **how),  # type: ignore[arg-type]

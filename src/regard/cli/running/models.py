@@ -70,6 +70,12 @@ def short_name(path: Path) -> str:
     return directory.parent.name if directory.name == "model" else directory.name
 
 
+def distinct_names(paths: Sequence[Path]) -> list[str]:
+    """What to call each of several models: its short name, or its path where another has the same."""
+    names = [short_name(path) for path in paths]
+    return [str(path) if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
+
+
 def bytes_on_disk(path: Path) -> dict[str, int]:
     """The size of each file of a bundle."""
     return {file.name: file.stat().st_size for file in sorted(model_directory(path).iterdir()) if file.is_file()}

@@ -16,17 +16,36 @@ export function generationOf(kind) {
   return at < 0 ? GENERATIONS.length : at;
 }
 
+/** What a kind of model is called. */
+export function kindText(kind) {
+  return generationOf(kind) < GENERATIONS.length ? t(`compare.kind.${kind}`) : kind;
+}
+
+/** By what two RNNs that attend are told apart; null for other models. */
+export function wiringText({ score, wiring }) {
+  return wiring && t(`compare.wiring.${wiring}`, { score: t(`compare.scoring.${score}`) });
+}
+
+/** A layer and a head, counted from 1, as words; null is the mean of them. */
+export function placeText({ layer, head }) {
+  const which = [
+    layer === null ? t("compare.meanOfLayers") : t("heads.layer", { layer }),
+    head === null ? t("heads.meanOfHeads") : t("heads.head", { head }),
+  ];
+  return which.join(", ");
+}
+
 /** A card of a model; `ask(text)` translates with it. Returns {node, ask, stop()}. */
 export function modelCard(app, model) {
   const now = { map: null, asked: null };
   const answer = h("div", { class: "stack" }, waitingNote());
   const generation = generationOf(model.kind);
-  const kind = generation < GENERATIONS.length ? t(`compare.kind.${model.kind}`) : model.kind;
   const node = h(
     "section",
     { class: "card compare-card", "data-model": model.name },
     h("p", { class: "generation" }, generation < GENERATIONS.length ? t("compare.generation", { number: generation + 1 }) : t("compare.other")),
-    h("h2", null, kind),
+    h("h2", null, kindText(model.kind)),
+    model.wiring && h("p", { class: "small wiring" }, wiringText(model)),
     h("p", { class: "faint small" }, model.name, " · ", t("compare.parameters", { count: model.parameters.toLocaleString("en") })),
     answer,
   );
@@ -83,9 +102,6 @@ async function goodReading(app, model, signal) {
 }
 
 function readingText({ layer, head, when }) {
-  const which = [
-    layer === "mean" ? t("compare.meanOfLayers") : t("heads.layer", { layer: layer + 1 }),
-    head === "mean" ? t("heads.meanOfHeads") : t("heads.head", { head: head + 1 }),
-  ];
-  return t(`compare.reading.${when}`, { which: which.join(", ") });
+  const counted = (place) => (place === "mean" ? null : place + 1);
+  return t(`compare.reading.${when}`, { which: placeText({ layer: counted(layer), head: counted(head) }) });
 }

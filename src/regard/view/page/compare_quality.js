@@ -1,7 +1,7 @@
 /** How good the models are on a test set, and how that falls as sentences grow; a length's sentences on demand. */
 
 import { clear, h } from "./make.js";
-import { generationOf } from "./compare_model.js";
+import { generationOf, kindText, placeText, wiringText } from "./compare_model.js";
 import { lines } from "./lines.js";
 import { card, emptyNote, isAbandoned, problemNote, waitingNote } from "./notes.js";
 import { savingButtons } from "./saving.js";
@@ -60,14 +60,28 @@ function scoreTable(models) {
     const score = one.scores.find((other) => other.name === name);
     return score ? `${score.value.toFixed(1)} [${score.low.toFixed(1)}, ${score.high.toFixed(1)}]` : "–";
   };
+  const hasGold = models.some((one) => one.alignment);
   const row = (title, cells, hint) => h("tr", null, h("th", { scope: "row", title: hint }, title), cells.map((cell) => h("td", null, cell)));
   return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": t("quality.table") },
     h("table", { class: "numbers" },
       h("thead", null, h("tr", null, h("td"), models.map((one) => h("th", { scope: "col" }, one.model)))),
       h("tbody", null,
+        row(t("quality.kind"), models.map((one) => withDetail(kindText(one.kind) || "–", wiringText(one)))),
         names.map((name) => row(name, models.map((one) => scoreOf(one, name)), models[0].scores.find((score) => score.name === name)?.signature)),
+        hasGold && row(t("quality.alignment"), models.map(alignmentOf), t("quality.alignmentHint")),
         row(t("quality.speed"), models.map((one) => one.sentences_per_second.toLocaleString("en", { maximumFractionDigits: 1 }))),
         row(t("quality.parameters"), models.map((one) => one.parameters.toLocaleString("en"))))));
+}
+
+/** The error of the model's best reading, and below it which that is; a dash where it has none. */
+function alignmentOf({ alignment }) {
+  if (!alignment) return "–";
+  const { layer, head, when, error } = alignment;
+  return withDetail(error.toFixed(3), t(`quality.reading.${when}`, { which: placeText({ layer, head }) }));
+}
+
+function withDetail(text, detail) {
+  return [text, detail && h("span", { class: "detail" }, detail)];
 }
 
 async function showBucket(app, place, { models, bucket, signal }) {

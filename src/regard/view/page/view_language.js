@@ -10,7 +10,7 @@ import { askTrace } from "./tracing.js";
 
 const DRAWN = 5; // continuations drawn at random, below the likeliest one
 const HOTTEST = 20; // tenths of the temperature
-const WIDEST_MAP = 620;
+const WIDEST_LOOK = 620;
 const BLANK = /_{2,}|<mask>/;
 const COMMANDS =
   "regard data world sentences --out runs/world/data\nregard train recipes/world-decoder-only.toml\nregard train recipes/world-encoder-only.toml";
@@ -82,17 +82,17 @@ async function goOn(view, text, signal) {
     const { continuations } = await api.complete(asked, { signal });
     clear(drawn, continuationList(view, continuations, text, signal));
   };
-  const again = h("button", { type: "button", onclick: () => guarded(view, drawn, draw) }, t("language.draw_again"));
+  const again = h("button", { type: "button", onclick: () => askedFor(view, drawn, draw) }, t("language.draw_again"));
   const heat = slider(t("language.temperature"), { least: 1, most: HOTTEST, value: view.temperature }, (value) => setHeat(view, heat, value));
   setHeat(view, heat, view.temperature);
-  heat.input.addEventListener("change", () => guarded(view, drawn, draw));
+  heat.input.addEventListener("change", () => askedFor(view, drawn, draw));
   clear(
     view.said,
     card(t("language.likeliest"), {}, continuationList(view, [likeliest], text, signal)),
     card(t("language.drawn"), { explanation: t("language.drawn_hint"), beside: again }, heat.node, drawn),
   );
   view.app.say(likeliest.text);
-  await Promise.all([draw(), lookInto(view, likeliest.text, signal)]);
+  await Promise.all([draw(), lookAtText(view, likeliest.text, signal)]);
 }
 
 function setHeat(view, heat, value) {
@@ -100,7 +100,7 @@ function setHeat(view, heat, value) {
   heat.number.textContent = (value / 10).toFixed(1);
 }
 
-async function guarded(view, place, ask) {
+async function askedFor(view, place, ask) {
   try {
     await ask();
   } catch (problem) {
@@ -111,7 +111,7 @@ async function guarded(view, place, ask) {
 /** Continuations as a list; a press looks into one of them. */
 function continuationList(view, continuations, beginning, signal) {
   const rows = continuations.map((one, rank) => {
-    const press = () => guarded(view, view.looked, () => lookInto(view, one.text, signal));
+    const press = () => askedFor(view, view.looked, () => lookAtText(view, one.text, signal));
     const added = one.text.startsWith(beginning) ? [beginning, h("b", null, one.text.slice(beginning.length))] : one.text;
     const figure = h("span", { class: "number", title: t("translate.score_long", { log_probability: one.log_probability.toFixed(3) }) }, one.score.toFixed(3));
     const text = h("span", { class: "output-text", dir: "auto" }, added, !one.is_ended && " …");
@@ -126,14 +126,14 @@ function continuationList(view, continuations, beginning, signal) {
 async function fillBlanks(view, text, signal) {
   if (!BLANK.test(text)) {
     clear(view.said, emptyNote(t("language.no_blank")));
-    return lookInto(view, text, signal);
+    return lookAtText(view, text, signal);
   }
   const filled = await view.app.api.fill({ model: view.app.model().name, text }, { signal });
   const blanks = filled.blanks.map((guesses, index) =>
     card(t("language.blank", { number: index + 1 }), {}, h("ul", { class: "bars" }, guesses.map(guessBar))));
   clear(view.said, card(t("language.filled"), {}, h("p", { class: "growing", dir: "auto" }, filled.text)), h("div", { class: "pairs" }, blanks));
   view.app.say(filled.text);
-  await lookInto(view, text, signal);
+  await lookAtText(view, text, signal);
 }
 
 function guessBar({ piece, probability }) {
@@ -149,7 +149,7 @@ function guessBar({ piece, probability }) {
 
 // --- how the words look at each other ---
 
-async function lookInto(view, text, signal) {
+async function lookAtText(view, text, signal) {
   const request = { text, model: view.app.model().name };
   const trace = await askTrace(view.app, request, async (found) => found, { signal });
   view.app.state.begun = { text: view.text, looked: text };
@@ -165,11 +165,11 @@ async function showLayer(view, request, trace, signal) {
   const choices = trace.layers.map((one, index) => [index, t("heads.layer", { layer: one.layer + 1 })]);
   const chosen = dropDown(t("translate.layer"), choices, view.layer, (index) => {
     view.layer = Number(index);
-    guarded(view, view.looked, () => showLayer(view, request, trace, signal));
+    askedFor(view, view.looked, () => showLayer(view, request, trace, signal));
   });
   const go = (id, words) => h("button", { type: "button", class: "link", onclick: () => view.app.go(id) }, words);
   const sides = { rows: trace[layer.queries], columns: trace[layer.keys] };
-  const width = Math.max(280, Math.min(WIDEST_MAP, view.looked.clientWidth - 50));
+  const width = Math.max(280, Math.min(WIDEST_LOOK, view.looked.clientWidth - 50));
   view.map?.stop();
   view.map = largeHead({ map, sides, use: layer.use, title, asWords: true, width });
   const links = h("p", null, go("heads", t("language.to_heads")), " ", go("inside", t("language.to_inside")));
