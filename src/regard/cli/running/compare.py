@@ -44,14 +44,13 @@ def run_comparison(models: Sequence[Path], files: tuple[Path, Path], scoring: Sc
     measured, texts = _told_apart([one for one, _ in both]), [own for _, own in both]
     warn_of_cut_words(test.references, texts, scoring.tokenize)
     against = _against_the_first(texts, test, scoring)
-    if report.as_json:
-        tell_json(_record(measured, against))
-    else:
-        _tell_figures(measured, against)
-    if report.plot is not None:
-        write_length_plot(report.plot, measured)
-    if report.quality is not None:
-        _write_quality(report.quality, test, measured, texts)
+    try:  # files first: whoever reads the figures may have left; and the figures though a disk be full
+        if report.plot is not None:
+            write_length_plot(report.plot, measured)
+        if report.quality is not None:
+            _write_quality(report.quality, test, measured, texts)
+    finally:
+        tell_json(_record(measured, against)) if report.as_json else _tell_figures(measured, against)
 
 
 def _against_the_first(texts: list[list[str]], test: TestSet, scoring: Scoring) -> list[list[Difference]]:
