@@ -194,6 +194,7 @@ def test_whom_a_request_counts_for_is_taken_from_a_trusted_proxy_alone(
         (["MODEL", "--trust-proxy", "10.0.0.1/8"], "or a network such as 10.0.0.0/8"),
         (["MODEL", "--gold", "nowhere/test"], "nowhere is not there"),
         (["MODEL", "--api-key", ""], "blank API key"),
+        (["MODEL", "--allow-host", "*.example.org"], "is no host name"),
     ],
 )
 def test_what_cannot_be_served_is_an_error_that_says_why(
@@ -202,6 +203,18 @@ def test_what_cannot_be_served_is_an_error_that_says_why(
     code = run(["serve", *(str(toys / "there") if one == "MODEL" else one for one in arguments), "--port", "0"])
     assert code == 2
     assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("keys", ["", " "])
+def test_a_variable_that_holds_no_key_does_not_open_the_server(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str
+) -> None:
+    monkeypatch.setenv("REGARD_API_KEYS", keys)
+    arguments = ["serve", str(toys / "there"), "--port", "0", "--host", "192.0.2.1"]  # an address that no machine has
+    assert run(arguments) == 2
+    assert "blank API key" in capsys.readouterr().err
+    assert run([*arguments, "--api-key", "one"]) == 2
+    assert "blank API key" not in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_errors_that_say_what_to_do(
@@ -247,7 +260,7 @@ def test_whatever_goes_wrong_in_loading_is_told_and_the_others_are_loaded(
 def test_a_failure_without_words_is_one_too() -> None:
     found = failures.Failures()
     assert not found
-    assert [found.add(""), found.add("")] == [True, False]
+    assert [found.add("", None), found.add("", None)] == [True, False]
     assert found
 
 

@@ -19,7 +19,7 @@ _BETWEEN = b"\0"  # which no path holds
 def note_place(run: Path) -> None:
     """Keep the directory that we are in as the one that the run's paths are seen from."""
     with staged_file(run / PLACE) as file:
-        file.write(_BETWEEN.join(map(os.fsencode, (_relative(Path.cwd(), run.resolve()), Path.cwd()))))
+        file.write(_BETWEEN.join([os.fsencode(_relative(Path.cwd(), run.resolve())), os.fsencode(Path.cwd())]))
 
 
 def load_seen_from_here(run: Path) -> Config:
