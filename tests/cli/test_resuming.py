@@ -63,6 +63,13 @@ def test_languages_are_kept_where_one_file_of_pairs_has_no_ending_to_tell_them(
     assert data_of(tmp_path / "run").languages == ["en", "ja"]
 
 
+def test_one_pair_alone_cannot_be_learnt_and_validated_on(regard: Regard, tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("one cat\t고양이 하나\n" * 2 + "\t\n", "utf-8")
+    ended = regard("train", "--pairs", tmp_path / "pairs.tsv", "--run", tmp_path / "run", *SMALL_MODEL)
+    assert ended.code == 2
+    assert "pairs.tsv: every pair with words (1 that differ) is held out to validate on" in ended.err
+
+
 def test_a_run_that_is_moved_alone_finds_its_data(
     regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,7 +194,6 @@ def test_whom_a_request_counts_for_is_taken_from_a_trusted_proxy_alone(
         (["MODEL", "--trust-proxy", "10.0.0.1/8"], "or a network such as 10.0.0.0/8"),
         (["MODEL", "--gold", "nowhere/test"], "nowhere is not there"),
         (["MODEL", "--api-key", ""], "blank API key"),
-        (["MODEL", "--allow-host", "*.example.org"], "is no host name"),
     ],
 )
 def test_what_cannot_be_served_is_an_error_that_says_why(
