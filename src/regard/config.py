@@ -311,7 +311,7 @@ class DataConfig(Options, frozen=True, kw_only=True):
     pictures: PicturesConfig = PicturesConfig()
     maximum_length: Positive = 256  # longer training sentences (in tokens) are dropped, and counted
     maximum_ratio: Rate = 9.0  # so are pairs whose lengths differ by more than this factor
-    deduplicate: bool = False
+    deduplicate: bool = False  # pairs that differ in the spelling of a character, or in space around, are the same
 
 
 class TrainingConfig(Options, frozen=True, kw_only=True):

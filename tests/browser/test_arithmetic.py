@@ -1,6 +1,7 @@
 """The page's own arithmetic, run by itself in the browser, against numpy; and that both languages say everything."""
 
 import json
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,6 +89,8 @@ def test_every_sentence_is_there_in_both_languages(run_module: Any) -> None:
 )
 def test_a_korean_particle_follows_the_sound_before_it(run_module: Any, pair: str, words: dict[str, str]) -> None:
     assert {word: run_module("particles.js", "particle", word, *pair.split("/")) for word in words} == words
+    apart = {unicodedata.normalize("NFD", word): particle for word, particle in words.items()}
+    assert {word: run_module("particles.js", "particle", word, *pair.split("/")) for word in apart} == apart
 
 
 def test_a_particle_stands_where_a_sentence_asks_for_it(browser: Any, server: str) -> None:

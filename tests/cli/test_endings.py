@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.cli.running.directions import swapped
 from regard.cli.running.endings import languages_by_ending
 
 
@@ -23,3 +24,22 @@ from regard.cli.running.endings import languages_by_ending
 )
 def test_codes_are_read_off_two_names_or_not_at_all(source: str, target: str, languages: tuple[str, ...]) -> None:
     assert languages_by_ending(Path(source), Path(target)) == languages
+
+
+@pytest.mark.parametrize(
+    ("names", "direction", "is_swapped"),
+    [
+        ("a.zh-CN a.zh-TW", "zh-CN zh-TW", False),
+        ("a.zh-TW a.zh-CN", "zh-CN zh-TW", True),
+        ("a.en_US a.en_GB", "en-US en-GB", False),
+        ("a.en_GB a.en_US", "en-US en-GB", True),
+        ("a.pt-BR a.pt-PT", "pt-br pt-pt", False),
+        ("a.pt a.pt-PT", "pt-PT pt-BR", False),  # the codes do not tell
+        ("a.en-GB a.ko", "en ko", False),
+        ("a.ko a.en-GB", "en-US ko", True),
+        ("a.ko a.en", "", False),
+    ],
+)
+def test_sides_are_swapped_where_their_codes_tell_so(names: str, direction: str, is_swapped: bool) -> None:
+    source, target = map(Path, names.split())
+    assert bool(swapped(source, target, direction.split())) == is_swapped

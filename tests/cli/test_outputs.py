@@ -2,11 +2,12 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.toy import Regard
+from tests.cli.toy import Regard, command, environment
 
 TEXTS = ["--source", "test.en", "--reference", "test.ko"]
 PAIRS = ["--source", "test.en", "--target", "test.ko"]
@@ -105,3 +106,28 @@ def test_figures_of_captions_are_told_though_the_disk_is_full(regard: Regard, de
     assert ended.code == 1
     assert "exactly right" in ended.out
     assert "No space left on device" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [("evaluate", ["--output", "out.txt", "--plot", "out.svg"]), ("compare", ["--plot", "out.svg", "--quality", "q"])],
+)
+def test_files_are_written_though_nobody_reads_the_figures(
+    transformer: Path, desk: Path, verb: str, options: list[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = command(verb, transformer, *TEXTS, "--beam", 1, "--resamples", 2, *options)
+    subprocess.run(words, stdout=writing, stderr=subprocess.DEVNULL, env=environment(), check=False, timeout=120)
+    os.close(writing)
+    assert all((desk / name).stat().st_size for name in options[1::2])
+
+
+def test_captions_are_written_though_nobody_reads_their_figures(describing: Path, scenes: Path, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    options = ["--captions", scenes, "--split", "test", "--resamples", 2, "--output", tmp_path / "out"]
+    words = command("evaluate", describing, *options)
+    subprocess.run(words, stdout=writing, stderr=subprocess.DEVNULL, env=environment(), check=False, timeout=120)
+    os.close(writing)
+    assert (tmp_path / "out").stat().st_size

@@ -1,3 +1,4 @@
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ WORDS = [first + second for first in "bdgkm" for second in "aeiou"]
 
 def some_pairs(count: int) -> list[Pair]:
     return [Pair(f"{WORDS[index % 25]} {index}", f"{index} {WORDS[index % 23]}", index + 1) for index in range(count)]
+
+
+def decomposed(text: str) -> str:
+    return unicodedata.normalize("NFD", text)
 
 
 def texts(pairs: list[Pair]) -> list[tuple[str, str]]:
@@ -58,6 +63,20 @@ def test_no_copy_of_a_pair_that_is_held_out_is_left_to_train_on(
     assert store.report.dropped["held_out"] == 2 * len(held_out) > 0
     assert store.report.read == 9_000
     assert f"{2 * len(held_out)} held out to validate on" in store.report.describe()
+
+
+@pytest.mark.parametrize("other", [("cat", decomposed("고양이")), ("cat ", "고양이"), ("\tcat", "\u3000고양이\r")])
+def test_copies_that_look_the_same_are_held_out_together_and_are_duplicates(
+    tmp_path: Path, other: tuple[str, str]
+) -> None:
+    pairs = [Pair("cat", "고양이", 1), Pair(*other, 2), Pair("dog", "개", 3), Pair("dog", decomposed("개"), 4)]
+    assert len(hold_out(pairs[:2])) == 1
+    vocabulary = Tokenizer.train(["cat dog 고양이 개"], kind="char", size=64).to_bytes()
+    cutting = Cutting(vocabulary, vocabulary, DataConfig(deduplicate=True), [hash_of_pair(pairs[0])])
+    packed = tokenised(in_blocks(pairs), cutting, parts=tmp_path / "parts", processes=1)
+    store = write_store(tmp_path / "store", packed, fingerprint="mark")
+    assert read_back(store) == [("dog", "개")]
+    assert (store.report.dropped["held_out"], store.report.dropped["duplicate"]) == (2, 1)
 
 
 def read_back(store: TokenStore) -> list[tuple[str, str]]:

@@ -109,6 +109,13 @@ def test_a_program_inside_a_sentence_stays_in_it() -> None:
     assert translated(read_html("run <code>x.py</code> now"), shout) == "RUN <code>x.py</code> NOW"
 
 
+@pytest.mark.parametrize("unclosed", ["<![CDATA[", "<![CDATA[ a </i>"])
+def test_data_of_xml_are_a_remark_that_ends_with_its_tag(unclosed: str) -> None:
+    said = translated(read_html(f"<p>say this</p>{unclosed}<p>and this</p>"), shout)
+    assert said.startswith("<p>SAY THIS</p><![CDATA[")
+    assert said.endswith("AND THIS</p>")
+
+
 def test_entities_are_read_and_signs_are_written_as_entities() -> None:
     assert translated(read_html("caf&eacute; &lt;b&gt; a < b"), shout) == "CAFÉ &lt;B&gt; A &lt; B"
 

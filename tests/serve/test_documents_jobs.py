@@ -112,6 +112,24 @@ def test_a_job_nobody_waits_for_any_more_is_given_up() -> None:
     asyncio.run(run())
 
 
+def test_a_result_that_nobody_has_fetched_yet_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        jobs = Jobs()
+        job = jobs.begin("a.txt", _greet)
+        await jobs.finish(job)
+        settling = asyncio.ensure_future(jobs.settle())
+        await asyncio.sleep(0)
+        assert not settling.done()
+        job.settled.set()
+        await settling
+
+        await jobs.finish(jobs.begin("b.txt", _greet))
+        monkeypatch.setattr(bounds, "EXPECTED_SECONDS", 0.0)
+        await jobs.settle()  # nobody comes for it any more
+
+    asyncio.run(run())
+
+
 def test_the_store_goes_with_its_owner() -> None:
     async def run() -> Jobs:
         jobs = Jobs()

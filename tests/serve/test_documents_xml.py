@@ -82,11 +82,37 @@ def test_what_is_no_text_comes_out_as_it_went_in(kept: str) -> None:
     assert translated(read_xml(f"say {kept} this", Tags()), voice(str.upper)) == f"SAY {kept} THIS"
 
 
-@pytest.mark.parametrize("unit", ["<a>", "</a>", "<a>b</a>", "<a/>", "<a>b", "b</a>"])
+@pytest.mark.parametrize("name", ["script", "style", "iframe", "xmp"])
+def test_no_name_makes_an_element_anything_but_markup(name: str) -> None:
+    document = f'<doc><{name} src="a"/><p>one red cat</p><{name}>two <b>dogs</b></{name}></doc>'
+    assert heard_of(document) == {"one red cat", "two dogs"}
+    said = translated(read_xml(document, Tags()), voice(str.upper))
+    assert said == f'<doc><{name} src="a"/><p>ONE RED CAT</p><{name}>TWO <b>DOGS</b></{name}></doc>'
+
+
+def test_characters_are_read_and_entities_of_the_document_stand() -> None:
+    document = "<p>at &company; we &lt;sell&gt; &quot;caf&#233;&#x73;&quot; &amp; &nbsp;tea&copy; &#0; R&D</p>"
+    assert heard_of(document) == {'at we <sell> "cafés" & tea R&D'}
+    said = translated(read_xml(document, Tags()), voice(str.upper))
+    for kept in ("&company;", "&nbsp;", "&copy;", "&#0;", "&lt;SELL&gt;", '"CAFÉS"', "&amp; ", "R&amp;D"):
+        assert kept in said
+
+
+def test_declarations_of_a_document_are_no_text() -> None:
+    declared = "<!DOCTYPE doc [<!ENTITY company 'My > Own'> <!ELEMENT p ANY> ]>"
+    document = f"{declared}<doc><p>one &company; cat</p></doc>"
+    assert heard_of(document) == {"one cat"}
+    said = translated(read_xml(document, Tags()), voice(str.upper))
+    assert said == f"{declared}<doc><p>ONE &company; CAT</p></doc>"
+
+
+@pytest.mark.parametrize(
+    "unit", ["&a", "&#1", "<!DOCTYPE a [", "<!DOCTYPE a [] ", "<a>", "</a>", "<a>b</a>", "<a/>", "<a>b", "b</a>"]
+)
 def test_hostile_documents_are_read_in_one_go(unit: str) -> None:
     document = unit * 5000 + "words"
     assert _tags(translated(read_xml(document, Tags()), voice(str.upper))) == _tags(document)
 
 
 def _tags(document: str) -> Counter[str]:
-    return Counter(token.raw for token in tokens(document) if token.kind in ("start", "end"))
+    return Counter(token.raw for token in tokens(document, is_xml=True) if token.kind in ("start", "end"))

@@ -219,6 +219,18 @@ def test_what_cannot_be_served_is_an_error_that_says_why(
     assert reason in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("keys", ["", " "])
+def test_a_variable_that_holds_no_key_does_not_open_the_server(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str
+) -> None:
+    monkeypatch.setenv("REGARD_API_KEYS", keys)
+    arguments = ["serve", str(toys / "there"), "--port", "0", "--trust-proxy", "none"]  # which is told behind the keys
+    assert run(arguments) == 2
+    assert "blank API key" in capsys.readouterr().err
+    assert run([*arguments, "--api-key", "one"]) == 2
+    assert "is no address" in capsys.readouterr().err
+
+
 def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_errors_that_say_what_to_do(
     toys: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -262,7 +274,7 @@ def test_whatever_goes_wrong_in_loading_is_told_and_the_others_are_loaded(
 def test_a_failure_without_words_is_one_too() -> None:
     found = failures.Failures()
     assert not found
-    assert [found.add(""), found.add("")] == [True, False]
+    assert [found.add("", None), found.add("", None)] == [True, False]
     assert found
 
 

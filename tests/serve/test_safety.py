@@ -23,13 +23,16 @@ def test_a_port_in_an_allowed_name_does_not_matter(allowed: str) -> None:
     Gate.of("127.0.0.1", hosts=["[2001:db8::1]:8000"]).check_host("[2001:db8::1]")
 
 
-@pytest.mark.parametrize("host", ["https://me.example", "me.example/", "", ":8000"])
+@pytest.mark.parametrize("host", ["https://me.example", "me.example/", "", ":8000", "*.example.org"])
 def test_what_no_host_header_can_name_is_an_error(host: str) -> None:
     with pytest.raises(RegardError, match="is no host name"):
         Gate.of("127.0.0.1", hosts=[host])
 
 
-@pytest.mark.parametrize("origin", ["friend.example", "//friend.example", "https://", "http://friend.example/page", ""])
+@pytest.mark.parametrize(
+    "origin",
+    ["friend.example", "//friend.example", "https://", "http://friend.example/page", "", "https://*.example.org"],
+)
 def test_what_no_browser_sends_as_an_origin_is_an_error(origin: str) -> None:
     with pytest.raises(RegardError, match="is no origin"):
         Gate.of("127.0.0.1", origins=[origin])

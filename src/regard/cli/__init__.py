@@ -25,6 +25,7 @@ from regard.errors import RegardError
 FAILED, WRONG_INPUT = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT)
 DEBUG = "REGARD_DEBUG"
+BROKEN_PIPE: int = getattr(signal, "SIGPIPE", 13)  # Windows has none
 
 
 class Interruption:
@@ -66,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
         return problem.exit_code
     except OutputClosed:
         _forget_what_was_not_written()
-        return 128 + signal.SIGPIPE
+        return 128 + BROKEN_PIPE
     except (click.Abort, KeyboardInterrupt):
         return 128 + signal.SIGINT
     except RegardError as error:

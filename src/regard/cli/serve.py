@@ -1,10 +1,18 @@
 """`regard serve`: what can be asked."""
 
+import os
 from pathlib import Path
 
 import click
 
 from regard.cli.options import PATH, engine_option
+
+KEYS = "REGARD_API_KEYS"
+
+
+def _with_blank(_context: click.Context, _parameter: click.Parameter, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The keys; a blank one where the variable holds none, so that it is refused: whoever set it meant to have one."""
+    return keys if keys or KEYS not in os.environ else ("",)
 
 
 @click.command(
@@ -23,7 +31,8 @@ Examples:
     "--api-key",
     "keys",
     multiple=True,
-    envvar="REGARD_API_KEYS",
+    envvar=KEYS,
+    callback=_with_blank,
     show_envvar=True,
     help="Key that opens the APIs; repeatable. The variable takes several parted by spaces; `ps` does not show it.",
 )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from regard.config import DataConfig
 from regard.data.filters import REASONS, FilterReport, Lengths, sort_out
 from regard.data.readers import PairBlock
-from regard.data.seen import SeenHashes, hash_of
+from regard.data.seen import SeenHashes, hash_of, plain
 
 _IDS, _BYTES, _LENGTHS, _HASHES = np.dtype("<i4"), np.dtype("u1"), np.dtype("<i4"), np.dtype("<u8")
 _NEWLINE = ord("\n")
@@ -100,8 +100,9 @@ def pack(
 
 
 def _hashes(block: PairBlock) -> bytes:
+    """By which pairs are held out and known again: copies that look the same have the same."""
     pairs = zip(block.sources.split(b"\n"), block.targets.split(b"\n"), strict=True)
-    return np.fromiter((hash_of(source, target) for source, target in pairs), _HASHES).tobytes()
+    return np.fromiter((hash_of(plain(source), plain(target)) for source, target in pairs), _HASHES).tobytes()
 
 
 def without_duplicates(blocks: Iterator[PackedPairs]) -> Iterator[PackedPairs]:

@@ -3,11 +3,18 @@
 from array import array
 from hashlib import blake2b
 
+from regard.spelling import composed
+
 
 def hash_of(source: bytes, target: bytes) -> int:
     """A 64-bit hash of a pair of lines, never zero; in 10 million any two agree with a chance of 3 in a million."""
     digest = blake2b(source + b"\n" + target, digest_size=8).digest()
     return int.from_bytes(digest, "little") or 1
+
+
+def plain(line: bytes) -> bytes:
+    """The line as it is compared with others: composed, and without white space around it."""
+    return line.strip() if line.isascii() else composed(line.decode("utf-8")).strip().encode("utf-8")
 
 
 class SeenHashes:

@@ -2,41 +2,35 @@
 
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import numpy as np
 from torch.nn import Module
 
-from regard.bundle import Bundle, load_bundle
-from regard.captioning.captioner import Captioner, pictures_of
+from regard.bundle import Bundle
+from regard.captioning.captioner import Captioner
 from regard.config import CaptionerConfig, Config, DecoderOnlyConfig, DecodingConfig, LanguageConfig
 from regard.config import load as load_config
 from regard.errors import RegardError
-from regard.export.opening import EngineName, Opened, open_translator
-from regard.language.blanks import BLANK
-from regard.language.opening import LanguageModel, language_model
+from regard.export.opening import EngineName, Opened
+from regard.language.opening import LanguageModel
 from regard.language.reader import Reader
 from regard.language.writer import Writer
 from regard.manifest import NAME as MANIFEST
-from regard.manifest import kind_of
-from regard.models.interface import Generator
-from regard.serve.failures import Failures
+from regard.serve.failures import Failures, Version
 from regard.serve.finding import CONFIG, Found
 from regard.serve.languages import base_code, plain_code
 from regard.serve.limits import Limits
+from regard.serve.loading import loaded_and_warm
 from regard.serve.logs import tell_defect
 from regard.serve.refusals import Refusal
 from regard.serve.search import Search, Wish
 from regard.translation.alignment import Reading
-from regard.translation.exported import KIND as EXPORT
 from regard.translation.lines import LineTranslator
 from regard.translation.translator import Translator
 
-WARM_UP = "AI changes the world"
 ATTENTIONS = ("self_attention", "cross_attention", "picture_attention")
 Takes = Literal["text", "pictures", "beginning", "blanks"]
 Held = LineTranslator | Captioner | LanguageModel
@@ -73,7 +67,7 @@ class ServedModel:
         self.language: LanguageModel | None = None  # or where it goes on with a text, or fills its blanks
         self.reading = Reading()  # how its alignments are read: the best way, once that is known
         self.failures = Failures()  # of loading what the directory holds
-        self._version: tuple[int, int] | None = None
+        self._version: Version | None = None
         self._settings = lru_cache(maxsize=64)(self._settings_of)
 
     @property
@@ -157,29 +151,29 @@ class ServedModel:
     @property
     def is_stale(self) -> bool:
         """Whether the directory holds a model that is not the loaded one, and it is time to try it."""
-        version = _version(self.directory)
-        return version is not None and version != self._version and self.failures.are_past
+        version = version_of(self.directory)
+        return version is not None and version != self._version and self.failures.are_past(version)
 
     @property
     def has_cross_attention(self) -> bool:
         return any(name.endswith("cross_attention") for name in attentions_of(self.translator))
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the directory holds what cannot be loaded; an earlier version may be ready."""
+        return bool(self.failures) and version_of(self.directory) is not None
+
     def load(self) -> None:
         """Load and warm up, in the calling thread; the server goes on with what it had until this is done."""
-        version = _version(self.directory)
-        loaded = _loaded(self.directory, self.wanted)
-        if isinstance(loaded, Captioner):
-            _describe_grey(loaded)
-            self.captioner, self.engine = loaded, "torch"
-        elif isinstance(loaded, Writer | Reader):
-            _say_something(loaded)
-            self.language, self.engine = loaded, "torch"
-        else:
-            loaded.translator.translate([WARM_UP])
-            self._settings.cache_clear()
-            self.translator, self.engine = loaded.translator, loaded.engine
-            self.reading = Reading()  # how the one before was best read says nothing of this
-        self._version, self.failures = version, Failures()
+        version = version_of(self.directory)
+        loaded = loaded_and_warm(self.directory, self.wanted)
+        self._version, self.failures = version, Failures()  # before it is ready: whoever waits for that may look
+        self.reading = Reading()  # how the one before was best read says nothing of this
+        self.engine = loaded.engine if isinstance(loaded, Opened) else "torch"
+        self.translator = loaded.translator if isinstance(loaded, Opened) else None
+        self.captioner = loaded if isinstance(loaded, Captioner) else None
+        self.language = loaded if isinstance(loaded, Writer | Reader) else None
+        self._settings.cache_clear()
 
     def search(self, wish: Wish, limits: Limits) -> Search:
         """The work of translating as wished."""
@@ -231,8 +225,8 @@ class Models:
         return [one for one in self.all if one.is_ready and one.config and takes_of(one.config) == "text"]
 
     def failing(self) -> list[ServedModel]:
-        """Those whose directory holds what cannot be loaded; an earlier version may be ready."""
-        return [one for one in self.all if one.failures]
+        """Those whose directory holds what cannot be loaded."""
+        return [one for one in self.all if one.is_failing]
 
     def named(self, name: str) -> ServedModel:
         """The model of that name."""
@@ -266,57 +260,26 @@ class Models:
 
 def _attempt(model: ServedModel) -> Iterator[RegardError | None]:
     """Load the model; the problem that this met, unless it is the one known, or None."""
+    version = version_of(model.directory)
     try:
         model.load()
     except RegardError as error:
-        if model.failures.add(str(error)):
+        if model.failures.add(str(error), version):
             yield error
     except Exception as error:  # such as too little memory: whoever loads the others must go on
-        if model.failures.add(str(error)):
+        if model.failures.add(str(error), version):
             tell_defect("a model cannot be loaded", model=model.name)
             yield RegardError(f"{model.directory} cannot be loaded: {error}")
     else:
         yield None
 
 
-def _loaded(directory: Path, engine: EngineName | None) -> Opened | Captioner | LanguageModel:
-    """What the directory holds; a model has its weights at hand for looking inside, whichever engine translates."""
-    if kind_of(directory) == EXPORT:
-        return open_translator(directory, engine=engine)
-    bundle = load_bundle(directory)
-    if isinstance(bundle.config.model, LanguageConfig):
-        return language_model(bundle)
-    if not isinstance(bundle.model, Generator):
-        raise RegardError(f"{directory} holds a model that says nothing, such as a classifier. Give another.")
-    if isinstance(bundle.config.model, CaptionerConfig):
-        return Captioner(bundle)
-    if engine in (None, "torch"):
-        return Opened(Translator(bundle), "torch")
-    opened = open_translator(directory, engine=engine)
-    if isinstance(opened.translator, Translator):
-        return opened
-    return replace(opened, translator=Translator(bundle, engine=opened.translator.engine))
-
-
-def _describe_grey(captioner: Captioner) -> None:
-    """A captioner's warm-up."""
-    grey = np.full((1, 3, captioner.eye.size, captioner.eye.size), 128, np.uint8)
-    captioner.describe(pictures_of(grey), captioner.settings(beam=1, nbest=1))
-
-
-def _say_something(language: LanguageModel) -> None:
-    """A language model's warm-up."""
-    if isinstance(language, Writer):
-        language.complete([""], beam=1, sample=False)
-    else:
-        language.fill([BLANK])
-
-
 def _not_ready() -> Refusal:
     return Refusal(409, "not_ready", "This model is not ready yet. Try again soon.", retry_after=2)
 
 
-def _version(directory: Path) -> tuple[int, int] | None:
+def version_of(directory: Path) -> Version | None:
+    """What tells a model in a directory from one that was there before; None where there is none."""
     try:
         found = (directory / MANIFEST).stat()
     except OSError:

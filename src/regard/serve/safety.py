@@ -24,7 +24,7 @@ SECURITY_HEADERS = {
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ANY = "*"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/]+")
+_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/*]+")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,10 @@ class Keys:
 def _checked(key: str) -> str:
     """The key, unless it is blank: a request that offers none would have it."""
     if not key.strip():
-        raise RegardError("A blank API key would let anybody in. Give one that is not blank, or none to be open.")
+        raise RegardError(
+            "A blank API key would let anybody in. Give one that is not blank; or, to be open, none, with "
+            "REGARD_API_KEYS unset."
+        )
     return key
 
 
@@ -110,7 +113,7 @@ def trusted_address(given: str) -> str:
 def _allowed_host(given: str) -> str:
     """The name of a host that is allowed, without a port: names alone are compared."""
     name = name_of(_bracketed(given))
-    if not name or "/" in given:
+    if not name or "/" in given or (ANY in given and name != ANY):  # names are compared as a whole
         raise RegardError(f"--allow-host {given!r} is no host name. Write one such as translate.example.org, or *.")
     return name
 

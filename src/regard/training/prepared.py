@@ -170,6 +170,12 @@ def _learnt(config: Config, reading: Reading, held_out: Set[int], progress: Prog
     pairs = reading.pairs(config.data.train)
     own = (pair for pair in pairs if hash_of_pair(pair) not in held_out) if held_out else pairs
     sample = _sample(own, VOCABULARY_PAIRS)
+    if held_out and not any(pair.has_words(one_sided=reading.one_sided) for pair in sample):
+        one = reading.examples.removesuffix("s")
+        raise RegardError(
+            f"{', '.join(config.data.train)}: every {one} with words ({len(held_out)} that differ) is held out to "
+            "validate on, and none is left to learn from. Give more, or name others to validate on."
+        )
     targets = (pair.target for pair in sample)
     if reading.one_sided:  # the one vocabulary stands for the source too, which has no words
         vocabulary = Tokenizer.train(targets, kind=config.tokens.kind, size=config.tokens.size)

@@ -65,14 +65,16 @@ def run_comparison(models: Sequence[Path], files: Files, scoring: Scoring, repor
         measured = [replace(one, alignment=_best_reading(Path(one.directory), test, gold)) for one in measured]
     warn_of_cut_words(test.references, texts, scoring.tokenize)
     against = _against_the_first(texts, test, scoring)
-    if report.as_json:
-        tell_json(_record(measured, against))
-    else:
-        _tell_figures(measured, against, has_gold=gold is not None)
-    if report.plot is not None:
-        write_length_plot(report.plot, measured)
-    if report.quality is not None:
-        _write_quality(report.quality, test, measured, texts)
+    try:  # files first: whoever reads the figures may have left; and the figures though a disk be full
+        if report.plot is not None:
+            write_length_plot(report.plot, measured)
+        if report.quality is not None:
+            _write_quality(report.quality, test, measured, texts)
+    finally:
+        if report.as_json:
+            tell_json(_record(measured, against))
+        else:
+            _tell_figures(measured, against, has_gold=gold is not None)
 
 
 def _against_the_first(texts: list[list[str]], test: TestSet, scoring: Scoring) -> list[list[Difference]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from regard.cli.running.endings import languages_by_ending
-from regard.cli.running.models import base_codes, languages_of
+from regard.cli.running.models import base_codes, languages_of, plain_codes
 from regard.errors import RegardError
 
 
@@ -30,4 +30,6 @@ def is_one_file(source: Path, target: Path) -> bool:
 def swapped(source: Path, target: Path, direction: Sequence[str]) -> tuple[str, ...]:
     """The languages that the names end in, if they are those of the direction the other way round."""
     ending = languages_by_ending(source, target)
-    return ending if ending and base_codes(ending) == base_codes(direction)[::-1] else ()
+    # Of two kinds of one language, as zh-CN and zh-TW, only whole codes tell which is which.
+    codes = plain_codes if len(set(base_codes(direction))) == 1 else base_codes
+    return ending if ending and codes(ending) == codes(direction)[::-1] else ()

@@ -14,9 +14,8 @@ from regard.cli.running.measuring import (
     words,
     write_length_plot,
 )
-from regard.cli.running.outputs import check_outputs
+from regard.cli.running.outputs import check_outputs, write_texts
 from regard.cli.running.telling import tell, tell_json, tell_table
-from regard.staged import staged_file
 
 
 def run_evaluation(
@@ -29,15 +28,13 @@ def run_evaluation(
     scoring = with_tokenization(scoring, [model], test)
     measured, texts = measure(model, test, scoring)
     warn_of_cut_words(test.references, [texts], scoring.tokenize)
-    if as_json:
-        tell_json(measured)
-    else:
-        _tell_figures(measured)
-    if output is not None:
-        with staged_file(output) as file:
-            file.writelines(f"{text}\n".encode() for text in texts)
-    if plot is not None:
-        write_length_plot(plot, [measured])
+    try:  # files first: whoever reads the figures may have left; and the figures though a disk be full
+        if output is not None:
+            write_texts(output, texts)
+        if plot is not None:
+            write_length_plot(plot, [measured])
+    finally:
+        tell_json(measured) if as_json else _tell_figures(measured)
 
 
 def _tell_figures(measured: Measured) -> None:

@@ -8,7 +8,7 @@ from regard.captioning.captioner import Captioner, load_captioner
 from regard.captioning.pointing import Boxed, Pointed, point
 from regard.cli.running.measuring import shown
 from regard.cli.running.models import bytes_on_disk, short_name
-from regard.cli.running.outputs import check_outputs
+from regard.cli.running.outputs import check_outputs, write_texts
 from regard.cli.running.telling import bar, tell, tell_json, tell_table
 from regard.data.pictures import Captioned, read_captioned
 from regard.data.pictures.reading import captions_of
@@ -16,7 +16,6 @@ from regard.data.worlds.scenes import read_boxes
 from regard.manifest import model_directory
 from regard.metrics import Score
 from regard.metrics.captions import evaluate_captions, exactly_right
-from regard.staged import staged_file
 
 BOXES = "boxes.jsonl"
 SHOWN_READINGS = 3
@@ -65,13 +64,11 @@ def run_picture_evaluation(
     """Describe the pictures of a set, and tell the captions' figures."""
     check_outputs({"--output": output}, [captions_of(pictures.captions)])
     measured, texts = measure_captions(model, pictures.read(), beam=beam, resamples=resamples)
-    if as_json:
-        tell_json(measured)
-    else:
-        _tell_figures(measured)
-    if output is not None:
-        with staged_file(output) as file:
-            file.writelines(f"{text}\n".encode() for text in texts)
+    try:  # the file first: whoever reads the figures may have left; and the figures though a disk be full
+        if output is not None:
+            write_texts(output, texts)
+    finally:
+        tell_json(measured) if as_json else _tell_figures(measured)
 
 
 def measure_captions(

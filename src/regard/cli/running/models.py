@@ -61,7 +61,12 @@ def languages_of(path: Path) -> list[str]:
 
 def base_codes(languages: Sequence[str]) -> list[str]:
     """The codes without what tells the kinds of one language apart: en of en-GB."""
-    return [code.lower().replace("_", "-").split("-")[0] for code in languages]
+    return [code.split("-")[0] for code in plain_codes(languages)]
+
+
+def plain_codes(languages: Sequence[str]) -> list[str]:
+    """The codes in one way of writing: zh-cn of zh_CN."""
+    return [code.lower().replace("_", "-") for code in languages]
 
 
 def short_name(path: Path) -> str:

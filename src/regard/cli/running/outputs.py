@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from regard.errors import RegardError
-from regard.staged import check_file
+from regard.staged import check_file, staged_file
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
@@ -16,3 +16,9 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
         if output.is_file() and any(output.samefile(path) for path in read):
             raise RegardError(f"{option} {output} would be written over a file that is read. Give another name.")
         check_file(output)
+
+
+def write_texts(output: Path, texts: Iterable[str]) -> None:
+    """Write the texts, one a line."""
+    with staged_file(output) as file:
+        file.writelines(f"{text}\n".encode() for text in texts)

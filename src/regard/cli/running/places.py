@@ -1,6 +1,7 @@
 """The paths in a run's config: seen from the directory where its last command was given, wherever the next one is.
 
-That directory is kept as seen from the run, so that a run and its data can be moved together.
+That directory is kept as seen from the run, so that a run and its data can be moved together, and by its own name, so
+that a run can be moved alone.
 """
 
 import os
@@ -12,21 +13,33 @@ from regard.config import CaptionerConfig, Config, EfficientNetEye, ModelConfig,
 from regard.staged import staged_file
 
 CONFIG, PLACE = "config.toml", "seen-from.txt"
+_BETWEEN = b"\0"  # which no path holds
 
 
 def note_place(run: Path) -> None:
     """Keep the directory that we are in as the one that the run's paths are seen from."""
     with staged_file(run / PLACE) as file:
-        file.write(os.fsencode(os.path.relpath(Path.cwd(), run.resolve())))
+        file.write(_BETWEEN.join([os.fsencode(_relative(Path.cwd(), run.resolve())), os.fsencode(Path.cwd())]))
 
 
 def load_seen_from_here(run: Path) -> Config:
     """The run's config, its paths as they are seen from the directory that we are in."""
     config = load(run / CONFIG)
-    if not (run / PLACE).is_file():
-        return config
-    place = (run.resolve() / os.fsdecode((run / PLACE).read_bytes())).resolve()
+    # Of those where as many of its files are, the first: the data came along, stayed behind, or are here.
+    place = max(_places(run), key=lambda one: sum((one / path).exists() for path in _files(config)))
     return config if place == Path.cwd() else seen_from(place, config)
+
+
+def _places(run: Path) -> list[Path]:
+    """Where the run's paths may begin."""
+    kept = (run / PLACE).read_bytes().split(_BETWEEN) if (run / PLACE).is_file() else []
+    return [*((run.resolve() / os.fsdecode(one)).resolve() for one in kept), Path.cwd()]
+
+
+def _files(config: Config) -> list[str]:
+    """The files to train and to validate on; a captioner's second word is the name of a split."""
+    is_captioner = isinstance(config.model, CaptionerConfig)
+    return [path for own in (config.data.train, config.data.valid) for path in (own[:1] if is_captioner else own)]
 
 
 def seen_from(place: Path, config: Config) -> Config:
@@ -56,4 +69,12 @@ def _with_eye_seen(place: Path, model: ModelConfig) -> ModelConfig:
 
 def _seen(place: Path, paths: list[str]) -> list[str]:
     """What is empty, or says itself where it is, stays as it is."""
-    return [path if not path or Path(path).is_absolute() else os.path.relpath(place / path) for path in paths]
+    return [path if not path or Path(path).is_absolute() else _relative(place / path, Path.cwd()) for path in paths]
+
+
+def _relative(path: Path, start: Path) -> str:
+    """The path from there; its own name where none leads there, as between two drives of Windows."""
+    try:
+        return os.path.relpath(path, start)
+    except ValueError:
+        return str(path)

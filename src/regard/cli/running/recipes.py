@@ -109,9 +109,14 @@ def _as_begun(wish: Wish, run: Path) -> Config:
     """The config that the run began with, what was given now over it: what nobody names is not changed on the way."""
     begun, files = load_seen_from_here(run), wish.files
     if files:
-        data = files.data()
-        languages = begun.data.languages if files.is_told_by_endings else data.languages
-        data = msgspec.structs.replace(begun.data, train=data.train, valid=data.valid, languages=languages)
+        given = files.data()
+        languages = [] if files.is_told_by_endings else given.languages
+        data = msgspec.structs.replace(
+            begun.data,
+            train=given.train,
+            valid=given.valid or begun.data.valid,
+            languages=languages or begun.data.languages,
+        )
         begun = msgspec.structs.replace(begun, data=data)
     return _laid_over(begun, wish)
 

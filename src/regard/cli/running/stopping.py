@@ -13,6 +13,7 @@ from regard.cli.running.telling import tell, try_to_tell
 INSISTENT = (signal.SIGINT, signal.SIGTERM)  # a second one is someone's impatience
 # A closed terminal sends two of them, one from its shell and one from the system; Windows has none.
 STOPPING = (*INSISTENT, signal.SIGHUP) if hasattr(signal, "SIGHUP") else INSISTENT
+BROKEN_PIPE: int = getattr(signal, "SIGPIPE", 13)  # Windows, again
 
 
 class Stopping:
@@ -33,7 +34,7 @@ class Stopping:
         except OSError as error:
             if self.signal is None:
                 try_to_tell(f"the output cannot be written ({error.strerror}): stopping after this step")
-            self.signal = self.signal or signal.SIGPIPE
+            self.signal = self.signal or BROKEN_PIPE
 
 
 def heeded() -> list[signal.Signals]:
@@ -43,7 +44,10 @@ def heeded() -> list[signal.Signals]:
 
 @contextmanager
 def noted_signals() -> Iterator[Stopping]:
-    """Within the block the first signal is noted, so that a step can end and be saved; a second insistent one stops."""
+    """Within the block the first signal is noted, so that a step can end and be saved; a second insistent one stops.
+
+    A closed terminal's second signal may come behind the block: once the first was noted, it says nothing new.
+    """
     stopping = Stopping()
     before = {number: signal.getsignal(number) for number in STOPPING}
 
@@ -52,6 +56,8 @@ def noted_signals() -> Iterator[Stopping]:
         if number in INSISTENT:
             for each in INSISTENT:
                 signal.signal(each, before[each])
+        else:
+            before[signal.Signals(number)] = signal.SIG_IGN
 
     for number in heeded():
         signal.signal(number, note)

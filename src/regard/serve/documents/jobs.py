@@ -19,6 +19,7 @@ UNDER_WAY = 4  # files translated at the same time
 KEPT = 64  # results
 KEPT_BYTES = 64_000_000
 KEPT_SECONDS = 3600.0
+EXPECTED_SECONDS = 60.0  # within which whoever sent a file comes for it
 
 
 @dataclass(eq=False)
@@ -28,6 +29,7 @@ class Job:
     name: str  # of the result, as it is downloaded
     id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     begun: float = field(default_factory=time.monotonic)
+    ended: float | None = None
     state: Literal["translating", "done", "failed"] = "translating"
     said: int = 0  # sentences
     sentences: int = 0
@@ -85,9 +87,10 @@ class Jobs:
             raise
 
     async def settle(self) -> None:
-        """Wait until the files that are under way have been translated and fetched."""
-        under_way = [job for job in self._jobs.values() if job.state == "translating"]
-        for job in under_way:
+        """Wait until the files that are under way, or were until just now, have been translated and fetched."""
+        now = time.monotonic()
+        expected = [job for job in self._jobs.values() if job.ended is None or now - job.ended < EXPECTED_SECONDS]
+        for job in expected:
             await job.settled.wait()
 
     def forget(self, job: Job) -> None:
@@ -109,6 +112,7 @@ class Jobs:
             tell_defect("a file could not be translated")
             job.refusal = Refusal(500, "defect", "Something went wrong here. The log says what.")
         finally:
+            job.ended = time.monotonic()
             if job.state != "done":
                 job.state = "failed"
                 job.settled.set()

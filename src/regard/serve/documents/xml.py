@@ -2,8 +2,11 @@
 
 Names of tags mean nothing here, unless the sender has said what they mean. In `<page><line>I <b>see</b></line></page>`
 the page and the line hold no text beside other elements, so they part sentences; the b is one with its sentence.
+References to characters are read. One to an entity of the document's own, such as `&company;`, stands as it is.
 """
 
+import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +15,11 @@ from regard.serve.documents.blocks import Template
 from regard.serve.documents.elements import add, escaped, with_kept_whole
 from regard.serve.documents.making import Making
 from regard.serve.documents.tags import Token, tokens
+
+PREDEFINED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_REFERENCE = re.compile(
+    r"&(?:#(?P<decimal>[0-9]{1,9})|#x(?P<hexadecimal>[0-9a-fA-F]{1,8})|(?P<name>[A-Za-z_:][\w:.-]*+));"
+)
 
 
 @dataclass(frozen=True)
@@ -37,14 +45,37 @@ def read_xml(document: str, tags: Tags) -> Template:
     """The document, or a piece of one, as blocks of text and the markup between them."""
     template: Template = []
     making = Making()
-    placed = list(_placed(with_kept_whole(_with_empty_closed(tokens(document)), tags.kept)))
+    placed = list(_placed(with_kept_whole(_with_empty_closed(tokens(document, is_xml=True)), tags.kept)))
     for one, is_inline in zip(placed, _inline(placed, tags), strict=True):
         if is_inline or one.token.kind == "text":
-            add(one.token, making)
+            _add(one.token, making)
         else:
             template += [*making.made(lines_end=False, escape=escaped), one.token.raw]
             making = Making()
     return [*template, *making.made(lines_end=False, escape=escaped)]
+
+
+def _add(token: Token, making: Making) -> None:
+    """Add what a token says to the block, by the references that XML has."""
+    if token.kind != "text":
+        add(token, making)
+        return
+    position = 0
+    for match in _REFERENCE.finditer(token.raw):
+        making.text(token.raw[position : match.start()])
+        meaning = _meaning(match)
+        making.text(match[0], meaning) if meaning else making.stand(match[0])
+        position = match.end()
+    making.text(token.raw[position:])
+
+
+def _meaning(reference: re.Match[str]) -> str:
+    """The character that is meant, if it is known."""
+    if reference["name"]:
+        return PREDEFINED.get(reference["name"], "")
+    code = int(reference["decimal"] or reference["hexadecimal"], 10 if reference["decimal"] else 16)
+    is_character = 0 < code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF  # those are halves of pairs
+    return chr(code) if is_character else ""
 
 
 def _with_empty_closed(row: Iterator[Token]) -> Iterator[Token]:
