@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import answer, evaluated, floats
+from tests.browser.asking import answer, evaluated, floats, settled
 from tests.browser.conftest import SENTENCE, Open
 
 THUMB = ".head-thumb"
@@ -142,8 +142,7 @@ def test_five_hundred_tokens_are_painted_and_fetched_only_when_seen(open_page: O
     assert not any("rollout" in url for url in asked)
     page.locator(THUMB).last.scroll_into_view_if_needed()
     expect(page.locator(f"{THUMB} canvas.is-painted").last).to_be_visible()
-    page.wait_for_timeout(100)
-    assert any("rollout" in url for url in asked)
+    assert settled(page, lambda: any("rollout" in url for url in asked), True)
     assert page.locator(".map-area *").count() < 40  # a canvas, not a quarter of a million cells
     page.locator(".map-area").hover(position={"x": 120, "y": 90})
     expect(page.locator(".map-readout .number")).to_have_text(re.compile(r"0\.\d{3}"))

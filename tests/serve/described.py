@@ -113,7 +113,7 @@ def showing(folder: Path) -> Iterator[Gallery]:
 def _wait_until_ready(url: str) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if all(model["is_ready"] for model in httpx.get(f"{url}api/v1/models").json()["models"]):
+        if all(model["is_ready"] for model in httpx.get(f"{url}api/v1/models", timeout=60).json()["models"]):
             return
         time.sleep(0.2)
     raise AssertionError("the server did not become ready")

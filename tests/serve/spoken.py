@@ -63,9 +63,8 @@ def serving(directory: Path, *options: str) -> Iterator[Spoken]:
 def _wait_until_ready(url: str) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if len(httpx.get(f"{url}languages").json()) == 2 and httpx.get(f"{url}readyz").is_success:
-            targets = [language["targets"] for language in httpx.get(f"{url}languages").json()]
-            if targets == [["en", "ko"], ["en", "ko"]]:
-                return
+        targets = [language["targets"] for language in httpx.get(f"{url}languages", timeout=60).json()]
+        if targets == [["en", "ko"], ["en", "ko"]] and httpx.get(f"{url}readyz", timeout=60).is_success:
+            return
         time.sleep(0.1)
     raise AssertionError("the server did not become ready")

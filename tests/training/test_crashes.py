@@ -61,7 +61,6 @@ def test_signals_save_and_end_at_once_and_change_nothing(tmp_path: Path) -> None
     for name, code in (("SIGTERM", 143), ("SIGINT", 130)):
         outcome = found[name]
         assert outcome["code"] == code
-        assert outcome["seconds"] < 10
-        assert 5 <= outcome["stopped_at"] < 10
+        assert outcome["stopped_at"] in (5, 6)  # the step that was under way is done, and no other
         assert outcome["resumed"] == 0
         assert outcome["hash"] == found["whole"]
