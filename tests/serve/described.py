@@ -107,7 +107,7 @@ def showing(folder: Path) -> Iterator[Gallery]:
             yield Gallery(url, folder)
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
 
 
 def _wait_until_ready(url: str) -> None:

@@ -57,7 +57,7 @@ def serving(directory: Path, *options: str) -> Iterator[Spoken]:
             yield Spoken(url, models[0])
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
 
 
 def _wait_until_ready(url: str) -> None:

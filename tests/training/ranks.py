@@ -202,7 +202,7 @@ def once(directory: Path) -> dict[str, Any]:
     """An epoch taken by one process, then two, then one: which examples were seen."""
     config = small_config(directory, batch_tokens=40)
     run = directory / "once"
-    store = corpus_of(config, run).store
+    store = corpus_of(config, run).prepared.store  # type: ignore[attr-defined]
     lengths = store.source_lengths, store.target_lengths
     steps = len(plan_epoch(*lengths, batch_tokens=40, seed=0, epoch=0))
     config = with_training(config, steps=steps, validate_every=steps, checkpoint_every=steps)

@@ -20,7 +20,7 @@ def driven(*words: object) -> dict[str, Any]:
     """What `tests.training.faults` found out."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "tests.training.faults", *map(str, words)]
-    finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert finished.returncode == 0, finished.stderr
     found: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
     return found

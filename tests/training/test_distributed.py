@@ -40,7 +40,7 @@ def outcome(ranks: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
 def _ranks(directory: Path) -> object:
     """What `tests.training.ranks` found out."""
     command = [sys.executable, "-m", "tests.training.ranks", str(directory)]
-    ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=300)
+    ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=900)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout.splitlines()[-1])
 
