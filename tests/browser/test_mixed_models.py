@@ -1,5 +1,6 @@
 """A server of captioners and translators together: each view shows what it can with the model that is chosen."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -70,7 +71,7 @@ def page(browser: Any) -> Iterator[Any]:
 def test_the_page_opens_with_pictures_where_the_chosen_model_takes_them(page: Any, address: str) -> None:
     page.goto(address)
     page.locator(".region-word").first.wait_for()
-    assert page.url.endswith("#pictures?model=heads")
+    expect(page).to_have_url(re.compile(r"#pictures\?model=heads$"))
     page.goto("about:blank")
     page.goto(f"{address}#translate")  # whoever asks for a view gets it
     note = page.get_by_text("This model describes pictures")
@@ -86,7 +87,7 @@ def test_the_page_opens_with_sentences_while_there_is_no_model(page: Any, tmp_pa
     for address in serving(tmp_path / "serve.log", "--run", tmp_path / "not-yet"):
         page.goto(address)
         page.get_by_text("This page shows one as soon as").first.wait_for()
-        assert page.url.endswith("#translate")
+        expect(page).to_have_url(re.compile("#translate$"))
         page.goto("about:blank")  # a page that goes on asking a server that stops would be told so
 
 
