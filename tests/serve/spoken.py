@@ -1,5 +1,6 @@
 """A server in a process of its own, with a key, over two small models: one trained, one for the opposite direction."""
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -47,12 +48,13 @@ def serving(directory: Path, *options: str) -> Iterator[Spoken]:
     """Run the server over the models of the directory until the block ends."""
     models = [directory / name / "model" for name in ("there", "back")]
     arguments = command("serve", *models, "--port", 0, "--api-key", KEY, "--limit", "rate=0", *options)
-    with (directory / "server.log").open("w+") as log:
+    path = directory / f"server-{os.getpid()}.log"  # other workers have servers over these models too
+    with path.open("w+") as log:
         process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, env=environment(), text=True)
         try:
             assert process.stdout is not None
             url = process.stdout.readline().removeprefix("regard: ").strip()
-            assert url.startswith("http://127.0.0.1:"), (directory / "server.log").read_text()
+            assert url.startswith("http://127.0.0.1:"), path.read_text()
             _wait_until_ready(url)
             yield Spoken(url, models[0])
         finally:
