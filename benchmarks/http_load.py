@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:([0-9]+)/")
+PROGRAM = ("-m", "regard")
 TRANSLATE = "/api/v1/translate"
 
 
@@ -60,14 +61,16 @@ class Served:
         """Send SIGTERM; the seconds until the process has ended."""
         begun = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=60)
         return time.monotonic() - begun
 
 
 @contextmanager
-def serving(models: Sequence[Path], log: Path, *options: str, wait: bool = True) -> Iterator[Served]:
-    """`regard serve` on a free port, ready; it is killed at the end if it has not ended by then."""
-    command = [sys.executable, "-W", "error", "-m", "regard", "serve", *map(str, models), "--port", "0", *options]
+def serving(
+    models: Sequence[Path], log: Path, *options: str, wait: bool = True, program: Sequence[str] = PROGRAM
+) -> Iterator[Served]:
+    """`regard serve` on a free port, all of its models loaded; it is killed at the end if it has not ended by then."""
+    command = [sys.executable, "-W", "error", *program, "serve", *map(str, models), "--port", "0", *options]
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
     try:
@@ -75,8 +78,10 @@ def serving(models: Sequence[Path], log: Path, *options: str, wait: bool = True)
         found = ADDRESS.search(process.stdout.readline().decode())
         assert found, f"the server did not start: {log.read_text()}"
         server = Served(process, int(found[1]), log)
-        while wait and not server.is_ready():
+        deadline = time.monotonic() + 120
+        while wait and server.figure("regard_ready_models") < len(models):
             assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.05)
         yield server
     finally:

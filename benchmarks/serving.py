@@ -31,6 +31,7 @@ from regard.data.worlds.sentences import sentence_pairs
 LONGEST = 12  # words of a sentence
 ROUNDS = 3  # of what is compared with something else, each round both
 Told = dict[str, Any]
+TEXTS = 100  # of a request that nobody waits for
 GONE = (ConnectionError, asyncio.IncompleteReadError, OSError)
 
 
@@ -255,7 +256,8 @@ def _said(answer: Answer) -> list[str]:
 async def disconnects(load: Load, number: int) -> Told:
     """Clients that ask and hang up: their places in the queue are free at once.
 
-    A quick server may have answered some of them before they could leave, so those are counted too.
+    Each asks for so many texts that they are sent sooner than they are translated. A quick server may still have
+    answered some of them before they could leave, so those are counted too.
     """
     server, highest = load.server, 0.0
     before = _endings(server)
@@ -263,7 +265,7 @@ async def disconnects(load: Load, number: int) -> Told:
         clients = [load.client() for _ in range(min(50, number - start))]
         chance = random.Random(start)
         for client in clients:
-            await client.send(*posted(TRANSLATE, {"texts": [load.sentence(chance) for _ in range(20)], "beam": 10}))
+            await client.send(*posted(TRANSLATE, {"texts": [load.sentence(chance) for _ in range(TEXTS)], "beam": 10}))
         highest = max(highest, await asyncio.to_thread(server.figure, "regard_waiting_texts"))
         for client in clients:
             client.close()
@@ -271,7 +273,7 @@ async def disconnects(load: Load, number: int) -> Told:
     while server.figure("regard_waiting_texts"):
         await asyncio.sleep(0.01)
     freed = time.monotonic() - begun
-    while (ended := _endings(server) - before).total() < number and time.monotonic() < begun + 30:
+    while (ended := _endings(server) - before).total() < number and time.monotonic() < begun + 120:
         await asyncio.sleep(0.01)  # a batch that was running may end a moment after the queue is empty
     told = {"disconnects": number, "ended": ended, "most_waiting": highest, "freed_seconds": freed}
     return told | await _then(load)

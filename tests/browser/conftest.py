@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from regard.bundle import load_bundle, new_bundle, save_bundle
@@ -21,6 +22,7 @@ from tests.laws.small_models import randomise
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
 TOOLS = Path(__file__).parent / "tools"
+PATIENCE = 60  # seconds that anything may take on a machine with other things to do
 SENTENCE = "one red cat runs"
 STACK = {"layers": 2, "width": 32, "heads": 2, "inner": 48}
 UNTRAINED = {
@@ -36,8 +38,9 @@ def browser() -> Iterator[object]:
     executable = next((path for name in NAMES if (path := shutil.which(name))), None)
     if executable is None:
         pytest.skip(f"no Chromium on the PATH ({', '.join(NAMES)})")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE * 1000)  # a page's own timeout does not hold for it
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield chromium
@@ -85,22 +88,51 @@ def server(corpus: Path) -> Iterator[str]:
     yield from serving(corpus / "serve.log", *runs, "--gold", corpus / "test", "--quality", corpus / "quality.json")
 
 
-def serving(log: Path, *arguments: object) -> Iterator[str]:
-    """Run `regard serve` on a free port, its log in a file, while the caller uses its address."""
-    words = command("serve", *arguments, "--port", "0", "--limit", "rate=0")
+def serving(log: Path, *arguments: object, unready: Collection[str] = (), key: str = "") -> Iterator[str]:
+    """Run `regard serve` on a free port while the caller uses its address; all models but the unready are loaded.
+
+    The log is a file of this server alone: the address is read out of it.
+    """
+    keys = ["--api-key", key] if key else []
+    words = command("serve", *arguments, *keys, "--port", "0", "--limit", "rate=0")
     with log.open("w") as told, subprocess.Popen(words, stdout=told, stderr=told, env=environment()) as process:
         try:
-            yield _address(log, process)
+            waiting = Waiting(log, process)
+            address = waiting.address()
+            waiting.until_loaded(address, unready, key)
+            yield address
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=PATIENCE)
 
 
-def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
-    while not (found := re.search(r"^regard: (http\S+)$", log.read_text(), re.MULTILINE)):
-        assert process.poll() is None, f"the server did not start: {log.read_text()}"
+@dataclass
+class Waiting:
+    """What a server that starts is waited for with, as long as it lives and no longer than two minutes."""
+
+    log: Path
+    process: subprocess.Popen[bytes]
+    deadline: float = field(default_factory=lambda: time.monotonic() + 2 * PATIENCE)
+
+    def address(self) -> str:
+        """Where it is."""
+        while not (found := re.search(r"^regard: (http\S+)$", self.log.read_text(), re.MULTILINE)):
+            self._pause()
+        return found[1]
+
+    def until_loaded(self, address: str, unready: Collection[str], key: str) -> None:
+        """Return when every model can be asked: the page looks for others every few seconds only."""
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        while True:
+            answer = httpx.get(f"{address}api/v1/models", headers=headers, timeout=PATIENCE)
+            if all(model["is_ready"] or model["name"] in unready for model in answer.json()["models"]):
+                return
+            self._pause()
+
+    def _pause(self) -> None:
+        assert self.process.poll() is None, f"the server has ended: {self.log.read_text()}"
+        assert time.monotonic() < self.deadline, f"the server is not ready: {self.log.read_text()}"
         time.sleep(0.1)
-    return found[1]
 
 
 @dataclass
@@ -135,7 +167,7 @@ def open_page(browser: Any, server: str) -> Iterator[Open]:
             browser.new_context(**{"locale": "en-US", "viewport": {"width": 1200, "height": 900}, **options})
         )
         watched.append(Watched.of(contexts[-1].new_page()))
-        watched[-1].page.set_default_timeout(60_000)
+        watched[-1].page.set_default_timeout(PATIENCE * 1000)
         watched[-1].page.goto(f"{server}#{view}")
         return watched[-1].page
 

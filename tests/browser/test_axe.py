@@ -7,10 +7,15 @@ import pytest
 from tests.browser.conftest import Open
 
 VIEWS = ["translate", "inside", "heads", "positions", "compare", "training"]
+STILL = """async () => {
+  const ending = document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== Infinity);
+  await Promise.all(ending.map((one) => one.finished.catch(() => null)));
+}"""
 LOOK = "async () => (await axe.run(document, {resultTypes: ['violations']})).violations"
 
 
 def problems(page: Any) -> list[str]:
+    page.evaluate(STILL)  # a colour on its way to another is neither
     found = page.evaluate(LOOK)
     return [f"{one['impact']} {one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
 

@@ -97,9 +97,9 @@ def test_the_table_tells_the_alignment_error_and_how_it_was_read(
     page = open_page("compare", locale=locale)
     row = page.locator("table.numbers tr", has=page.get_by_role("rowheader", name=title))
     models = {one["model"]: one["alignment"] for one in answer(server, "quality")["models"]}
+    expect(row.locator("td").first).to_have_text("–")
     names = page.locator("table.numbers thead th").all_inner_texts()
     assert names[0] == "fixed"
-    expect(row.locator("td").first).to_have_text("–")
     for place, name in enumerate(names[1:], start=1):
         cell, told = row.locator("td").nth(place), models[name]
         expect(cell).to_contain_text(f"{told['error']:.3f}")

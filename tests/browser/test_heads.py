@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import answer, evaluated, floats
+from tests.browser.asking import answer, evaluated, floats, settled
 from tests.browser.conftest import SENTENCE, Open
 
 THUMB = ".head-thumb"
@@ -19,10 +19,15 @@ def looked_at(page: Any, text: str = SENTENCE, model: str = "transformer") -> An
     page.wait_for_selector(THUMB)
     page.select_option("#model", model)
     page.fill("#source-text", text)
-    with page.expect_response(re.compile("/traces$")):
+    page.locator(THUMB).evaluate_all("thumbs => thumbs.forEach((thumb) => thumb.classList.add('is-old'))")
+    with page.expect_response(lambda response: is_trace_of(text, response)):
         page.keyboard.press("Enter")
-    page.wait_for_selector(THUMB)
+    page.wait_for_selector(f"{THUMB}:not(.is-old)")
     return page
+
+
+def is_trace_of(text: str, response: Any) -> bool:
+    return response.url.endswith("/traces") and response.request.post_data_json["text"] == text
 
 
 def attention(page: Any, name: str) -> None:
@@ -100,12 +105,11 @@ def test_each_head_tells_its_alignment_error_and_the_best_is_marked(open_page: O
 
 def test_pieces_are_put_together_to_words_whose_rows_still_sum_to_one(open_page: Open) -> None:
     page = looked_at(open_page("heads"))
-    pieces = page.locator(".map-drawing text").all_text_contents()
+    labels = page.locator(".map-drawing text")
+    expect(labels.filter(has_text="▁")).not_to_have_count(0)
     page.get_by_role("button", name="words").click()
-    words = page.locator(".map-drawing text").all_text_contents()
-    assert any("▁" in piece for piece in pieces)
-    assert not any("▁" in word for word in words)
-    assert set(SENTENCE.split()) <= set(words)
+    expect(labels.filter(has_text="▁")).to_have_count(0)
+    assert settled(page, lambda: set(SENTENCE.split()) <= set(labels.all_text_contents()), True)
     weights = np.random.default_rng(3).dirichlet(np.ones(5), size=4)
     script = "Array.from(m.wordMap(Float32Array.from(g[0]), 5, [[0], [1, 2], [3]], [[0, 1, 2], [3], [4]]))"
     merged = np.reshape(evaluated(page, "shrinking.js", script, weights.ravel().tolist()), (3, 3))
@@ -143,8 +147,7 @@ def test_five_hundred_tokens_are_painted_and_fetched_only_when_seen(open_page: O
     assert not any("rollout" in url for url in asked)
     page.locator(THUMB).last.scroll_into_view_if_needed()
     expect(page.locator(f"{THUMB} canvas.is-painted").last).to_be_visible()
-    page.wait_for_timeout(100)
-    assert any("rollout" in url for url in asked)
+    assert settled(page, lambda: any("rollout" in url for url in asked), True)
     assert page.locator(".map-area *").count() < 40  # a canvas, not a quarter of a million cells
     page.locator(".map-area").hover(position={"x": 120, "y": 90})
     expect(page.locator(".map-readout .number")).to_have_text(re.compile(r"0\.\d{3}"))

@@ -16,7 +16,7 @@ HAS_MODELS = "() => document.querySelector('#model').value === 'transformer'"
 @pytest.fixture(scope="module")
 def locked(corpus: Path) -> Iterator[str]:
     """The address of a server with a key."""
-    yield from serving(corpus / "locked.log", corpus / "runs" / "transformer", "--api-key", KEY)
+    yield from serving(corpus / "locked.log", corpus / "runs" / "transformer", key=KEY)
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_the_view_keeps_nobody_out(open_page: Open, axe: str, model: str) -> Non
     page = open_page("language", color_scheme="dark" if model == "reader" else "light")
     page.select_option("#model", model)
     sent(page, "가 ___ 다" if model == "reader" else turns(0, 2))
-    page.wait_for_load_state("networkidle")
+    page.locator(".bars li" if model == "reader" else ".outputs li").first.wait_for()
     page.evaluate(axe)
     assert problems(page) == []
 

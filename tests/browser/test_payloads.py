@@ -60,7 +60,7 @@ def test_none_of_sixty_scripts_runs(browser: Any, hostile: str) -> None:
     page.get_by_role("button", name="Show the arithmetic").click()
     page.wait_for_selector(".deviation")
     page.click("#tab-heads")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(".head-thumb canvas.is-painted")
     assert [payload for payload in PAYLOADS if payload not in seen] == []
     shown = page.evaluate("document.querySelector('#model').textContent")
     assert [name for name in NAMES if name not in shown] == []

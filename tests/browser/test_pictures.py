@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from regard.metrics.pointing import hits_a_box
+from tests.browser.asking import settled
 from tests.browser.conftest import Watched
 from tests.browser.test_axe import problems
 from tests.cli.toy import in_a_process
@@ -32,7 +33,7 @@ def page(browser: Any, gallery: Gallery) -> Iterator[Any]:
     """The view, without motion; nothing may be complained of, or asked of others."""
     context = browser.new_context(locale="en-US", viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
     watched = Watched.of(context.new_page())
-    watched.page.set_default_timeout(30_000)
+    watched.page.set_default_timeout(60_000)
     watched.page.goto(f"{gallery.url}#pictures")
     watched.page.locator("section.step").first.wait_for()  # all of the first picture is there
     yield watched.page
@@ -199,9 +200,9 @@ def test_the_focus_stays_on_the_key_that_is_chosen(page: Any) -> None:
 def test_the_focus_stays_on_the_choice_of_a_head(page: Any) -> None:
     head = page.locator("label.field", has_text="Head").locator("select")
     head.focus()
-    with page.expect_response(lambda response: "inside" in response.url and "head=1" in response.url):
-        head.select_option("1")
-    page.wait_for_load_state("networkidle")
+    page.locator("section.step").first.evaluate("step => step.classList.add('is-old')")
+    head.select_option("1")
+    page.wait_for_function("document.querySelector('section.step:not(.is-old)')")  # all is drawn anew
     assert page.evaluate("document.activeElement.value") == "1"
 
 
@@ -216,8 +217,7 @@ def test_the_arithmetic_speaks_of_the_picture(page: Any, model: str) -> None:
 
 def test_a_narrow_page_does_not_scroll_sideways(page: Any) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    page.wait_for_timeout(200)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
     edges = """parts => parts.map((part) => document.querySelector(part).getBoundingClientRect())
       .map(({ left, right }) => [left, right])"""
     field, *inside = page.evaluate(edges, [f".picture-drop{part}" for part in ("", " span", " input")])
@@ -232,9 +232,9 @@ def test_another_head_has_other_maps_and_each_cell_is_as_dark_as_its_weight(page
     before = darkness()
     with page.expect_response(lambda response: "head=1" in response.url and "weights" in response.url) as answered:
         page.locator("label.field", has_text="Head").locator("select").select_option("1")
-    page.wait_for_timeout(300)
     weights = np.frombuffer(answered.value.body(), "<f4").reshape(-1, 64)[0]
-    assert darkness() == pytest.approx(0.8 * (1 - weights / weights.max()), abs=2e-3)
+    wanted = pytest.approx(0.8 * (1 - weights / weights.max()), abs=2e-3)
+    assert settled(page, darkness, wanted) == wanted
     assert darkness() != before
 
 
@@ -322,7 +322,8 @@ def test_a_file_of_pictures_works_from_a_disk_without_a_network(browser: Any, ga
     page.goto((tmp_path / "a.html").as_uri())
     page.locator("section.step").first.wait_for()
     said = [
-        httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=one.read_bytes()).json() for one in pictures
+        httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=one.read_bytes(), timeout=60).json()
+        for one in pictures
     ]
     assert page.locator(".caption-text").inner_text() == said[0]["text"]
     assert page.locator("#picture-file").count() == 0

@@ -22,7 +22,7 @@ def page(browser: Any, server: str, request: pytest.FixtureRequest) -> Iterator[
     context = browser.new_context(locale=getattr(request, "param", "ko-KR"))
     opened = context.new_page()
     opened.goto(server)
-    expect(opened.locator(".outputs li")).not_to_have_count(0, timeout=60_000)
+    expect(opened.locator(".outputs li")).not_to_have_count(0)
     yield opened
     context.close()
 
@@ -33,9 +33,9 @@ def test_a_server_that_does_not_answer_is_told_until_it_does(page: Any, request:
     bar = page.locator(".offline")
     expect(bar).to_be_hidden()
     page.route("**/api/v1/**", lambda route: route.abort())
-    expect(bar).to_contain_text(told, timeout=20_000)
+    expect(bar).to_contain_text(told)
     page.unroute("**/api/v1/**")
-    expect(bar).to_be_hidden(timeout=20_000)
+    expect(bar).to_be_hidden()
 
 
 @pytest.mark.parametrize("code", KOREAN)

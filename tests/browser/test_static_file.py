@@ -1,6 +1,7 @@
 """The single HTML file, opened from disk in a real browser with the network off; and its views in a notebook."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ import regard.view
 from regard.translation.trace import Trace
 from regard.view.page_data import page_data
 from regard.view.page_file import html_file, one_module
+from tests.browser.asking import settled
 from tests.view.small_traces import (
     ADDITIVE,
     CAPTION,
@@ -130,7 +132,7 @@ def test_back_goes_to_the_view_before(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
     opened.page.click("#tab-heads")
-    assert opened.page.url.endswith("#heads")  # the file's one sentence and model need no place in it
+    opened.page.wait_for_url(re.compile("#heads$"))  # the file's one sentence and model need no place in it
     opened.page.go_back()
     opened.page.wait_for_selector("#tab-translate[aria-selected=true]")
     assert opened.problems == []
@@ -157,7 +159,8 @@ def test_a_script_that_is_not_the_files_own_is_refused(opened: Opened, tmp_path:
         "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.hacked = 1'}))"
     )
     assert opened.page.evaluate("window.hacked") is None
-    assert any("Content Security Policy" in problem for problem in opened.problems)
+    is_told = settled(opened.page, lambda: any("Content Security Policy" in one for one in opened.problems), True)
+    assert is_told
     assert opened.page.evaluate("fetch('data:text/plain,a').then(() => 'fetched', () => 'refused')") == "refused"
 
 

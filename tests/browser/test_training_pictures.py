@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from safetensors.numpy import load_file
 
 from regard.config import to_toml
+from tests.browser.asking import settled
 from tests.browser.conftest import Watched, serving
 from tests.browser.test_axe import problems
 from tests.training.made_once import made_once
@@ -20,6 +21,7 @@ from tests.training.small_pictures import ATTENDING, RECURRENT, TRANSFORMER, pic
 from tests.training.small_run import run_to_the_end
 
 MODELS = {"looking": ATTENDING, "heads": TRANSFORMER, "blind": RECURRENT}
+DARKNESS = "cells => cells.map((cell) => Number(cell.getAttribute('fill-opacity')))"
 SIDES = {"looking": 4, "heads": 4}
 
 
@@ -44,17 +46,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(runs: Path) -> Iterator[str]:
-    yield from serving(
-        runs / "serve.log", *(argument for name in (*MODELS, "lost") for argument in ("--run", runs / name))
-    )
+def address(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("serving") / "log"  # the runs are shared with other workers
+    served = (argument for name in (*MODELS, "lost") for argument in ("--run", runs / name))
+    yield from serving(log, *served, unready=["lost"])
 
 
 @pytest.fixture
 def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
     context = browser.new_context(locale=getattr(request, "param", "en-US"), reduced_motion="reduce")
     watched = Watched.of(context.new_page())
-    watched.page.set_default_timeout(30_000)
+    watched.page.set_default_timeout(60_000)
     watched.page.goto(f"{address}#training")
     yield watched.page
     context.close()
@@ -96,15 +98,13 @@ def test_each_word_lights_the_places_of_the_picture_that_it_looks_at(page: Any, 
     for key, step in (("Home", 0), ("End", 8)):
         page.get_by_role("slider", name="Step of training").press(key)
         expect(page.locator(".timeline-step")).to_have_text(f"step {step}")
-        page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(150)
         maps = load_file(runs / name / "probes" / f"step-{step:08d}" / "maps.safetensors")
         (weights,) = [found for key, found in maps.items() if key.startswith("1/") and _is_of_picture(key)]
         weights = weights.astype(np.float32).mean(axis=0)[2]  # the third word is said by the row of the second
         cells = words.nth(2).locator("svg").first.locator("rect[fill-opacity]")
-        darkness = cells.evaluate_all("cells => cells.map((cell) => Number(cell.getAttribute('fill-opacity')))")
-        assert len(darkness) == side**2
-        assert darkness == pytest.approx(0.8 * (1 - weights / weights.max()), abs=2e-3)
+        expect(cells).to_have_count(side**2)
+        wanted = pytest.approx(0.8 * (1 - weights / weights.max()), abs=2e-3)
+        assert settled(page, lambda cells=cells: cells.evaluate_all(DARKNESS), wanted) == wanted
 
 
 def _is_of_picture(name: str) -> bool:

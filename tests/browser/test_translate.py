@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.asking import answer, evaluated, translation
+from tests.browser.asking import answer, evaluated, settled, translation
 from tests.browser.conftest import SENTENCE, Open, Watched, serving
 
 TARGET_WORD = ".word-row-target .word"
@@ -64,8 +64,12 @@ def test_a_typed_sentence_is_translated_and_its_words_light_up_under_the_mouse(
     shown = detail(page)
     assert {word: f"{row[word]:.3f}" for word in row} == {word: f"{shown[word]:.3f}" for word in row}
     strongest = max(row, key=lambda word: row[word])
-    lit = {word.inner_text(): lightness(word) for word in page.query_selector_all(SOURCE_WORD)}
-    assert min(lit, key=lambda word: lit[word]) == strongest  # on light paper, the strongest is the darkest
+    assert settled(page, lambda: darkest(page), strongest) == strongest  # on light paper; colours take a while
+
+
+def darkest(page: Any) -> str:
+    lit: dict[str, int] = {word.inner_text(): lightness(word) for word in page.query_selector_all(SOURCE_WORD)}
+    return min(lit, key=lambda word: lit[word])
 
 
 def lightness(word: Any) -> int:

@@ -148,7 +148,7 @@ main()
 """
 
 
-@pytest.mark.parametrize(("rounds", "signals"), [(2_000_000, 1), (500_000_000, 4)])
+@pytest.mark.parametrize(("rounds", "signals"), [(20_000_000, 1), (500_000_000, 4)])
 def test_a_signal_while_the_vocabulary_is_learnt_is_answered(
     corpus: Path, tmp_path: Path, rounds: int, signals: int
 ) -> None:
@@ -163,7 +163,7 @@ def test_a_signal_while_the_vocabulary_is_learnt_is_answered(
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
         rest = process.stderr.read().decode()
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=60) == 130
     assert rest.startswith("stopping as soon as")
     assert ("stopped; there is nothing to save yet, and the same command begins anew\n" in rest) == (signals == 1)
     assert "Traceback" not in rest

@@ -55,7 +55,7 @@ def command(*arguments: object) -> list[str]:
 def in_a_process(*arguments: object, given: bytes = b"", **more: str) -> Finished:
     """Run a command as a user does."""
     ended = subprocess.run(
-        command(*arguments), input=given, capture_output=True, env=environment(**more), check=False, timeout=120
+        command(*arguments), input=given, capture_output=True, env=environment(**more), check=False, timeout=600
     )
     return Finished(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 

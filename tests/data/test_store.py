@@ -206,7 +206,7 @@ def build(mark, *arguments):
 def run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PROLOGUE + script, str(directory)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_a_build_killed_half_way_is_not_opened_and_its_remains_are_swept(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ The gold caption of the first picture is what the model says of it, and its boxe
 attention hits and the second's misses; so what the server and the page make of gold is known.
 """
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -97,23 +98,24 @@ def showing(folder: Path) -> Iterator[Gallery]:
     """Run the server over the captioners until the block ends."""
     models = [folder / name / "model" for name in MODELS]
     arguments = command("serve", *models, "--port", 0, "--limit", "rate=0")
-    with (folder / "server.log").open("w+") as log:
+    path = folder / f"server-{os.getpid()}.log"  # other workers have servers over these models too
+    with path.open("w+") as log:
         process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, env=environment(), text=True)
         try:
             assert process.stdout is not None
             url = process.stdout.readline().removeprefix("regard: ").strip()
-            assert url.startswith("http://127.0.0.1:"), (folder / "server.log").read_text()
+            assert url.startswith("http://127.0.0.1:"), path.read_text()
             _wait_until_ready(url)
             yield Gallery(url, folder)
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
 
 
 def _wait_until_ready(url: str) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if all(model["is_ready"] for model in httpx.get(f"{url}api/v1/models").json()["models"]):
+        if all(model["is_ready"] for model in httpx.get(f"{url}api/v1/models", timeout=60).json()["models"]):
             return
         time.sleep(0.2)
     raise AssertionError("the server did not become ready")

@@ -1,5 +1,6 @@
 """A server in a process of its own, with a key, over two small models: one trained, one for the opposite direction."""
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -47,25 +48,25 @@ def serving(directory: Path, *options: str) -> Iterator[Spoken]:
     """Run the server over the models of the directory until the block ends."""
     models = [directory / name / "model" for name in ("there", "back")]
     arguments = command("serve", *models, "--port", 0, "--api-key", KEY, "--limit", "rate=0", *options)
-    with (directory / "server.log").open("w+") as log:
+    path = directory / f"server-{os.getpid()}.log"  # other workers have servers over these models too
+    with path.open("w+") as log:
         process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, env=environment(), text=True)
         try:
             assert process.stdout is not None
             url = process.stdout.readline().removeprefix("regard: ").strip()
-            assert url.startswith("http://127.0.0.1:"), (directory / "server.log").read_text()
+            assert url.startswith("http://127.0.0.1:"), path.read_text()
             _wait_until_ready(url)
             yield Spoken(url, models[0])
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
 
 
 def _wait_until_ready(url: str) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if len(httpx.get(f"{url}languages").json()) == 2 and httpx.get(f"{url}readyz").is_success:
-            targets = [language["targets"] for language in httpx.get(f"{url}languages").json()]
-            if targets == [["en", "ko"], ["en", "ko"]]:
-                return
+        targets = [language["targets"] for language in httpx.get(f"{url}languages", timeout=60).json()]
+        if targets == [["en", "ko"], ["en", "ko"]] and httpx.get(f"{url}readyz", timeout=60).is_success:
+            return
         time.sleep(0.1)
     raise AssertionError("the server did not become ready")

@@ -28,7 +28,7 @@ class Doubling:
 
     def run(self, items: list[int], is_wanted: Callable[[], bool]) -> list[int]:  # noqa: ARG002
         self.batches.append(items)
-        assert self.gate.wait(30)
+        assert self.gate.wait(60)
         if 13 in items:
             raise ValueError("unlucky")
         return [2 * item for item in items]
@@ -38,7 +38,7 @@ def in_a_loop(test: Callable[[Batcher], Awaitable[None]], **limits: Any) -> list
     told: list[Finished] = []
 
     async def run() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             batcher = Batcher(Limits(**limits), told.append)
             await test(batcher)
             await batcher.close()

@@ -103,7 +103,7 @@ def _in_node(client: str, *arguments: str) -> dict[str, Any]:
     if not (TOOLS / "node_modules" / client).is_dir():
         pytest.skip("the npm clients are not installed: npm install --prefix tests/serve/tools --no-package-lock")
     ended = subprocess.run(
-        ["node", str(TOOLS / f"{client}.mjs"), *arguments], capture_output=True, text=True, check=False, timeout=60
+        ["node", str(TOOLS / f"{client}.mjs"), *arguments], capture_output=True, text=True, check=False, timeout=300
     )
     assert ended.returncode == 0, ended.stderr
     told: dict[str, Any] = json.loads(ended.stdout)

@@ -35,7 +35,7 @@ def told(answer: httpx.Response) -> tuple[int, str]:
 
 
 def test_models_say_what_they_take(server: Served) -> None:
-    models = httpx.get(f"{server.url}/api/v1/models").json()["models"]
+    models = httpx.get(f"{server.url}/api/v1/models", timeout=60).json()["models"]
     assert [(one["kind"], one["takes"], one["source"], one["target"]) for one in models] == [
         ("decoder-only", "beginning", "", "ko"),
         ("encoder-only", "blanks", "", "ko"),
@@ -79,9 +79,9 @@ def test_a_text_is_traced_itself(server: Served, name: str) -> None:
     assert trace[other]["pieces"] == []
     assert trace["translation"] is None
     asked: dict[str, Any] = {"layer": 1, "head": 0, "query": 2}
-    inside = httpx.get(f"{server.url}/api/v1/traces/{trace['id']}/inside", params=asked).json()
+    inside = httpx.get(f"{server.url}/api/v1/traces/{trace['id']}/inside", params=asked, timeout=60).json()
     assert sum(inside["weights"]) == pytest.approx(1.0, abs=1e-5)
-    positions = httpx.get(f"{server.url}/api/v1/models/{name}/positions").json()
+    positions = httpx.get(f"{server.url}/api/v1/models/{name}/positions", timeout=60).json()
     assert positions["kind"] == "rotary"
 
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_done_is_refused(
 def test_examples_are_those_of_the_model_that_is_asked_for(server: Served) -> None:
     def examples(name: str) -> list[str]:
         query = {"source": "", "target": "ko", "model": name}
-        answer = httpx.get(f"{server.url}/api/v1/examples", params=query).json()
+        answer = httpx.get(f"{server.url}/api/v1/examples", params=query, timeout=60).json()
         return [one["source"] for one in answer["examples"]]
 
     assert all("___" in text for text in examples("reader"))

@@ -1,5 +1,7 @@
 """How much may be asked for, and how often."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from regard.serve import limits as limits_module
@@ -10,7 +12,7 @@ from regard.serve.refusals import Refusal
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr(limits_module.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(limits_module, "time", SimpleNamespace(monotonic=lambda: self.now))
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,8 @@ def test_a_text_that_is_split_is_translated_sentence_by_sentence(own: Own) -> No
 
 def test_a_stream_grows_to_the_translation(own: Own, translator: Translator) -> None:
     events = []
-    with httpx.stream("POST", f"{own.server.url}/api/v1/stream", json={"text": TEXTS[1], "model": "there"}) as answer:
+    asked = {"text": TEXTS[1], "model": "there"}
+    with httpx.stream("POST", f"{own.server.url}/api/v1/stream", json=asked, timeout=60) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         for block in "".join(answer.iter_text()).strip().split("\n\n"):
             name, data = block.split("\n")
@@ -298,11 +299,12 @@ def test_examples_have_their_gold_links(own: Own) -> None:
 
 def test_the_page_and_its_modules_are_served_and_nothing_else(own: Own) -> None:
     url = own.server.url
-    index = httpx.get(url)
+    index = httpx.get(url, timeout=60)
     assert index.headers["content-type"].startswith("text/html")
     assert "script-src 'self'" in index.headers["content-security-policy"]
-    module = httpx.get(f"{url}/page/main.js")
+    module = httpx.get(f"{url}/page/main.js", timeout=60)
     assert module.headers["content-type"].startswith("text/javascript")
-    assert httpx.get(f"{url}/page/main.js", headers={"if-none-match": module.headers["etag"]}).status_code == 304
+    known = {"if-none-match": module.headers["etag"]}
+    assert httpx.get(f"{url}/page/main.js", headers=known, timeout=60).status_code == 304
     for path in ("page/", "page/none.js", "page/..%2fplots.py", "page/%2e%2e/plots.py", "page/__init__.py"):
-        assert httpx.get(f"{url}/{path}").status_code == 404
+        assert httpx.get(f"{url}/{path}", timeout=60).status_code == 404

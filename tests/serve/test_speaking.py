@@ -64,7 +64,8 @@ def test_a_busy_server_refuses_the_first_sentences_and_lets_the_later_wait(model
 
         release = threading.Event()
         running = asyncio.ensure_future(service.batcher.alone(release.wait, cost=1))
-        await asyncio.sleep(0.05)
+        while not service.batcher.is_busy:
+            await asyncio.sleep(0.001)
         waiting = asyncio.ensure_future(service.batcher.alone(release.wait, cost=1))
         await asyncio.sleep(0)
         with pytest.raises(Refusal) as refused:
@@ -88,10 +89,13 @@ def test_of_all_files_no_more_than_a_batch_is_in_the_queue(models: Models) -> No
         service = service_over(models, Limits())
         model, release = service.choose(source="en", target="ko"), threading.Event()
         running = asyncio.ensure_future(service.batcher.alone(release.wait, cost=1))
-        await asyncio.sleep(0.05)
+        while not service.batcher.is_busy:
+            await asyncio.sleep(0.001)
         voices = [voice(service, model, Wish(beam=2), is_patient=True) for _ in range(4)]
         files = [asyncio.ensure_future(translate([plain("\n".join(lines))], one)) for one in voices]
-        await asyncio.sleep(0.05)
+        while not service.batcher.waiting:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.05)  # for more, which must not come
         waiting, cost = len(service.batcher.waiting), service.batcher.waiting_cost
         release.set()
         assert 1 < waiting < len(lines)

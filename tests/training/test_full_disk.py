@@ -22,7 +22,7 @@ def outcome() -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
         command = [sys.executable, "-m", "tests.training.shortages", directory, str(POINTS)]
-        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=200)
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
         assert ended.returncode == 0, ended.stderr
         yield json.loads(ended.stdout.splitlines()[-1])
 

@@ -131,7 +131,7 @@ def test_an_export_is_used_without_torch(export: Path) -> None:
         "print(opened.translator.translate(['ba be'])[0].text)\n"
         "assert 'torch' not in sys.modules, 'torch was imported'"
     )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.strip()
 

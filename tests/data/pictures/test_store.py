@@ -193,7 +193,7 @@ store, *pictures = map(Path, sys.argv[1:])
 
 def run(script: str, store: Path, pictures: list[Path]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PROGRAM + script, str(store), *map(str, pictures)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_a_killed_process_leaves_what_it_had(tmp_path: Path, pictures: list[Path]) -> None:
