@@ -77,11 +77,24 @@ def test_the_timeline_shows_the_saved_maps_step_by_step(open_page: Open, corpus:
 
 
 def first_weight(page: Any) -> float:
-    """The map's number in its first row and column; it is told to whoever comes there, not to who stays."""
+    """The map's number in its first row and column, told to whoever comes there with the keyboard."""
     area = page.locator(".timeline-map .map-area")
     area.blur()
     area.press("Home")
     return float(page.inner_text(".timeline-map .map-readout .number"))
+
+
+def test_whoever_rests_on_a_cell_reads_its_number_at_each_step(open_page: Open) -> None:
+    page = opened_run(open_page("training", reduced_motion="reduce"))
+    slider = page.get_by_role("slider", name="Step of training")
+    slider.press("Home")
+    expect(page.locator(".timeline-step")).to_have_text("step 0")
+    page.locator(".timeline-map .map-drawing rect").first.hover()
+    readout = page.locator(".timeline-map .map-readout")
+    number, cell = readout.locator(".number").inner_text(), readout.locator("b").all_inner_texts()
+    slider.press("End")
+    expect(readout.locator(".number")).not_to_have_text(number)
+    assert readout.locator("b").all_inner_texts() == cell
 
 
 def test_the_timeline_plays_to_its_end_and_stops(open_page: Open) -> None:

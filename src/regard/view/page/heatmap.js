@@ -35,8 +35,11 @@ export function heatmap(options) {
     canvas,
     drawing,
   );
-  const show = () => drawMap({ state, place, canvas, drawing });
   const mark = (row, column) => markCell({ state, place, drawing, readout }, row, column);
+  const show = () => {
+    drawMap({ state, place, canvas, drawing });
+    if (state.cursor) mark(...state.cursor); // whoever rests on a cell reads its new number
+  };
   listenToMap(area, { state, place, mark, readout });
   const stop = onTheme(show);
   show();
