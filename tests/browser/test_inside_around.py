@@ -183,7 +183,7 @@ def test_a_block_leads_to_its_neighbours(open_page: Open) -> None:
     for name, layer in visits:
         page.get_by_role("button", name=name).click()
         page.wait_for_function(chosen, arg=layer)
-        page.wait_for_function("document.activeElement.dataset.focus === 'layer'")
+        page.wait_for_function("() => document.activeElement.dataset.focus === 'layer'")
 
 
 @pytest.mark.parametrize("model", ["attending", "general"])

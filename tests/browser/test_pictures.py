@@ -48,7 +48,7 @@ def words_shown(page: Any) -> list[str]:
 
 def test_the_first_example_is_described_and_what_it_points_at_is_told(page: Any) -> None:
     page.locator(".region-word").nth(1).wait_for()
-    page.wait_for_function("document.querySelector('.caption-text').textContent.split(' ').length > 1")
+    page.wait_for_function("() => document.querySelector('.caption-text').textContent.split(' ').length > 1")
     assert page.locator(".caption-text").inner_text().split() == words_shown(page)
     first, second = (page.locator(".region-word").nth(index) for index in (0, 1))
     assert "looks at what it speaks of" in first.text_content()
@@ -202,7 +202,7 @@ def test_the_focus_stays_on_the_choice_of_a_head(page: Any) -> None:
     head.focus()
     page.locator("section.step").first.evaluate("step => step.classList.add('is-old')")
     head.select_option("1")
-    page.wait_for_function("document.querySelector('section.step:not(.is-old)')")  # all is drawn anew
+    page.wait_for_function("() => document.querySelector('section.step:not(.is-old)')")  # all is drawn anew
     assert page.evaluate("document.activeElement.value") == "1"
 
 
@@ -217,7 +217,7 @@ def test_the_arithmetic_speaks_of_the_picture(page: Any, model: str) -> None:
 
 def test_a_narrow_page_does_not_scroll_sideways(page: Any) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    page.wait_for_function("document.documentElement.scrollWidth <= 390")
+    page.wait_for_function("() => document.documentElement.scrollWidth <= 390")
     edges = """parts => parts.map((part) => document.querySelector(part).getBoundingClientRect())
       .map(({ left, right }) => [left, right])"""
     field, *inside = page.evaluate(edges, [f".picture-drop{part}" for part in ("", " span", " input")])

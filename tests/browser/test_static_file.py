@@ -38,7 +38,7 @@ HACKS = [
     "\"'><body/onload=window.hacked=1>",
     "{{constructor.constructor('window.hacked=1')()}}",
 ]
-READY = "document.querySelector('#panel')?.innerText.includes('AI')"
+READY = "() => document.querySelector('#panel')?.innerText.includes('AI')"
 
 
 @dataclass
@@ -81,7 +81,7 @@ def test_every_view_opens_from_disk_without_a_network_and_without_a_complaint(
     opened.page.wait_for_function(READY)
     for view in VIEWS:
         opened.page.click(f"#tab-{view}")
-        opened.page.wait_for_function("document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+        opened.page.wait_for_function("() => document.querySelector('#panel .map, #panel table, #panel svg') !== null")
         assert not opened.page.query_selector("#panel .problem"), shown(opened)
     assert opened.problems == []
     assert {url.split("#")[0] for url in opened.requests if not url.startswith(("blob:", "data:"))} == {address}
@@ -100,7 +100,7 @@ def test_inside_shows_the_models_own_weights(opened: Opened, tmp_path: Path, nam
     trace = trace_of(name)
     opened.page.goto(written(tmp_path, trace) + "#inside")
     opened.page.click("#panel [role=group] button:last-child >> nth=0")
-    opened.page.wait_for_function("document.querySelectorAll('#panel table').length > 3")
+    opened.page.wait_for_function("() => document.querySelectorAll('#panel table').length > 3")
     text = shown(opened)
     rows = [
         [f"{weight:.4f}" for weight in trace.inside(layer, head, query).weights]
@@ -145,7 +145,7 @@ def test_no_text_of_the_sentence_the_vocabulary_or_the_model_runs(opened: Opened
     opened.page.wait_for_function(READY)
     for view in VIEWS:
         opened.page.click(f"#tab-{view}")
-        opened.page.wait_for_function("document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+        opened.page.wait_for_function("() => document.querySelector('#panel .map, #panel table, #panel svg') !== null")
     assert opened.page.evaluate("window.hacked") is None
     assert opened.problems == []  # a violation of the policy would be told here
     text = opened.page.evaluate("document.querySelector('#page').textContent")
@@ -200,7 +200,7 @@ def test_the_widget_renders_the_same_views_in_a_cell(opened: Opened) -> None:
     opened.page.wait_for_function(READY)
     for view in VIEWS:
         opened.page.click(f"#tab-{view}")
-        opened.page.wait_for_function("document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+        opened.page.wait_for_function("() => document.querySelector('#panel .map, #panel table, #panel svg') !== null")
     assert opened.problems == []
 
 
@@ -213,9 +213,9 @@ def test_a_table_of_learned_positions_is_shown_as_far_as_it_goes(opened: Opened,
     opened.page.select_option("#panel select", "own")
     length = opened.page.locator("#panel input[type=range]").first
     length.fill(str(min(longest, 8)))
-    opened.page.wait_for_function("!document.querySelector('#panel .problem')")
+    opened.page.wait_for_function("() => !document.querySelector('#panel .problem')")
     length.fill("200")
-    opened.page.wait_for_function("document.querySelector('#panel .problem') !== null")
+    opened.page.wait_for_function("() => document.querySelector('#panel .problem') !== null")
     assert longest < 200
     assert opened.problems == []
 
@@ -242,7 +242,7 @@ def seen_with_its_heads(opened: Opened) -> None:
     uses = {"Decoder to picture": 3, "Eye, self": 3, "Decoder, self (masked)": 3}  # two heads and their mean
     for name, count in uses.items():
         opened.page.get_by_role("button", name=name, exact=True).click()
-        opened.page.wait_for_function(f"document.querySelectorAll('.head-thumb').length === {count}")
+        opened.page.wait_for_function(f"() => document.querySelectorAll('.head-thumb').length === {count}")
         opened.page.wait_for_selector(f".heads-body h2:has-text('{name}')")
     assert not opened.page.query_selector("#panel .problem")
     assert opened.problems == []

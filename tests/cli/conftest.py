@@ -1,5 +1,7 @@
 """Small models, trained once, and a way to run commands in this process."""
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,14 @@ def regard(capsys: pytest.CaptureFixture[str]) -> Regard:
         return Finished(code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def heard_hangups() -> Iterator[None]:
+    """SIGHUP as a terminal gives it to its programs: behind nohup it would be ignored, and by those that we start too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="session")

@@ -52,6 +52,7 @@ def test_a_run_is_not_begun_twice(regard: Regard, transformer: Path, corpus: Pat
     assert (transformer / "journal.jsonl").read_bytes() == before
 
 
+@pytest.mark.usefixtures("heard_hangups")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_saves_and_resume_goes_on(
     regard: Regard, corpus: Path, tmp_path: Path, number: signal.Signals, code: int
@@ -62,7 +63,7 @@ def test_a_signal_saves_and_resume_goes_on(
         seen = (json.loads(line)["event"] for line in process.stdout)
         assert "saved" in seen
         process.send_signal(number)
-        _, messages = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=300)
     assert process.returncode == code
     assert f"regard train --run {run} --resume" in messages.decode()
     stopped = json.loads((run / "journal.jsonl").read_text(encoding="utf-8").splitlines()[-1])
@@ -92,7 +93,7 @@ def test_a_run_whose_output_nobody_reads_any_more_is_saved(corpus: Path, tmp_pat
             assert line
         process.stdout.close()
         messages = process.stderr.read().decode()
-        assert process.wait(timeout=60) == 141
+        assert process.wait(timeout=300) == 141
     assert "the output cannot be written (Broken pipe): stopping after this step\n" in messages
     assert f"regard train --run {run} --resume" in messages
     assert last_event(run) == "saved"
@@ -103,6 +104,7 @@ IN_A_TERMINAL = (
 )
 
 
+@pytest.mark.usefixtures("heard_hangups")
 def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     screen, terminal = os.openpty()
@@ -115,7 +117,7 @@ def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -
         os.close(screen)  # the system sends SIGHUP, as to a process whose window was closed
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGHUP)  # and so does a shell
-        assert process.wait(timeout=60) == 129
+        assert process.wait(timeout=300) == 129
     assert last_event(run) == "saved"
 
 
@@ -129,7 +131,7 @@ def test_a_run_behind_nohup_goes_on(corpus: Path, tmp_path: Path) -> None:
         assert "validation" in seen
         assert "saved" in seen
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     assert process.returncode == 143
 
 
@@ -163,7 +165,7 @@ def test_a_signal_while_the_vocabulary_is_learnt_is_answered(
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
         rest = process.stderr.read().decode()
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=300) == 130
     assert rest.startswith("stopping as soon as")
     assert ("stopped; there is nothing to save yet, and the same command begins anew\n" in rest) == (signals == 1)
     assert "Traceback" not in rest

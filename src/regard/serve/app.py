@@ -134,7 +134,7 @@ def assemble(settings: Settings) -> Parts:
     batcher = Batcher(settings.limits, metrics.decoded, workers=settings.workers)
     service = Service(models, settings.limits, Keys(settings.keys), batcher)
     metrics.watch(batcher)
-    metrics.ready.set_function(lambda: len(models.ready()))
+    metrics.ready.set_function(lambda: sum(one.is_ready for one in models.all))
     metrics.failing.set_function(lambda: len(models.failing()))
     return Parts(service, Lifecycle(service), metrics, gold, Quality(settings.quality))
 

@@ -29,7 +29,7 @@ class Metrics:
         self.shed = Counter("regard_shed_requests", "Requests refused unread: the queue was full.", ["route"], **own)
         self.waiting = Gauge("regard_waiting_texts", "Texts in the queue.", **own)
         self.wait = Gauge("regard_expected_wait_seconds", "How long a new text would wait.", **own)
-        self.ready = Gauge("regard_ready_models", "Models that can translate.", **own)
+        self.ready = Gauge("regard_ready_models", "Models that are loaded and warm.", **own)
         self.failing = Gauge("regard_failing_models", "Models that cannot be loaded.", **own)
         self._of_route = lru_cache(maxsize=1024)(self._labelled)  # to look labels up takes longer than to count
 
