@@ -26,7 +26,7 @@ def regard(capsys: pytest.CaptureFixture[str]) -> Regard:
 
 @pytest.fixture
 def heard_hangups() -> Iterator[None]:
-    """SIGHUP as a terminal gives it to its programs: behind nohup it would be ignored, and by those that we start too."""
+    """SIGHUP as a terminal gives it to its programs: behind nohup we would ignore it, and all that we start too."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
