@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from regard.language.blanks import take_out, with_blanks
 from regard.symbols import MASK, PADDING, RESERVED
 from regard.tokens import Tokenizer
+from regard.tokens.vocabulary import Kind
 
 ROWS = st.lists(st.integers(len(RESERVED), 40), min_size=1, max_size=60)
 
@@ -43,3 +44,17 @@ def test_a_blank_is_one_mask_wherever_it_stands(blank: str) -> None:
     assert with_blanks(f"{blank} 나", tokenizer) == [MASK, second]
     assert with_blanks(f"나 {blank}", tokenizer) == [second, MASK]
     assert with_blanks("가 나_다", tokenizer).count(MASK) == 0
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
+@pytest.mark.parametrize("text", ["a man runs.", "a man, a dog", "the man's dog runs!"])
+def test_what_stands_close_to_a_blank_is_cut_as_it_is_behind_a_word(kind: Kind, text: str) -> None:
+    lines = ["a man runs.", "the dog runs.", "a man, a dog", "the man's dog runs!", "runs, runs!"] * 4
+    tokenizer = Tokenizer.train(lines, kind=kind, size=64)
+    whole = tokenizer.encode(text)
+    for word in ("man", "runs"):
+        before, found, after = text.partition(word)
+        if found:
+            expected = tokenizer.encode(before)
+            rest = whole[len(tokenizer.encode(before + word)) :]
+            assert with_blanks(f"{before}___{after}", tokenizer) == [*expected, MASK, *rest]

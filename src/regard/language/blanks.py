@@ -6,6 +6,7 @@ from random import Random
 
 from regard.symbols import MASK, PADDING, RESERVED
 from regard.tokens import Tokenizer
+from regard.tokens.text import WORD_MARK
 
 BLANK = "___"
 _BLANKS = re.compile(r"_{2,}|<mask>")
@@ -14,10 +15,23 @@ MASKED, REPLACED = 0.8, 0.1  # of the tokens taken out; the rest stay, so that a
 
 def with_blanks(text: str, tokenizer: Tokenizer) -> list[int]:
     """The ids of a text in which MASK stands for each blank: two or more underscores, or `<mask>`."""
-    row: list[int] = []
-    for number, part in enumerate(_BLANKS.split(text)):
-        row += [*([MASK] if number else []), *tokenizer.encode(part)]
+    first, *others = _BLANKS.split(text)
+    row = tokenizer.encode(first)
+    for part in others:
+        row += [MASK, *_after_blank(part, tokenizer)]
     return row
+
+
+def _after_blank(part: str, tokenizer: Tokenizer) -> list[int]:
+    """The ids of what follows a blank: what stands close to it, as a full stop does, begins no word of its own."""
+    row = tokenizer.encode(part)
+    if not row or part[0].isspace():
+        return row
+    [beginning] = tokenizer.pieces(row[:1])
+    bare = beginning.removeprefix(WORD_MARK)
+    if not bare:
+        return row[1:]
+    return [tokenizer.vocabulary.index(bare), *row[1:]] if bare in tokenizer.vocabulary else row
 
 
 def take_out(row: Sequence[int], chance: Random, *, share: float, vocabulary: int) -> tuple[list[int], list[int]]:
