@@ -27,9 +27,11 @@ from pathlib import Path
 
 from sentencepiece import SentencePieceProcessor
 
-from regard.config import DataConfig, TokensConfig
-from regard.data import Cutting, read_blocks, read_pairs, tokenised, write_store
-from regard.tokens import Tokenizer, train_tokenizers
+from regard.config import DataConfig, TokenizerConfig
+from regard.data.readers import read_blocks, read_pairs
+from regard.data.token_store import write_store
+from regard.data.tokenize import TokenizeJob, tokenize_corpus
+from regard.tokenization.tokenizer import Tokenizer, train_tokenizer_pair
 
 Encode = Callable[[list[str]], object]
 FEW = 10_000
@@ -38,14 +40,14 @@ VOCABULARY = 8_000
 COST = "processor microseconds a pair"
 STEPS = 5
 SAMPLE_BLOCKS = 25  # of 4,000 pairs: what each core cuts when the tokenizer is measured by itself
-STACK = "{layers = 2, width = 128, heads = 4, inner = 256}"
+STACK = "{layers = 2, width = 128, heads = 4, ffn_width = 256}"
 RECIPE = """
 [model]
 kind = "transformer"
 encoder = {stack}
 decoder = {stack}
-[tokens]
-size = {size}
+[tokenizer]
+vocab_size = {size}
 [data]
 train = ["{place}/train.src", "{place}/train.trg"]
 valid = ["{place}/valid.src", "{place}/valid.trg"]
@@ -76,7 +78,7 @@ def measure_speed(place: Path, count: int, rounds: int) -> list[dict[str, object
     """Pairs a second of the tokenizer by itself and of the whole store, in turn, so that a busy moment strikes both."""
     sample = list(islice(read_pairs(_files(place)), 20_000))
     sides = zip(*((one.source, one.target) for one in sample), strict=True)
-    model = train_tokenizers(TokensConfig(size=VOCABULARY), *sides).source.to_bytes()
+    model = train_tokenizer_pair(TokenizerConfig(vocab_size=VOCABULARY), *sides).source.to_bytes()
     turns = [_turn(place, model, count) for _ in range(rounds)]
     stores = [{path.name: path.read_bytes() for path in (place / f"store-{number}").iterdir()} for number in (1, 2)]
     assert stores[0] == stores[1]
@@ -108,8 +110,8 @@ def _turn(place: Path, model: bytes, count: int) -> dict[str, float]:
 def _build(place: Path, model: bytes, processes: int) -> None:
     """The store as `regard train` builds it, with nothing left of an earlier build."""
     parts = place / "parts"
-    cutting = Cutting(model, model, DataConfig())
-    packed = tokenised(read_blocks(_files(place)), cutting, parts=parts, processes=processes)
+    cutting = TokenizeJob(model, model, DataConfig())
+    packed = tokenize_corpus(read_blocks(_files(place)), cutting, parts=parts, processes=processes)
     write_store(place / f"store-{processes}", packed, fingerprint="benchmark")
     shutil.rmtree(parts, ignore_errors=True)
 
@@ -147,10 +149,10 @@ def _sentencepiece(model: bytes) -> Encode:
 
 
 def _ours(model: bytes) -> Encode:
-    return Tokenizer.from_bytes(model).encode_rows
+    return Tokenizer.from_bytes(model).encode_to_bytes
 
 
-TOKENIZERS: dict[str, Callable[[bytes], Encode]] = {"sentencepiece": _sentencepiece, "encode_rows": _ours}
+TOKENIZERS: dict[str, Callable[[bytes], Encode]] = {"sentencepiece": _sentencepiece, "encode_to_bytes": _ours}
 
 
 def measure_memory(place: Path, count: int) -> dict[str, object]:

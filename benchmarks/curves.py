@@ -3,26 +3,26 @@
     .venv/bin/python benchmarks/curves.py runs/a runs/b --out curves.svg
     .venv/bin/python benchmarks/curves.py runs/a=first runs/b=second --score chrf --out curves.svg
 
-The scores are those that the journal has: of greedy search, by the weights of that step.
+The scores are those that the event log has: of greedy search, by the weights of that step.
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from regard.view.plots import Line, Plot, draw
+from regard.plotting.curves import Line, plot_curves, save_figure
 
 
 def main() -> None:
     given = _arguments()
     lines = [curve(*_named(run), given.score) for run in given.runs]
-    plot = Plot(f"{given.score.upper()} on the validation set", "step", given.score.upper(), lines)
-    given.out.write_text(draw(plot), encoding="utf-8")
+    name = given.score.upper()
+    save_figure(plot_curves(lines, title=f"{name} on the validation set", x_label="step", y_label=name), given.out)
 
 
 def curve(run: Path, name: str, score: str) -> Line:
-    """A run's validations, from its journal; of a step that was validated twice, the later one."""
-    rows = [json.loads(row) for row in (run / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+    """A run's validations, from its event log; of a step that was validated twice, the later one."""
+    rows = [json.loads(row) for row in (run / "events.jsonl").read_text(encoding="utf-8").splitlines()]
     points = {row["step"]: row[score] for row in rows if row["event"] == "validation"}
     return Line(name, sorted(points.items()))
 

@@ -23,10 +23,9 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from regard.export.opening import open_translator
-from regard.memory import keep_freed_memory
-from regard.translation.lines import LineTranslator
-from regard.translation.translator import Translator, load
+from regard.inference.open import load
+from regard.inference.translator import Translator
+from regard.process import configure_malloc
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -60,9 +59,9 @@ class Task:
 def main() -> int:
     given = _arguments()
     lines = given.source.read_text(encoding="utf-8").splitlines()[: given.lines]
-    keep_freed_memory()  # as `regard translate` does; all contenders have it
+    configure_malloc()  # as `regard translate` does; all contenders have it
     with TemporaryDirectory() as directory:
-        translator = load(given.model)
+        translator = load(given.model, task="translation")
         contenders = make_contenders(translator, given.model, Path(directory), given.workers)
         torch.set_num_threads(given.threads)  # once more: CTranslate2 has told OpenMP to use one
         held = [measure(task, contenders, translator, given.repetitions) for task in tasks(lines)]
@@ -82,23 +81,23 @@ def make_contenders(translator: Translator, model: Path, directory: Path, worker
     copied = Path(shutil.copytree(model, directory / "model", ignore=shutil.ignore_patterns("engines")))
     found: dict[str, Translate] = {"torch": _ours(translator)}
     for engine in ("ctranslate2", "auto"):
-        found[engine] = _ours(open_translator(copied, engine=engine).translator)  # type: ignore[arg-type]
+        found[engine] = _ours(load(copied, task="translation", engine=engine))  # type: ignore[call-overload]
     for quantization in ("float32", "int8"):
         found[f"ctranslate2 {quantization} itself"] = raw_ctranslate2(
-            translator.bundle, directory / quantization, quantization=quantization, workers=workers
+            translator.require_bundle("exports"), directory / quantization, quantization=quantization, workers=workers
         )
     for name, is_sorted in (("hf generate", True), ("hf generate, lines as they come", False)):
-        if peer := huggingface(translator.bundle, directory / name, is_sorted=is_sorted):
+        if peer := huggingface(translator.require_bundle("exports"), directory / name, is_sorted=is_sorted):
             found[name] = peer
     return found
 
 
-def _ours(translator: LineTranslator) -> Translate:
+def _ours(translator: Translator) -> Translate:
     """As `regard translate` has it done: lines in, lines out, no scores."""
 
     def translate(lines: Sequence[str], beam: int) -> list[str]:
-        config = translator.settings(beam=beam, nbest=1)
-        return [own[0].text for own in translator.lines(lines, config, scores=False)]
+        config = translator.decoding_config(beam_size=beam, nbest=1)
+        return [own[0].text for own in translator.translate_lines(lines, config, scores=False)]
 
     return translate
 

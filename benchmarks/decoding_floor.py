@@ -22,20 +22,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention.key_values import KeyValues
-from regard.batch import source_of
+from regard.attention.key_value_cache import KeyValues
+from regard.batch import encode_source_rows
 from regard.config import DecodingConfig
-from regard.decoding.hypothesis import longest_output
+from regard.decoding.hypothesis import max_output_tokens
 from regard.decoding.loop import generate
 from regard.errors import RegardError
-from regard.layers.blocks import Block
-from regard.layers.mixers import AttentionMixer
+from regard.inference.interface import batches_by_length
+from regard.inference.open import load
+from regard.inference.translator import Translator
 from regard.layers.positions import sinusoidal
-from regard.memory import keep_freed_memory
+from regard.layers.transformer_block import SelfAttention, TransformerBlock
 from regard.models.transformer import TransformerModel
-from regard.symbols import BEGIN, END, MASK, PADDING
-from regard.translation.engines import batches_by_length
-from regard.translation.translator import Translator, load
+from regard.process import configure_malloc
+from regard.special_tokens import BEGIN, END, MASK, PADDING
 
 LEAST = 16  # keys: torch's softmax over fewer is ten times slower
 SHED_SHARE = 0.25
@@ -50,8 +50,8 @@ class Weights(NamedTuple):
     self_output: tuple[Tensor, Tensor]
     query: tuple[Tensor, Tensor]
     cross_output: tuple[Tensor, Tensor]
-    widen: tuple[Tensor, Tensor]
-    narrow: tuple[Tensor, Tensor]
+    fc1: tuple[Tensor, Tensor]
+    fc2: tuple[Tensor, Tensor]
     norms: tuple[tuple[Tensor, Tensor], ...]
 
 
@@ -71,7 +71,7 @@ class BareDecoder:
         self._look_at(rows)
         outputs: Rows = [[] for _ in rows]
         places, said = torch.arange(len(rows)), torch.empty(len(rows), 0, dtype=torch.long)
-        limits = torch.tensor([longest_output(len(row) + 1, config) for row in rows])
+        limits = torch.tensor([max_output_tokens(len(row) + 1, config) for row in rows])
         newest, is_done = torch.full((len(rows),), BEGIN), torch.zeros(len(rows), dtype=torch.bool)
         while len(places):
             newest = self._say(newest, said.shape[1])
@@ -87,7 +87,7 @@ class BareDecoder:
 
     def _look_at(self, rows: Rows) -> None:
         """Encode; keys and values of rows and heads side by side, with at least LEAST of them."""
-        source = source_of(rows)
+        source = encode_source_rows(rows)
         memory = self.model.encode(source)
         more = max(0, LEAST - source.tokens.shape[1])
         self.seen = [_side_by_side(one, more) for one in memory.key_values]
@@ -100,7 +100,7 @@ class BareDecoder:
     def _say(self, newest: Tensor, step: int) -> Tensor:
         """The likeliest token after the newest of each row."""
         self._make_room(step)
-        place = sinusoidal(torch.tensor([step]), self.width, layout=self.model.target_embedding.positions.layout)  # type: ignore[arg-type]
+        place = sinusoidal(torch.tensor([step]), self.width)  # type: ignore[arg-type]
         x = functional.embedding(newest, self.table).mul_(self.width**0.5).add_(place.float())
         outset = torch.zeros(1, 1, self.past[0][0].shape[1])
         outset[..., step + 1 :] = float("-inf")
@@ -110,7 +110,7 @@ class BareDecoder:
             x = self._leave(x, self._attend(query, past, outset), block.self_output, block.norms[0])
             query = functional.linear(x, *block.query)
             x = self._leave(x, self._attend(query, seen, self.outset), block.cross_output, block.norms[1])
-            x = self._leave(x, functional.linear(x, *block.widen).relu_(), block.narrow, block.norms[2])
+            x = self._leave(x, functional.linear(x, *block.fc1).relu_(), block.fc2, block.norms[2])
         return functional.linear(x, self.table).index_fill_(1, NEVER_SAID, float("-inf")).argmax(dim=-1)
 
     def _attend(self, query: Tensor, keys: tuple[Tensor, Tensor], outset: Tensor) -> Tensor:
@@ -140,30 +140,30 @@ def _side_by_side(seen: KeyValues, more: int) -> tuple[Tensor, Tensor]:
     return functional.pad(seen.key, space).flatten(0, 1), functional.pad(seen.value, space).flatten(0, 1)
 
 
-def _weights(block: Block) -> Weights:
-    assert isinstance(block.self_attention, AttentionMixer)
+def _weights(block: TransformerBlock) -> Weights:
+    assert isinstance(block.self_attention, SelfAttention)
     assert block.cross_attention is not None
-    own, cross, inner = block.self_attention.attention, block.cross_attention, block.feed_forward
+    own, cross, ffn = block.self_attention.attention, block.cross_attention, block.feed_forward
     joined = tuple(
         torch.cat([getattr(part, name) for part in (own.query, own.key, own.value)]).detach()
         for name in ("weight", "bias")
     )
-    parts = (own.output, cross.query, cross.output, inner.widen, inner.narrow)
-    arounds = (block.around_self_attention, block.around_cross_attention, block.around_feed_forward)
-    norms = tuple((one.norm.weight, one.norm.bias) for one in arounds)
+    parts = (own.output, cross.query, cross.output, ffn.fc1, ffn.fc2)
+    residuals = (block.self_attention_residual, block.cross_attention_residual, block.feed_forward_residual)
+    norms = tuple((one.norm.weight, one.norm.bias) for one in residuals)
     return Weights(joined, *[(part.weight, part.bias) for part in parts], norms)  # type: ignore[arg-type,call-arg]
 
 
 def main() -> int:
     given = _arguments()
-    keep_freed_memory()
-    translator = load(given.model)
-    model, config = _fitting(translator), translator.settings(beam=1, nbest=1)
+    configure_malloc()
+    translator = load(given.model, task="translation")
+    model, config = _fitting(translator), translator.decoding_config(beam_size=1, nbest=1)
     batches = _batches(translator, given)
     torch.set_num_threads(1)
 
     def ours(rows: Rows) -> Rows:
-        return [own[0].tokens for own in generate(model, source_of(rows), config, scores=False)]  # type: ignore[arg-type]
+        return [own[0].tokens for own in generate(model, encode_source_rows(rows), config, scores=False)]  # type: ignore[arg-type]
 
     def bare(rows: Rows) -> Rows:
         return BareDecoder(model).decode(rows, config)

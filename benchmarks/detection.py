@@ -1,20 +1,20 @@
-"""What it costs to be more or less sure that a text is in the target already, where a client names no source.
+"""Errors of language detection by the odds from which a text counts as being in the target language already.
 
     .venv/bin/python -m benchmarks.detection de en SENTENCES.en    # into German, the sentences are English
     .venv/bin/python -m benchmarks.detection de en SENTENCES.de --is-target
 
-For a server with one model from the source into the target: of the file's lines, how many are left as they are or, with
---is-target, how many are not. A JSON line for each number that `SURE` of serve/speaking.py could be.
+For a server with one model from the source into the target: how many lines of the file stay untranslated or, with
+--is-target, how many are not. A JSON line for each value that `TARGET_ODDS` of server/service.py could have.
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from regard.serve.languages import base_code
-from regard.serve.speaking import SURE, language_of
+from regard.languages import base_code
+from regard.server.service import TARGET_ODDS, detect_source
 
-NUMBERS = sorted({1, 9, 19, 99, 999, SURE})
+ODDS = sorted({1, 3, 9, 19, 99, 999, TARGET_ODDS})
 
 
 def main() -> None:
@@ -25,14 +25,15 @@ def main() -> None:
     parser.add_argument("--is-target", action="store_true")
     asked = parser.parse_args()
     texts = [line for line in asked.sentences.read_text("utf-8").split("\n") if line]
-    for sure in NUMBERS:
-        left = count_left(texts, asked.source, asked.target, sure)
-        print(json.dumps({"sure": sure, "texts": len(texts), "wrong": len(texts) - left if asked.is_target else left}))
+    for odds in ODDS:
+        left = count_untranslated(texts, asked.source, asked.target, odds)
+        errors = len(texts) - left if asked.is_target else left
+        print(json.dumps({"target_odds": odds, "texts": len(texts), "errors": errors}))
 
 
-def count_left(texts: list[str], source: str, target: str, sure: float) -> int:
-    """How many of the texts would be left as they are."""
-    found = (language_of(text, [source, target], target, sure=sure)[0] for text in texts)
+def count_untranslated(texts: list[str], source: str, target: str, odds: float) -> int:
+    """How many of the texts would stay untranslated."""
+    found = (detect_source(text, [source, target], target, target_odds=odds)[0] for text in texts)
     return sum(base_code(one) == base_code(target) for one in found)
 
 

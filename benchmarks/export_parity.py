@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from regard.export.ctranslate2 import export_ctranslate2
-from regard.export.huggingface import reasons_against
-from regard.metrics import evaluate, tokenization_for
-from regard.translation.exported import load_export
-from regard.translation.translator import Translator, load
+from regard.inference.open import load
+from regard.inference.translator import Translator
+from regard.interop.ctranslate2 import export_ctranslate2
+from regard.interop.marian import unsupported_features
+from regard.metrics.text import evaluate, tokenization_for
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -30,10 +30,10 @@ def main() -> int:
     given = _arguments()
     sources = given.source.read_text(encoding="utf-8").splitlines()[: given.lines]
     references = given.reference.read_text(encoding="utf-8").splitlines()[: given.lines]
-    translator = load(given.model)
+    translator = load(given.model, task="translation")
     all_hold = True
     for beam in given.beams:
-        ours = [output.text for output in translator.translate(sources, beam=beam, nbest=1)]
+        ours = [output.text for output in translator.translate(sources, beam_size=beam, nbest=1)]
         with TemporaryDirectory() as directory:
             for row in compare(translator, Path(directory), (sources, ours, references), beam):
                 all_hold = all_hold and bool(row["holds"])
@@ -48,14 +48,17 @@ def compare(translator: Translator, directory: Path, texts: tuple[list[str], lis
     bleu = {"torch": _bleu(ours, references, tokenize)}
     for quantization in ("float32", "int8"):
         export_ctranslate2(translator.bundle, directory / quantization, quantization=quantization)
-        theirs = [output.text for output in load_export(directory / quantization).translate(sources, beam=beam)]
+        theirs = [
+            output.text
+            for output in load(directory / quantization, task="translation").translate(sources, beam_size=beam)
+        ]
         same, score = _same(ours, theirs), _bleu(theirs, references, tokenize)
         is_near = score >= bleu["torch"] - WITHIN
         holds = same >= SAME if quantization == "float32" else is_near
         yield _row(f"ctranslate2 {quantization}", beam, same, score - bleu["torch"], holds, len(ours))
     marian = huggingface(translator.bundle, directory / "marian")
     if marian is None:
-        reasons = reasons_against(translator.bundle.config, translator.tokenizers)
+        reasons = unsupported_features(translator.bundle.config, translator.tokenizers)
         yield {"export": "safetensors-hf", "beam": beam, "refused": reasons, "holds": True}
         return
     theirs = marian(sources, beam)

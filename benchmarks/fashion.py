@@ -23,11 +23,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from regard.attention.recording import record_attention
-from regard.batch import Pictures
-from regard.config import ConvolutionalConfig
-from regard.models.catalogue import build
-from regard.view.regions import Regions, draw_contact_sheet
+from regard.attention.hooks import record_attention
+from regard.batch import Images
+from regard.config import CNNConfig
+from regard.models.factory import build_model
+from regard.plotting.image_map import ImageMaps, plot_contact_sheet
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
 CLOTHES = ("t-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
@@ -78,23 +78,23 @@ def _idx(path: Path) -> Tensor:
     return torch.frombuffer(bytearray(content[4 + 4 * axes :]), dtype=torch.uint8).view(shape).float()
 
 
-def learn(task: Task, config: ConvolutionalConfig, seed: int) -> nn.Module:
+def learn(task: Task, config: CNNConfig, seed: int) -> nn.Module:
     """A model trained on the task; the rate rises, then falls to zero."""
     torch.manual_seed(seed)
-    model = build(config).train()
+    model = build_model(config).train()
     pictures, classes = task.train
     steps = task.epochs * -(-len(classes) // BATCH)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 3e-3, total_steps=steps)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps)
     for epoch in range(task.epochs):
         order = list(range(len(classes)))
         Random(f"{seed}:{epoch}").shuffle(order)
         for start in range(0, len(order), BATCH):
             rows = torch.tensor(order[start : start + BATCH])
-            loss = nn.functional.cross_entropy(model(Pictures(pictures[rows])), classes[rows])
-            optimiser.zero_grad()
+            loss = nn.functional.cross_entropy(model(Images(pictures[rows])), classes[rows])
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
             schedule.step()
     return model.eval()
 
@@ -103,7 +103,7 @@ def learn(task: Task, config: ConvolutionalConfig, seed: int) -> nn.Module:
 def accuracy(model: nn.Module, task: Task) -> float:
     pictures, classes = task.test
     right = [
-        (model(Pictures(part)).argmax(dim=1) == own).sum()
+        (model(Images(part)).argmax(dim=1) == own).sum()
         for part, own in zip(pictures.split(1000), classes.split(1000), strict=True)
     ]
     return float(sum(right)) / len(classes)  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def main() -> None:
         print(f"{options.data} is not there: apt-get install dataset-fashion-mnist, or --data FOLDER", file=sys.stderr)
     for task in tasks:
         for heads in (0, 4):
-            config = ConvolutionalConfig(width=options.width, blocks=task.blocks, heads=heads)
+            config = CNNConfig(width=options.width, blocks=task.blocks, heads=heads)
             for seed in SEEDS[: options.seeds]:
                 started = time.process_time()
                 model = learn(task, config, seed)
@@ -153,7 +153,7 @@ def draw_maps(model: nn.Module, task: Task, out: Path) -> None:
     """A picture of each class, and where its middle place looks, head by head; the middle place is outlined."""
     pictures = torch.stack([task.test[0][task.test[1] == one][0] for one in range(len(task.names))])
     with record_attention(model) as recording:
-        said = model(Pictures(pictures)).argmax(dim=1)
+        said = model(Images(pictures)).argmax(dim=1)
     (layer,) = recording.layers.values()
     weights = layer["weights"]  # (B, H, P, P)
     side = round(weights.shape[-1] ** 0.5)
@@ -162,12 +162,12 @@ def draw_maps(model: nn.Module, task: Task, out: Path) -> None:
     heads = [f"head {number}" for number in range(1, looks.shape[1] + 1)]
     edges = (middle / side, middle / side, (middle + 1) / side, (middle + 1) / side)
     sheet = [
-        Regions.of(
+        ImageMaps.from_arrays(
             _coloured(picture), heads, list(looks[row]), title=_title(task, row, said), boxes=[[edges]] * len(heads)
         )
         for row, picture in enumerate(pictures)
     ]
-    draw_contact_sheet(sheet, out)
+    plot_contact_sheet(sheet, out)
 
 
 def _coloured(picture: Tensor) -> NDArray[np.uint8]:

@@ -16,14 +16,14 @@ from multiprocessing.queues import SimpleQueue
 
 import torch
 
-from regard.attention.recording import record_attention
+from regard.attention.hooks import record_attention
 from regard.batch import Batch
-from regard.config import Stack, TransformerConfig
+from regard.config import TransformerConfig, TransformerStackConfig
 from regard.models.transformer import TransformerModel
-from regard.symbols import RESERVED
-from regard.training.validation import batch_loss
+from regard.special_tokens import RESERVED
+from regard.training.objective import compute_loss
 
-STACK = Stack(layers=4, width=128, heads=4, inner=256)
+STACK = TransformerStackConfig(layers=4, width=128, heads=4, ffn_width=256)
 VOCABULARY = 10_000
 SHORTEST, LONGEST, LONGEST_RECORDED = 128, 8192, 1024
 PASSES = ("unwatched", "training", "recorded")
@@ -68,16 +68,16 @@ def _measure(kind: str, length: int, found: "SimpleQueue[dict[str, object]]") ->
 def _batch(length: int) -> Batch:
     """Two rows, of which the second is padded: so that there is something to hide from the encoder."""
     rows = [torch.randint(len(RESERVED), VOCABULARY, (size,)).tolist() for size in (length - 1, length // 2)]
-    return Batch.of(rows, rows)
+    return Batch.from_pairs(rows, rows)
 
 
 def _pass(model: TransformerModel, batch: Batch, kind: str) -> None:
     if kind == "training":
-        batch_loss(model, batch, smoothing=0.1).backward()
+        compute_loss(model, batch, smoothing=0.1).backward()
         return
     with torch.inference_mode(), record_attention(model) if kind == "recorded" else nullcontext():
         memory = model.encode(batch.source)
-        model.decode(batch.inputs.tokens, memory, model.start(memory))
+        model.decode(batch.inputs.tokens, memory, model.init_state(memory))
 
 
 def _megabytes(name: str) -> float:

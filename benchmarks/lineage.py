@@ -17,8 +17,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the lessons are those of the tests
 
-from tests.learning.tasks import TASKS, Lesson, exact, learn
 from tests.learning.test_digits import FIXED_CONTEXT, LEARNERS, LONG
+from tests.support.tasks import TASKS, Lesson, exact, learn
 
 SEEDS = (0, 1, 2)
 

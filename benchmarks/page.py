@@ -51,7 +51,7 @@ WATCH = """() => {
         watcher.disconnect();
         take(event);
       });
-      watcher.observe(document.querySelector("#panel"), { childList: true, subtree: true, characterData: true });
+      watcher.observe(document.querySelector("main.panel"), { childList: true, subtree: true, characterData: true });
     }, { capture: true, once: true });
   };
 }"""

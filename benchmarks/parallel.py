@@ -24,28 +24,35 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.attention.general import Attention
+from regard.attention.attention_layer import AttentionLayer
 from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import Batch
-from regard.config import AttendingConfig, ModelConfig, RecurrentConfig, RecurrentStack, Stack, TransformerConfig
-from regard.layers.recurrent import Recurrent
-from regard.models.catalogue import build
-from regard.symbols import RESERVED
-from regard.training.validation import batch_loss
-from regard.view.plots import Line, Plot, draw
+from regard.config import (
+    AttentionRNNConfig,
+    ModelConfig,
+    RecurrentLayersConfig,
+    RNNConfig,
+    TransformerConfig,
+    TransformerStackConfig,
+)
+from regard.layers.recurrent import RecurrentLayers
+from regard.models.factory import build_model
+from regard.plotting.curves import Line, figure_bytes, plot_curves
+from regard.special_tokens import RESERVED
+from regard.training.objective import compute_loss
 
-PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+PICTURES = Path(__file__).parents[1] / "docs" / "images"
 VOCABULARY = 1000
 TOKENS = 4096  # of each side of a batch
 SHORTEST, LONGEST, TURNS = 16, 512, 7
-RECURRENT, STACK = RecurrentStack(width=192), Stack(layers=2, width=128, heads=4, inner=512)
-SIZES: dict[str, Any] = {"embedding": 192, "encoder": RECURRENT, "decoder": RECURRENT, "dropout": 0.0}
+RECURRENT, STACK = RecurrentLayersConfig(width=192), TransformerStackConfig(layers=2, width=128, heads=4, ffn_width=512)
+SIZES: dict[str, Any] = {"embedding_width": 192, "encoder": RECURRENT, "decoder": RECURRENT, "dropout": 0.0}
 MODELS: dict[str, ModelConfig] = {  # of one layer, and with the score that each was published with
-    "RNN, fixed context": RecurrentConfig(**SIZES),
-    "previous state asks": AttendingConfig(**SIZES, wiring="previous", score="additive"),
-    "current state asks": AttendingConfig(**SIZES, wiring="current", score="general"),
-    "current, input feeding": AttendingConfig(**SIZES, wiring="current", score="general", input_feeding=True),
-    "Transformer": TransformerConfig(encoder=STACK, decoder=STACK, dropout=0.0, norm="pre", tie_output=False),
+    "RNN, fixed context": RNNConfig(**SIZES),
+    "previous state asks": AttentionRNNConfig(**SIZES, query_state="previous", score="additive"),
+    "current state asks": AttentionRNNConfig(**SIZES, query_state="current", score="general"),
+    "current, input feeding": AttentionRNNConfig(**SIZES, query_state="current", score="general", input_feeding=True),
+    "Transformer": TransformerConfig(encoder=STACK, decoder=STACK, dropout=0.0, norm="pre", tie_word_embeddings=False),
 }
 Row = dict[str, Any]
 
@@ -67,7 +74,7 @@ def main() -> None:
 
 def new_model(config: ModelConfig) -> nn.Module:
     """A model with random weights, ready to be trained."""
-    return build(config, source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY).train()
+    return build_model(config, source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY).train()
 
 
 def measured(models: dict[str, nn.Module], length: int, turns: int) -> Iterator[Row]:
@@ -92,13 +99,13 @@ def measured(models: dict[str, nn.Module], length: int, turns: int) -> Iterator[
 def random_batch(length: int, *, rows: int) -> Batch:
     """Rows of random tokens; END or BEGIN, which a batch puts there itself, is one of the `length`."""
     drawn = torch.randint(len(RESERVED), VOCABULARY, (2, rows, length - 1)).tolist()
-    return Batch.of(*drawn)
+    return Batch.from_pairs(*drawn)
 
 
 def counted_steps(model: nn.Module, batch: Batch) -> int:
     """How many computations, one after the other, wait for another place's in one pass forward."""
     with _counting(model) as steps:
-        batch_loss(model, batch, smoothing=0.1).backward()
+        compute_loss(model, batch, smoothing=0.1).backward()
     return sum(steps)
 
 
@@ -106,7 +113,9 @@ def counted_steps(model: nn.Module, batch: Batch) -> int:
 def _counting(model: nn.Module) -> Iterator[list[int]]:
     """What every recurrent layer and every attention adds, call by call, while the block runs."""
     steps: list[int] = []
-    layers = [layer for layer in model.modules() if isinstance(layer, Recurrent | Attention | MultiHeadAttention)]
+    layers = [
+        layer for layer in model.modules() if isinstance(layer, RecurrentLayers | AttentionLayer | MultiHeadAttention)
+    ]
     handles = [layer.register_forward_hook(lambda *call: steps.append(_waits(*call))) for layer in layers]
     try:
         yield steps
@@ -117,7 +126,7 @@ def _counting(model: nn.Module) -> Iterator[list[int]]:
 
 def _waits(layer: nn.Module, _given: object, answer: Any) -> int:
     """A recurrence takes a step for each place, two directions side by side; an attention takes all places at once."""
-    if not isinstance(layer, Recurrent):
+    if not isinstance(layer, RecurrentLayers):
         return 1
     states, _ = answer
     return int(states.shape[1]) + layer.rnn.num_layers - 1  # an upper layer begins as soon as the first place is done
@@ -126,7 +135,7 @@ def _waits(layer: nn.Module, _given: object, answer: Any) -> int:
 def _seconds(model: nn.Module, batch: Batch) -> float:
     model.zero_grad()
     begun = time.perf_counter()
-    batch_loss(model, batch, smoothing=0.1).backward()
+    compute_loss(model, batch, smoothing=0.1).backward()
     return time.perf_counter() - begun
 
 
@@ -138,7 +147,10 @@ def drawing(rows: list[Row], kind: str, label: str) -> str:
     ]
     ticks = [(math.log2(length), str(length)) for length in lengths]
     title = f"{TOKENS:,} tokens, cut into sentences: {label}"
-    return draw(Plot(title, "tokens of a sentence, on either side", kind, lines, ticks))
+    figure = plot_curves(
+        lines, title=title, x_label="tokens of a sentence, on either side", y_label=kind, x_ticks=ticks
+    )
+    return figure_bytes(figure).decode()
 
 
 def _arguments() -> argparse.Namespace:

@@ -13,8 +13,8 @@ import torch
 from sentencepiece import SentencePieceProcessor
 
 from regard.bundle import Bundle
-from regard.export.ctranslate2 import export_ctranslate2
-from regard.export.huggingface import export_huggingface, reasons_against
+from regard.interop.ctranslate2 import export_ctranslate2
+from regard.interop.marian import export_huggingface, unsupported_features
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -49,7 +49,7 @@ def huggingface(bundle: Bundle, directory: Path, *, is_sorted: bool = True) -> T
 
     Sorted by length is best for it; its own pipeline takes lines as they come.
     """
-    if reasons_against(bundle.config, bundle.tokenizers):
+    if unsupported_features(bundle.config, bundle.tokenizers):
         return None
     warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")
     from transformers import MarianMTModel, MarianTokenizer

@@ -39,7 +39,7 @@ def main() -> None:
         rows = [row for row in rows if row["part"] != part or _is_of_other_size(row, new)] + new
         ROWS.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     for name, drawing in pictures(rows).items():
-        (DOCS / "pictures" / name).write_text(drawing)
+        (DOCS / "images" / name).write_text(drawing)
     (DOCS / "performance.md").write_text(page(rows))
 
 

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from regard.config import load
-from regard.data import Position
-from regard.training.corpus import Drawn, batches, prepare
-from regard.training.meter import Meter
-from regard.training.trainer import Trainer, begin, take_step
+from regard.config import Config
+from regard.data.batching import EpochPosition
+from regard.training.corpora import RankBatch, prepare_corpus, rank_batches
+from regard.training.step import ThroughputMeter, Trainer, create_trainer, train_step
 
 PRECISIONS = ("float32", "bfloat16")
 
@@ -47,18 +46,20 @@ def compare(recipe: Path, directory: Path, repetitions: int, steps: int) -> None
     print(json.dumps({"recipe": recipe.stem} | row), flush=True)
 
 
-def _begun(recipe: Path, directory: Path, precision: str) -> tuple[Trainer, Iterator[Drawn]]:
-    config = load(recipe, settings=(f"training.precision={precision}",))
-    corpus = prepare(config, directory, progress=lambda *_: None)
-    trainer = begin(config, directory, corpus)
-    return trainer, batches(corpus, config, Position(), device=trainer.device, parts=trainer.crew.size)
+def _begun(recipe: Path, directory: Path, precision: str) -> tuple[Trainer, Iterator[RankBatch]]:
+    config = Config.load(recipe, overrides=(f"training.precision={precision}",))
+    corpus = prepare_corpus(config, directory, progress=lambda *_: None)
+    trainer = create_trainer(config, directory, corpus)
+    return trainer, rank_batches(
+        corpus, config, EpochPosition(), device=trainer.device, parts=trainer.microbatches.size
+    )
 
 
-def _speed(trainer: Trainer, drawn: Iterator[Drawn], steps: int) -> float:
+def _speed(trainer: Trainer, drawn: Iterator[RankBatch], steps: int) -> float:
     taken = [next(drawn) for _ in range(steps)]
     begun = time.perf_counter()
     for one in taken:
-        take_step(trainer, [one], Meter(0.0))
+        train_step(trainer, [one], ThroughputMeter(0.0))
     return sum(one.tokens for one in taken) / (time.perf_counter() - begun)
 
 

@@ -20,12 +20,11 @@ from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from regard.config import Config, TokensConfig, TrainingConfig
-from regard.data import Position
-from regard.training.corpus import batches, prepare
-from regard.training.distributed import joined_world
-from regard.training.meter import Meter
-from regard.training.trainer import begin, take_step
+from regard.config import Config, TokenizerConfig, TrainingConfig
+from regard.data.batching import EpochPosition
+from regard.training.corpora import prepare_corpus, rank_batches
+from regard.training.distributed import join_process_group
+from regard.training.step import ThroughputMeter, create_trainer, train_step
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -51,8 +50,10 @@ def main() -> None:
     with TemporaryDirectory(prefix="regard-processes-") as directory:
         data = training_data(Path(directory))
         for name in given.sizes:
-            config = Config(model=SIZES[name].model, tokens=TokensConfig(kind="bpe", size=PIECES), data=data)
-            prepare(config, Path(directory) / name, progress=lambda *_: None)
+            config = Config(
+                model=SIZES[name].model, tokenizer=TokenizerConfig(model_type="bpe", vocab_size=PIECES), data=data
+            )
+            prepare_corpus(config, Path(directory) / name, progress=lambda *_: None)
             compare(name, Task(config, Path(directory) / name, SIZES[name].steps), given.repetitions)
 
 
@@ -88,17 +89,19 @@ def speed(task: Task, processes: int, threads: int) -> float:
 def _train(task: Task, place: dict[str, str | int], found: "SimpleQueue[float]") -> None:
     os.environ |= {name: str(value) for name, value in place.items()}
     training = TrainingConfig(threads=int(place["threads"]), precision="float32")
-    config = Config(model=task.config.model, tokens=task.config.tokens, data=task.config.data, training=training)
-    with joined_world() as world:
-        corpus = prepare(config, task.run, progress=lambda *_: None)
-        trainer, meter = begin(config, task.run, corpus, world), Meter(0.0)
-        drawn = batches(corpus, config, Position(), device="cpu", world=world, parts=trainer.crew.size)
+    config = Config(model=task.config.model, tokenizer=task.config.tokenizer, data=task.config.data, training=training)
+    with join_process_group() as world:
+        corpus = prepare_corpus(config, task.run, progress=lambda *_: None)
+        trainer, meter = create_trainer(config, task.run, corpus, world), ThroughputMeter(0.0)
+        drawn = rank_batches(
+            corpus, config, EpochPosition(), device="cpu", world=world, parts=trainer.microbatches.size
+        )
         for _ in range(WARM_UP):
-            take_step(trainer, [next(drawn)], Meter(0.0))
+            train_step(trainer, [next(drawn)], ThroughputMeter(0.0))
         world.wait()
         begun = time.perf_counter()
         for _ in range(task.steps):
-            take_step(trainer, [next(drawn)], meter)
+            train_step(trainer, [next(drawn)], meter)
         if world.is_first:
             found.put(meter.tokens / (time.perf_counter() - begun))
 

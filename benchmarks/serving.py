@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks.http_load import TRANSLATE, Answer, Client, Sender, Served, at_share, head_of, posted, serving
 
-from regard.data.worlds.sentences import sentence_pairs
+from regard.worlds.sentences import sentence_pairs
 
 LONGEST = 12  # words of a sentence
 ROUNDS = 3  # of what is compared with something else, each round both
@@ -265,12 +265,14 @@ async def disconnects(load: Load, number: int) -> Told:
         clients = [load.client() for _ in range(min(50, number - start))]
         chance = random.Random(start)
         for client in clients:
-            await client.send(*posted(TRANSLATE, {"texts": [load.sentence(chance) for _ in range(TEXTS)], "beam": 10}))
-        highest = max(highest, await asyncio.to_thread(server.figure, "regard_waiting_texts"))
+            await client.send(
+                *posted(TRANSLATE, {"texts": [load.sentence(chance) for _ in range(TEXTS)], "beam_size": 10})
+            )
+        highest = max(highest, await asyncio.to_thread(server.figure, "regard_queue_length"))
         for client in clients:
             client.close()
     begun = time.monotonic()
-    while server.figure("regard_waiting_texts"):
+    while server.figure("regard_queue_length"):
         await asyncio.sleep(0.01)
     freed = time.monotonic() - begun
     while (ended := _endings(server) - before).total() < number and time.monotonic() < begun + 120:
@@ -281,7 +283,7 @@ async def disconnects(load: Load, number: int) -> Told:
 
 def _endings(server: Served) -> Counter[str]:
     answered = server.figure("regard_requests_total", route=TRANSLATE, status="200")
-    return Counter({"left": int(server.figure("regard_clients_left_total")), "answered": int(answered)})
+    return Counter({"left": int(server.figure("regard_client_disconnects_total")), "answered": int(answered)})
 
 
 async def gigabyte(load: Load, seconds: float) -> Told:
@@ -367,10 +369,10 @@ class Part:
     times: int = 1
 
 
-PATIENT = ("waiting_seconds=1e6", "waiting_texts=1000000", "deadline=600", "body_seconds=3")
+PATIENT = ("max_wait_seconds=1e6", "max_queue=1000000", "deadline=600", "body_timeout=3")
 PARTS = {
     "throughput": Part(throughput, 10.0),
-    "overload": Part(overload, 8.0, ("waiting_seconds=1",)),
+    "overload": Part(overload, 8.0, ("max_wait_seconds=1",)),
     "sigterm": Part(sigterm, 24, times=20),
     "memory": Part(memory, 20_000, PATIENT),
     "canaries": Part(canaries, 10_000, PATIENT),

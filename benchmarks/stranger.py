@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/stranger.py                                     # a fresh clone in a folder of its own
     .venv/bin/python benchmarks/stranger.py --demo http://127.0.0.1:8000/       # a demo that is running already
-    .venv/bin/python benchmarks/stranger.py --demo ... --pictures docs/pictures   # its views as PNG files
+    .venv/bin/python benchmarks/stranger.py --demo ... --pictures docs/images   # its views as PNG files
 
 Each stage is a JSON line with the seconds since the first command. Needs git, make and an installed Chromium.
 """

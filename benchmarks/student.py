@@ -22,8 +22,8 @@ import ctranslate2
 from sentencepiece import SentencePieceProcessor
 
 from regard.bundle import Bundle, load_bundle
-from regard.export.ctranslate2 import export_ctranslate2
-from regard.metrics import evaluate
+from regard.interop.ctranslate2 import export_ctranslate2
+from regard.metrics.text import evaluate
 
 BATCH_TOKENS = 1024  # source tokens at once, over the beam's width: best for both here
 LONGEST = 256
@@ -56,7 +56,7 @@ def make_ways(given: argparse.Namespace, directory: Path) -> dict[str, Way]:
         ways[f"teacher, beam {beam}"] = _way(teacher, directory / "teacher", lines, beam=beam)
         for use_vmap in (False, True):
             name = f"student, beam {beam}" + ", shortlist" * use_vmap
-            ways[name] = _way(student, given.student / "export-int8", lines, beam=beam, use_vmap=use_vmap)
+            ways[name] = _way(student, given.student / "ctranslate2-int8", lines, beam=beam, use_vmap=use_vmap)
     return ways
 
 

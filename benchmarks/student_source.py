@@ -11,7 +11,7 @@ from collections import defaultdict
 from html import escape
 from pathlib import Path
 
-from regard.staged import staged_file
+from regard.files import atomic_file
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
     free = [caption for own in pictures.values() if held_out.isdisjoint(own) for caption in own]
     known = set(trained)
     more = [caption for caption in dict.fromkeys(free) if caption not in known]
-    with staged_file(given.out) as file:
+    with atomic_file(given.out) as file:
         file.writelines(f"{line}\n".encode() for line in [*trained, *more])
     left_out = sum(not held_out.isdisjoint(own) for own in pictures.values())
     print(f"{len(trained):,} lines of Multi30k and {len(more):,} captions of Flickr8k are in {given.out};")

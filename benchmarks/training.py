@@ -30,19 +30,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from regard.config import (
-    AttendingConfig,
+    AttentionRNNConfig,
     Config,
     DataConfig,
     ModelConfig,
-    Stack,
-    TokensConfig,
+    TokenizerConfig,
     TrainingConfig,
     TransformerConfig,
+    TransformerStackConfig,
 )
-from regard.data import plan_epoch
-from regard.data.worlds.sentences import write_world
-from regard.training.corpus import Corpus, prepare
-from regard.training.device import multiplies_bfloat16
+from regard.data.batching import plan_epoch
+from regard.training.corpora import Corpus, prepare_corpus
+from regard.training.step import supports_bfloat16
+from regard.worlds.sentences import write_world
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -87,21 +87,21 @@ class Size:
         if not isinstance(self.model, TransformerConfig):
             return 0.0
         encoder, decoder = self.model.encoder, self.model.decoder
-        read = encoder.layers * (4 * encoder.width**2 + 2 * encoder.width * encoder.inner)
-        said = decoder.layers * (8 * decoder.width**2 + 2 * decoder.width * decoder.inner)
+        read = encoder.layers * (4 * encoder.width**2 + 2 * encoder.width * encoder.ffn_width)
+        said = decoder.layers * (8 * decoder.width**2 + 2 * decoder.width * decoder.ffn_width)
         return 6.0 * (read + said + vocabulary * decoder.width)
 
 
 def _transformer(layers: int, width: int, inner: int, heads: int) -> TransformerConfig:
-    stack = Stack(layers=layers, width=width, inner=inner, heads=heads)
+    stack = TransformerStackConfig(layers=layers, width=width, ffn_width=inner, heads=heads)
     return TransformerConfig(encoder=stack, decoder=stack, share_embeddings=True)
 
 
 SIZES = {
     "width-128": Size(_transformer(4, 128, 256, 4), steps=12, share_of_limit=0.60, times_marian=2.0),
     "width-512": Size(_transformer(3, 512, 2048, 8), steps=3, share_of_limit=0.85, times_marian=1.2),
-    "lstm": Size(AttendingConfig(), steps=12),
-    "lstm-luong": Size(AttendingConfig(score="general", wiring="current", input_feeding=True), steps=12),
+    "lstm": Size(AttentionRNNConfig(), steps=12),
+    "lstm-luong": Size(AttentionRNNConfig(score="general", query_state="current", input_feeding=True), steps=12),
 }
 
 
@@ -127,9 +127,11 @@ def training_data(directory: Path) -> DataConfig:
 def measure(name: str, data: DataConfig, run: Path, given: argparse.Namespace) -> bool:
     """Time everyone at one size in turn, tell it, and say whether the bars hold."""
     size, options = SIZES[name], TrainingConfig(batch_tokens=given.batch_tokens, threads=given.threads)
-    config = Config(model=size.model, tokens=TokensConfig(kind="bpe", size=PIECES), data=data, training=options)
-    corpus = prepare(config, run, progress=lambda *_: None)
-    pieces = corpus.tokenizers.target.size
+    config = Config(
+        model=size.model, tokenizer=TokenizerConfig(model_type="bpe", vocab_size=PIECES), data=data, training=options
+    )
+    corpus = prepare_corpus(config, run, progress=lambda *_: None)
+    pieces = corpus.tokenizers.target.vocab_size
     _tell(size=name, real_share=_real_share(corpus, options), pieces=pieces, flops_a_token=size.flops(pieces))
     rows: list[Row] = []
     for row in _timings(size, config, run, given.repetitions):
@@ -141,7 +143,9 @@ def measure(name: str, data: DataConfig, run: Path, given: argparse.Namespace) -
 
 def _real_share(corpus: Corpus, options: TrainingConfig) -> float:
     """The share of token places that hold a token and not padding."""
-    return plan_epoch(*corpus.lengths, batch_tokens=options.batch_tokens, seed=options.seed, epoch=0).real_share
+    return plan_epoch(
+        *corpus.lengths, batch_tokens=options.batch_tokens, seed=options.seed, epoch=0
+    ).non_padding_fraction
 
 
 def _timings(size: Size, config: Config, run: Path, repetitions: int) -> Iterator[Row]:
@@ -159,7 +163,7 @@ def _timings(size: Size, config: Config, run: Path, repetitions: int) -> Iterato
 
 def _precisions() -> list[str]:
     """The last one is what `regard train` takes by default."""
-    return ["float32", "bfloat16"] if multiplies_bfloat16("cpu") else ["float32"]
+    return ["float32", "bfloat16"] if supports_bfloat16("cpu") else ["float32"]
 
 
 def _job(contender: Contender, config: Config, run: Path) -> Job:

@@ -16,17 +16,16 @@ from torch.nn import functional
 
 from regard.batch import Batch
 from regard.config import Config, TransformerConfig
-from regard.data import Position
+from regard.cpu import MAX_MICROBATCHES
+from regard.data.batching import EpochPosition
 from regard.layers.positions import sinusoidal
-from regard.symbols import BEGIN, END, PADDING
-from regard.training.corpus import Corpus, Drawn, batches, prepare
-from regard.training.crew import MOST
-from regard.training.meter import Meter
-from regard.training.trainer import begin, take_step
+from regard.special_tokens import BEGIN, END, PADDING
+from regard.training.corpora import Corpus, RankBatch, prepare_corpus, rank_batches
+from regard.training.step import ThroughputMeter, create_trainer, train_step
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-Update = Callable[[Drawn], object]
+Update = Callable[[RankBatch], object]
 GEMM_SIDE, GEMM_SECONDS = 2048, 0.6
 
 
@@ -47,10 +46,12 @@ def serve(job: Job, orders: Connection) -> None:
         while orders.recv():
             orders.send(gemm())
         return
-    corpus = prepare(job.config, job.run, progress=lambda *_: None)
+    corpus = prepare_corpus(job.config, job.run, progress=lambda *_: None)
     update = MAKERS[job.who](job, corpus)
-    parts = min(job.config.training.threads, MOST) if job.who == "ours" else 1  # as `regard train` shares batches
-    drawn = batches(corpus, job.config, Position(), device="cpu", parts=parts)
+    parts = (
+        min(job.config.training.threads, MAX_MICROBATCHES) if job.who == "ours" else 1
+    )  # as `regard train` shares batches
+    drawn = rank_batches(corpus, job.config, EpochPosition(), device="cpu", parts=parts)
     while steps := orders.recv():
         begun, taken = time.perf_counter(), [next(drawn) for _ in range(steps)]
         for one in taken:
@@ -78,8 +79,8 @@ def peak_memory() -> float:
 
 def ours(job: Job, corpus: Corpus) -> Update:
     """The very step of `regard train`."""
-    trainer, meter = begin(job.config, job.run, corpus), Meter(0.0)
-    return lambda drawn: take_step(trainer, [drawn], meter)
+    trainer, meter = create_trainer(job.config, job.run, corpus), ThroughputMeter(0.0)
+    return lambda drawn: train_step(trainer, [drawn], meter)
 
 
 def huggingface(job: Job, corpus: Corpus) -> Update:
@@ -89,14 +90,14 @@ def huggingface(job: Job, corpus: Corpus) -> Update:
     options = _transformer(job.config)
     model = MarianMTModel(
         MarianConfig(
-            vocab_size=corpus.tokenizers.target.size,
+            vocab_size=corpus.tokenizers.target.vocab_size,
             d_model=options.encoder.width,
             encoder_layers=options.encoder.layers,
             decoder_layers=options.decoder.layers,
             encoder_attention_heads=options.encoder.heads,
             decoder_attention_heads=options.decoder.heads,
-            encoder_ffn_dim=options.encoder.inner,
-            decoder_ffn_dim=options.decoder.inner,
+            encoder_ffn_dim=options.encoder.ffn_width,
+            decoder_ffn_dim=options.decoder.ffn_width,
             dropout=options.dropout,
             activation_function="relu",
             scale_embedding=True,
@@ -130,7 +131,7 @@ class TorchTransformer(nn.Module):
             options.encoder.heads,
             options.encoder.layers,
             options.decoder.layers,
-            options.encoder.inner,
+            options.encoder.ffn_width,
             options.dropout,
             batch_first=True,
         )
@@ -156,17 +157,17 @@ class TorchTransformer(nn.Module):
 
 def torch_transformer(job: Job, corpus: Corpus) -> Update:
     """torch.nn.Transformer in a plain loop."""
-    model = TorchTransformer(_transformer(job.config), corpus.tokenizers.target.size).train()
+    model = TorchTransformer(_transformer(job.config), corpus.tokenizers.target.vocab_size).train()
     return _plain_loop(model, model, job.config)
 
 
 def _plain_loop(model: nn.Module, logits: Callable[[Batch], Tensor], config: Config) -> Update:
     """Zero, forward, loss, backward, clip, step: as everyone writes it."""
     options = config.training
-    optimiser = torch.optim.AdamW(model.parameters(), lr=5e-4, betas=options.betas, weight_decay=0.0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4, betas=(0.9, 0.98), weight_decay=0.0)
 
-    def update(drawn: Drawn) -> None:
-        optimiser.zero_grad()
+    def update(drawn: RankBatch) -> None:
+        optimizer.zero_grad()
         [batch] = drawn.parts
         said = batch.outputs.tokens.flatten()
         with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bfloat16"):
@@ -174,8 +175,8 @@ def _plain_loop(model: nn.Module, logits: Callable[[Batch], Tensor], config: Con
                 logits(batch).flatten(0, 1), said, ignore_index=PADDING, label_smoothing=options.label_smoothing
             )
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), options.clip)
-        optimiser.step()
+        nn.utils.clip_grad_norm_(model.parameters(), options.max_grad_norm)
+        optimizer.step()
 
     return update
 

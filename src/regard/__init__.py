@@ -1,6 +1,7 @@
-"""regard: the attention lineage, trained, measured and seen from inside.
+"""regard: train, measure and inspect the attention lineage, from the RNN with attention to the Transformer.
 
-Names are imported when they are first asked for, so that `import regard` (and `regard --help`) does not wait for torch.
+Names are imported when they are first used, so that `import regard` and `regard --help` do not wait for torch.
+`__init__.pyi` gives editors and type checkers the same names with their types.
 """
 
 from importlib import import_module
@@ -8,61 +9,67 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Attended": "regard.attention.attend",
-    "Attention": "regard.attention.general",
+_LOCATIONS = {
+    "AttentionLayer": "regard.attention.attention_layer",
+    "AttentionOutput": "regard.attention.attend",
     "Batch": "regard.batch",
     "Bundle": "regard.bundle",
-    "Caption": "regard.captioning.captioner",
-    "Captioner": "regard.captioning.captioner",
+    "Caption": "regard.inference.captioner",
+    "CaptionReport": "regard.inference.evaluation",
+    "Captioner": "regard.inference.captioner",
     "Config": "regard.config",
-    "Continuation": "regard.language.writer",
+    "DecodeOptions": "regard.config",
     "DecodingConfig": "regard.config",
-    "Filled": "regard.language.reader",
-    "Generator": "regard.models.interface",
-    "Grid": "regard.batch",
-    "Hypothesis": "regard.decoding.search",
+    "FilledText": "regard.inference.mask_filler",
+    "GeneratedText": "regard.inference.interface",
+    "GenerativeModel": "regard.models.interface",
+    "HeadAlignment": "regard.tracing.alignment",
+    "HeadSelection": "regard.tracing.alignment",
+    "Hypothesis": "regard.decoding.hypothesis",
+    "ImageFeatures": "regard.batch",
+    "Images": "regard.batch",
+    "MaskFiller": "regard.inference.mask_filler",
     "MultiHeadAttention": "regard.attention.multi_head",
-    "Padded": "regard.batch",
-    "Pictures": "regard.batch",
-    "Reader": "regard.language.reader",
+    "PaddedTokens": "regard.batch",
+    "PerplexityReport": "regard.inference.evaluation",
     "RegardError": "regard.errors",
-    "Trace": "regard.translation.trace",
-    "Translation": "regard.translation.translator",
-    "Translator": "regard.translation.translator",
-    "Writer": "regard.language.writer",
+    "TextGenerator": "regard.inference.text_generator",
+    "TokenPrediction": "regard.inference.mask_filler",
+    "Trace": "regard.tracing.trace",
+    "Translation": "regard.inference.translator",
+    "TranslationReport": "regard.inference.evaluation",
+    "Translator": "regard.inference.translator",
+    "WordAlignment": "regard.tracing.alignment",
     "attend": "regard.attention.attend",
-    "build": "regard.models.catalogue",
+    "build_model": "regard.models.factory",
+    "encode_source_rows": "regard.batch",
+    "evaluate": "regard.inference.evaluation",
     "generate": "regard.decoding.loop",
-    "load": "regard.translation.translator",
+    "load": "regard.inference.open",
     "load_bundle": "regard.bundle",
-    "load_captioner": "regard.captioning.captioner",
-    "load_export": "regard.translation.exported",
-    "load_reader": "regard.language.reader",
-    "load_writer": "regard.language.writer",
-    "record_attention": "regard.recording",
-    "rescore": "regard.decoding.rescoring",
+    "new_bundle": "regard.bundle",
+    "record_attention": "regard.tracing.capture",
+    "rescore": "regard.decoding.loop",
     "save_bundle": "regard.bundle",
-    "source_of": "regard.batch",
     "stream": "regard.decoding.loop",
-    "trace_pair": "regard.translation.trace",
-    "trace_texts": "regard.translation.trace",
-    "train": "regard.training.loop",
-    "word_maps": "regard.captioning.tracing",
+    "trace_pair": "regard.tracing.trace",
+    "trace_texts": "regard.tracing.trace",
+    "train": "regard.training.plan",
+    "word_image_maps": "regard.tracing.image_maps",
 }
 
-_ROOMS = ("view",)  # modules that are used by their names, as in regard.view.show(trace)
+_SUBPACKAGES = ("plotting",)  # used by their names, as in regard.plotting.show(trace)
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_LOCATIONS)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _SUBPACKAGES:
         return import_module(f"regard.{name}")
-    if name not in _HOMES:
+    if name not in _LOCATIONS:
         raise AttributeError(f"regard has no {name!r}; its public names are {', '.join(__all__)}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_LOCATIONS[name]), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS, "__version__"]
+    return [*__all__, *_SUBPACKAGES, "__version__"]

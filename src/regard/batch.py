@@ -1,32 +1,34 @@
-"""The one thing a model is fed: padded rows of tokens, or pictures, and the target shifted by one place.
+"""The input of a model: padded rows of tokens, or images, and the target shifted by one position.
 
-Padding and the shift live here alone: BEGIN goes before what the decoder reads, END after what it must say.
+Padding and the shift happen here alone: BEGIN goes before the decoder's input, END after its expected output.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.symbols import BEGIN, END, PADDING
+from regard.special_tokens import BEGIN, END, PADDING
 
-Rows = Sequence[Sequence[int]]
+TokenRows = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Padded:
+class PaddedTokens:
     """Rows of token ids, padded to the longest; `is_real` is True for tokens and False for padding."""
 
     tokens: Int[Tensor, "B T"]
     is_real: Bool[Tensor, "B T"]
-    lengths: tuple[int, ...]  # of each row; kept off the device, so that asking costs nothing there
+    lengths: tuple[int, ...]  # of each row; not on the device, so that reading them needs no synchronisation
 
     @classmethod
-    def from_rows(cls, rows: Rows, *, device: torch.device | str = "cpu") -> "Padded":
-        """Rows of ids as they are."""
+    def from_rows(cls, rows: TokenRows, *, device: torch.device | str = "cpu") -> "PaddedTokens":
+        """Pad rows of ids."""
         if not rows:
             raise RegardError("a batch needs at least one row; none was given.")
         lengths = tuple(len(row) for row in rows)
@@ -45,77 +47,91 @@ class Padded:
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """Pictures of one size; a captioner takes pixels from 0 to 255 as they were read, and scales them itself."""
+class Images:
+    """Images of one size; a captioner takes pixels from 0 to 255 and normalises them itself."""
 
     pixels: Float[Tensor, "B C Y X"]
 
+    @classmethod
+    def from_array(cls, pixels: NDArray[np.uint8]) -> "Images":
+        """Images that were read from files, (B, 3, size, size)."""
+        return cls(torch.from_numpy(pixels).float())
+
     @property
     def lengths(self) -> tuple[int, ...]:
-        """No words at all: what is said of a picture has a length of its own."""
+        """No tokens: the length of a caption does not depend on the image."""
         return (0,) * len(self.pixels)
 
     @property
     def device(self) -> torch.device:
         return self.pixels.device
 
-    def to(self, device: torch.device | str) -> "Pictures":
-        """The same pictures on a device."""
-        return Pictures(self.pixels.to(device))
+    def to(self, device: torch.device | str) -> "Images":
+        """The same images on a device."""
+        return Images(self.pixels.to(device))
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Pictures that have passed through a frozen eye already: what it saw at each place."""
+class ImageFeatures:
+    """Features that a frozen image encoder computed for each grid cell of the images."""
 
     features: Float[Tensor, "B C Y X"]
 
+    @classmethod
+    def from_array(cls, features: NDArray[np.floating]) -> "ImageFeatures":
+        """The stored output of an image encoder, (B, D, rows, columns)."""
+        return cls(torch.from_numpy(features).float())
+
     @property
     def lengths(self) -> tuple[int, ...]:
-        """No words at all, as for the pictures themselves."""
+        """No tokens, as for images."""
         return (0,) * len(self.features)
 
     @property
     def device(self) -> torch.device:
         return self.features.device
 
-    def to(self, device: torch.device | str) -> "Grid":
+    def to(self, device: torch.device | str) -> "ImageFeatures":
         """The same features on a device."""
-        return Grid(self.features.to(device))
+        return ImageFeatures(self.features.to(device))
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A source, what the decoder reads (BEGIN first), and what it must say (END last).
+    """A source, the input of the decoder (BEGIN first), and its expected output (END last).
 
-    Of a cloze nothing is read but the source: `outputs` has its shape, and is real where a token must be named.
+    A masked language model has no decoder input: `outputs` has the shape of the source, and is real where a token is
+    masked.
     """
 
-    source: Padded | Pictures | Grid
-    inputs: Padded | None
-    outputs: Padded
+    source: PaddedTokens | Images | ImageFeatures
+    inputs: PaddedTokens | None
+    outputs: PaddedTokens
 
     @classmethod
-    def of(cls, source: Rows | Pictures | Grid, target: Rows, *, device: torch.device | str = "cpu") -> "Batch":
-        """Pairs of source and target rows, without BEGIN or END: they are put here."""
-        if isinstance(source, Pictures | Grid):
-            return cls(source.to(device), *shifted(target, device=device))
-        return cls(source_of(source, device=device), *shifted(target, device=device))
+    def from_pairs(
+        cls, source: TokenRows | Images | ImageFeatures, target: TokenRows, *, device: torch.device | str = "cpu"
+    ) -> "Batch":
+        """Pairs of source and target rows without BEGIN or END, which are added here."""
+        if isinstance(source, Images | ImageFeatures):
+            return cls(source.to(device), *shift_right(target, device=device))
+        return cls(encode_source_rows(source, device=device), *shift_right(target, device=device))
 
     @classmethod
-    def cloze(cls, given: Rows, wanted: Rows, *, device: torch.device | str = "cpu") -> "Batch":
-        """Rows with tokens taken out, and for each of their places the token to be named, or PADDING."""
-        named = Padded.from_rows([[*row, PADDING] for row in wanted], device=device)  # nobody asks for END
-        is_real = named.tokens != PADDING
-        return cls(source_of(given, device=device), None, Padded(named.tokens, is_real, tuple(is_real.sum(1).tolist())))
+    def masked(cls, masked: TokenRows, targets: TokenRows, *, device: torch.device | str = "cpu") -> "Batch":
+        """Rows with masked tokens and, for each position, the token to predict, or PADDING."""
+        padded = PaddedTokens.from_rows([[*row, PADDING] for row in targets], device=device)  # END is never masked
+        is_real = padded.tokens != PADDING
+        outputs = PaddedTokens(padded.tokens, is_real, tuple(is_real.sum(1).tolist()))
+        return cls(encode_source_rows(masked, device=device), None, outputs)
 
 
-def shifted(target: Rows, *, device: torch.device | str = "cpu") -> tuple[Padded, Padded]:
-    """What a decoder reads (BEGIN first), and what it must say after each token of it (END last)."""
-    inputs = Padded.from_rows([[BEGIN, *row] for row in target], device=device)
-    return inputs, Padded.from_rows([[*row, END] for row in target], device=device)
+def shift_right(target: TokenRows, *, device: torch.device | str = "cpu") -> tuple[PaddedTokens, PaddedTokens]:
+    """The input of a decoder (BEGIN first), and its expected output after each token (END last)."""
+    inputs = PaddedTokens.from_rows([[BEGIN, *row] for row in target], device=device)
+    return inputs, PaddedTokens.from_rows([[*row, END] for row in target], device=device)
 
 
-def source_of(rows: Rows, *, device: torch.device | str = "cpu") -> Padded:
-    """Source rows as an encoder reads them: END closes each, so that even an empty one has something to look at."""
-    return Padded.from_rows([[*row, END] for row in rows], device=device)
+def encode_source_rows(rows: TokenRows, *, device: torch.device | str = "cpu") -> PaddedTokens:
+    """Source rows as an encoder takes them: END closes each, so that even an empty row has one key to attend to."""
+    return PaddedTokens.from_rows([[*row, END] for row in rows], device=device)

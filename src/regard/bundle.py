@@ -1,6 +1,7 @@
-"""A saved model: config, vocabularies, weights, and a manifest of hashes. Loading one can run no code of its maker."""
+"""A saved model: config, vocabularies, weights, and a manifest of hashes. Loading one runs no code from the file."""
 
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 
 import torch
@@ -9,72 +10,87 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
-from regard.config import Config, from_toml, to_toml
+from regard.config import Config, max_source_tokens
 from regard.errors import RegardError
-from regard.manifest import read_with_list, write_manifest
-from regard.models.catalogue import build
-from regard.staged import staged_directory
-from regard.tokens import Tokenizers
-
-KIND, VERSION = "model", 1
-CONFIG, WEIGHTS, SOURCE, TARGET = "config.toml", "weights.safetensors", "source.tokens", "target.tokens"
+from regard.files import (
+    CONFIG_FILE,
+    MODEL,
+    MODEL_VERSION,
+    SOURCE_TOKENIZER_FILE,
+    TARGET_TOKENIZER_FILE,
+    WEIGHTS_FILE,
+    atomic_directory,
+    read_verified_with_manifest,
+    write_manifest,
+)
+from regard.models.factory import build_model
+from regard.tokenization.tokenizer import TokenizerPair
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A model with all that is needed to use it."""
+    """A model with its config and vocabularies."""
 
     config: Config
-    tokenizers: Tokenizers
+    tokenizers: TokenizerPair
     model: nn.Module
-    digest: str = ""  # SHA-256 of the file that the weights were loaded from; empty: they come from none
+    digest: str = ""  # SHA-256 of the file that the weights were loaded from; empty: from no file
 
     @property
     def languages(self) -> tuple[str, str]:
-        """The codes of source and target; empty where the recipe did not name them, as for a picture."""
-        *source, target = self.config.data.languages or ("", "")
-        return "".join(source), target
+        """The codes of source and target; empty where the recipe does not name them, as for an image."""
+        return self.config.data.language_pair
+
+    @property
+    def num_parameters(self) -> int:
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @property
+    def max_source_tokens(self) -> int:
+        """How many tokens of a text the model reads; a longer text is truncated."""
+        return max_source_tokens(self.model.max_positions)  # type: ignore[arg-type]
 
 
-def new_bundle(config: Config, tokenizers: Tokenizers) -> Bundle:
+def new_bundle(config: Config, tokenizers: TokenizerPair) -> Bundle:
     """An untrained model for these vocabularies."""
-    sizes = {"source_vocabulary": tokenizers.source.size, "target_vocabulary": tokenizers.target.size}
-    return Bundle(config, tokenizers, build(config.model, **sizes))
+    sizes = {"source_vocabulary": tokenizers.source.vocab_size, "target_vocabulary": tokenizers.target.vocab_size}
+    return Bundle(config, tokenizers, build_model(config.model, **sizes))
 
 
-def save_bundle(directory: Path, bundle: Bundle) -> None:
-    """Write the bundle whole or not at all; one that is there already is replaced only by a finished one."""
-    with staged_directory(directory) as staging:
-        (staging / CONFIG).write_text(to_toml(bundle.config), encoding="utf-8")
-        (staging / SOURCE).write_bytes(bundle.tokenizers.source.to_bytes())
-        (staging / TARGET).write_bytes(bundle.tokenizers.target.to_bytes())
-        (staging / WEIGHTS).write_bytes(save_tensors(tensors_of(bundle.model)))
-        write_manifest(staging, KIND, VERSION)
+def save_bundle(directory: str | PathLike[str], bundle: Bundle) -> None:
+    """Write the bundle; it appears complete or not at all, and replaces an older one only when it is complete."""
+    with atomic_directory(Path(directory)) as staging:
+        (staging / CONFIG_FILE).write_text(bundle.config.to_toml(), encoding="utf-8")
+        (staging / SOURCE_TOKENIZER_FILE).write_bytes(bundle.tokenizers.source.to_bytes())
+        (staging / TARGET_TOKENIZER_FILE).write_bytes(bundle.tokenizers.target.to_bytes())
+        (staging / WEIGHTS_FILE).write_bytes(save_tensors(named_tensors(bundle.model)))
+        write_manifest(staging, MODEL, MODEL_VERSION)
 
 
-def load_bundle(directory: Path | str, *, device: str = "cpu") -> Bundle:
-    """The bundle in a directory, checked file by file, ready to be used."""
+def load_bundle(directory: str | PathLike[str], *, device: str = "cpu") -> Bundle:
+    """The bundle in a directory, each file checked against its hash."""
     directory = Path(directory)
-    files, manifest = read_with_list(directory, KIND, VERSION)
-    missing = sorted({CONFIG, SOURCE, TARGET, WEIGHTS} - set(files))
+    files, manifest = read_verified_with_manifest(directory, MODEL, MODEL_VERSION)
+    missing = sorted({CONFIG_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, WEIGHTS_FILE} - set(files))
     if missing:
         raise RegardError(f"{directory} has no {', '.join(missing)}. Restore it from a copy.")
-    config = from_toml(files[CONFIG].decode(), origin=str(directory / CONFIG))
-    tokenizers = Tokenizers.from_bytes(files[SOURCE], files[TARGET])
-    bundle = replace(new_bundle(config, tokenizers), digest=manifest.files[WEIGHTS])
-    restore(bundle.model, read_tensors(files[WEIGHTS], directory / WEIGHTS), origin=str(directory / WEIGHTS))
+    config = Config.from_toml(files[CONFIG_FILE].decode(), origin=str(directory / CONFIG_FILE))
+    tokenizers = TokenizerPair.from_bytes(files[SOURCE_TOKENIZER_FILE], files[TARGET_TOKENIZER_FILE])
+    bundle = replace(new_bundle(config, tokenizers), digest=manifest.files[WEIGHTS_FILE])
+    weights = directory / WEIGHTS_FILE
+    load_weights(bundle.model, read_tensors(files[WEIGHTS_FILE], weights), origin=str(weights))
     bundle.model.eval().to(device)
     return bundle
 
 
-def tensors_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every parameter and buffer once, by name: what is shared inside a model is not written twice."""
+def named_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Every parameter and buffer by name; one that is shared inside a model is written once."""
     named = [*model.named_parameters(), *model.named_buffers()]
     return {name: tensor.detach().cpu().contiguous() for name, tensor in named}
 
 
 def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
-    """Tensors of a safetensors file that has been read into memory (a mapped file that shrinks kills its reader)."""
+    """Tensors of a safetensors file in memory (a mapped file that shrinks would kill the process)."""
     try:
         return load_tensors(content)
     except (SafetensorError, ValueError, KeyError) as error:
@@ -82,8 +98,8 @@ def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def restore(model: nn.Module, tensors: dict[str, Tensor], *, origin: str) -> None:
-    """Put the tensors into the model; one error names all that do not fit."""
+def load_weights(model: nn.Module, tensors: dict[str, Tensor], *, origin: str) -> None:
+    """Copy the tensors into the model; one error names all that do not fit."""
     own = dict([*model.named_parameters(), *model.named_buffers()])
     problems = [f"{name} is missing" for name in own.keys() - tensors.keys()]
     problems += [f"{name} is not part of this model" for name in tensors.keys() - own.keys()]

@@ -1,86 +1,58 @@
 """Every option on one page: frozen structs, read from and written to TOML; an unknown key is an error.
 
-A run has one `Config`: its sections are `model`, `tokens`, `data`, `training` and `decoding`. Nothing here imports
-torch, so that the command line can check a recipe in an instant.
+A run has one `Config` with the sections `model`, `tokenizer`, `data`, `training` and `decoding`. Nothing here imports
+torch, so the command line checks a recipe without delay. `Config.json_schema()` describes recipes for editors.
 """
 
+import copy
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, TypedDict, Union, Unpack, cast
 
 import msgspec
 import tomli_w
 from msgspec import Meta
 
+from regard.config_errors import find_problems, format_problems, override_hint, shorten
 from regard.errors import RegardError
-from regard.problems import listed, problems_of, set_by, shown
 
-Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
-Natural = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-Share = Annotated[float, Meta(ge=0, lt=1)]  # of dropout, smoothing, decay
-Amount = Annotated[float, Meta(ge=0, le=1e9)]
-Rate = Annotated[float, Meta(gt=0, le=1e9)]
-Cell = Literal["rnn", "gru", "lstm"]
-ScoreName = Literal["dot", "scaled_dot", "general", "additive"]
-PositionsName = Literal["sinusoidal", "learned", "rotary", "none"]
+PositiveInt = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+NonNegativeInt = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Fraction = Annotated[float, Meta(ge=0, lt=1)]  # dropout, smoothing, decay
+NonNegativeFloat = Annotated[float, Meta(ge=0, le=1e9)]
+PositiveFloat = Annotated[float, Meta(gt=0, le=1e9)]
 
-
-class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every section is made from: immutable, by keyword only, no unknown keys."""
-
-
-# --- model: one struct for each step of the lineage ------------------------------------------------------------------
+# Each name below stands for one class that carries the same `name`; tests/unit/test_extension_points.py compares them.
+ScoreName = Literal["dot", "scaled_dot", "general", "additive"]  # attention/scores.py
+PositionsName = Literal["sinusoidal", "learned", "rotary", "none"]  # layers/positions.py
+CellType = Literal["rnn", "gru", "lstm"]  # layers/recurrent.py
+Activation = Literal["relu", "gelu", "silu"]  # layers/transformer_block.py
+MAX_SOURCE_TOKENS = 1024  # longer lines are truncated: the time of attention grows with the square of the length
 
 
-class RecurrentStack(Options, frozen=True, kw_only=True):
-    """Recurrent layers, one on top of the other."""
-
-    layers: Positive = 1
-    width: Positive = 256
+class ConfigSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of every section: immutable, keyword arguments only, no unknown keys."""
 
 
-class RecurrentConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="rnn"):
-    """The sequence-to-sequence RNN: all that the decoder learns of the source is one vector."""
-
-    cell: Cell = "lstm"
-    embedding: Positive = 256
-    encoder: RecurrentStack = RecurrentStack()
-    decoder: RecurrentStack = RecurrentStack()
-    dropout: Share = 0.2
+# --- model: base structs ---------------------------------------------------------------------------------------------
 
 
-class AttendingConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="rnn-attention"):
-    """The RNN that attends: a bidirectional encoder, and a decoder that looks back at every step."""
+class RecurrentLayersConfig(ConfigSection, frozen=True, kw_only=True):
+    """A stack of recurrent layers."""
 
-    cell: Cell = "lstm"
-    embedding: Positive = 256
-    encoder: RecurrentStack = RecurrentStack()  # each direction has half of its width
-    decoder: RecurrentStack = RecurrentStack()
-    score: ScoreName = "additive"
-    wiring: Literal["previous", "current"] = "previous"  # which state asks: s_{t-1} (Bahdanau) or s_t (Luong)
-    input_feeding: bool = False  # with "current": what was joined before the last output is part of the next input
-    dropout: Share = 0.2
-
-    def __post_init__(self) -> None:
-        if self.encoder.width % 2:
-            raise ValueError(f"encoder.width is {self.encoder.width}; it must be even: each direction has half of it")
-        if self.score in ("dot", "scaled_dot") and self.encoder.width != self.decoder.width:
-            raise ValueError(
-                f"encoder.width is {self.encoder.width} and decoder.width {self.decoder.width}; "
-                f'score = "{self.score}" needs them equal: make them so, or take "general" or "additive"'
-            )
-        if self.input_feeding and self.wiring == "previous":
-            raise ValueError('input_feeding is part of wiring = "current"; with "previous" the context is fed already')
+    layers: PositiveInt = 1
+    width: PositiveInt = 256
 
 
-class Stack(Options, frozen=True, kw_only=True):
+class TransformerStackConfig(ConfigSection, frozen=True, kw_only=True):
     """A stack of Transformer layers; the defaults are those of the published base model."""
 
-    layers: Positive = 6
-    width: Positive = 512
-    heads: Positive = 8
-    inner: Positive = 2048  # width inside the feed-forward network
+    layers: PositiveInt = 6
+    width: PositiveInt = 512
+    heads: PositiveInt = 8
+    ffn_width: PositiveInt = 2048  # width inside the feed-forward network
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -89,31 +61,93 @@ class Stack(Options, frozen=True, kw_only=True):
             )
 
 
-def _check_turning(positions: str, **stacks: Stack) -> None:
-    for name, stack in stacks.items():
-        if positions == "rotary" and stack.width // stack.heads % 2:
+class RecurrentStyle(ConfigSection, frozen=True, kw_only=True):
+    """The options of every model with a recurrent decoder."""
+
+    cell: CellType = "lstm"
+    embedding_width: PositiveInt = 256
+    decoder: RecurrentLayersConfig = RecurrentLayersConfig()
+    dropout: Fraction = 0.2
+
+    @property
+    def max_positions(self) -> None:
+        """A recurrent model reads sequences of any length."""
+
+
+class TransformerStyle(ConfigSection, frozen=True, kw_only=True):
+    """The options of every model made from Transformer blocks."""
+
+    norm: Literal["post", "pre"] = "post"
+    activation: Activation = "relu"
+    positions: PositionsName = "sinusoidal"
+    max_position_embeddings: PositiveInt = 1024  # learned positions only
+    dropout: Fraction = 0.1
+
+    @property
+    def max_positions(self) -> int | None:
+        """The number of learned positions, one of them for BEGIN or END; None: computed, for any length."""
+        return self.max_position_embeddings if self.positions == "learned" else None
+
+    def _check_rotary(self, **stacks: TransformerStackConfig) -> None:
+        for name, stack in stacks.items():
+            if self.positions == "rotary" and stack.width // stack.heads % 2:
+                raise ValueError(
+                    f"{name}.width is {stack.width} and {name}.heads {stack.heads}; "
+                    'positions = "rotary" rotates pairs of entries and needs an even width for each head'
+                )
+
+
+class LanguageModelStyle(TransformerStyle, frozen=True, kw_only=True):
+    """The options of models with one stack of blocks, trained on text in one language."""
+
+    transformer: TransformerStackConfig = TransformerStackConfig()
+    activation: Activation = "gelu"
+    positions: PositionsName = "learned"
+
+    def __post_init__(self) -> None:
+        self._check_rotary(transformer=self.transformer)
+
+
+# --- model: one struct for each architecture -------------------------------------------------------------------------
+
+
+class RNNConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="rnn"):
+    """The sequence-to-sequence RNN: one vector carries the whole source to the decoder."""
+
+    encoder: RecurrentLayersConfig = RecurrentLayersConfig()
+
+
+class AttentionRNNConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="rnn-attention"):
+    """The RNN with attention: a bidirectional encoder, and a decoder that attends to the source at every step."""
+
+    encoder: RecurrentLayersConfig = RecurrentLayersConfig()  # each direction has half of its width
+    score: ScoreName = "additive"
+    query_state: Literal["previous", "current"] = "previous"  # the query: s_{t-1} (Bahdanau) or s_t (Luong)
+    input_feeding: bool = False  # with "current": the last attentional state is part of the next input
+
+    def __post_init__(self) -> None:
+        if self.encoder.width % 2:
+            raise ValueError(f"encoder.width is {self.encoder.width}; it must be even: each direction has half of it")
+        if self.score in ("dot", "scaled_dot") and self.encoder.width != self.decoder.width:
             raise ValueError(
-                f"{name}.width is {stack.width} and {name}.heads {stack.heads}; "
-                'positions = "rotary" turns pairs, and needs an even width for each head'
+                f"encoder.width is {self.encoder.width} and decoder.width {self.decoder.width}; "
+                f'score = "{self.score}" needs them equal: make them equal, or use "general" or "additive"'
+            )
+        if self.input_feeding and self.query_state == "previous":
+            raise ValueError(
+                'input_feeding needs query_state = "current"; with "previous" the context is part of the input already'
             )
 
 
-class TransformerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="transformer"):
+class TransformerConfig(TransformerStyle, frozen=True, kw_only=True, tag_field="kind", tag="transformer"):
     """The Transformer, encoder and decoder."""
 
-    encoder: Stack = Stack()
-    decoder: Stack = Stack()
-    mixer: Literal["attention", "ssru"] = "attention"  # how a decoder layer looks at its own past
-    norm: Literal["post", "pre"] = "post"
-    activation: Literal["relu", "gelu", "silu"] = "relu"
-    positions: PositionsName = "sinusoidal"
-    layout: Literal["interleaved", "halves"] = "interleaved"  # of the sines and cosines
-    maximum_length: Positive = 1024  # learned positions only
-    share_embeddings: bool = False  # one table for source and target: needs one vocabulary
-    tie_output: bool = True  # the output layer is the target's embedding table
-    dropout: Share = 0.1
-    attention_dropout: Share = 0.0  # of the weights
-    inner_dropout: Share = 0.0  # inside the feed-forward network; 0, as published
+    encoder: TransformerStackConfig = TransformerStackConfig()
+    decoder: TransformerStackConfig = TransformerStackConfig()
+    decoder_autoregression: Literal["self-attention", "ssru"] = "self-attention"
+    share_embeddings: bool = False  # one embedding table for source and target: needs one vocabulary
+    tie_word_embeddings: bool = True  # the output layer is the target's embedding table
+    attention_dropout: Fraction = 0.0  # dropout of the attention weights
 
     def __post_init__(self) -> None:
         if self.share_embeddings and self.encoder.width != self.decoder.width:
@@ -121,157 +155,138 @@ class TransformerConfig(Options, frozen=True, kw_only=True, tag_field="kind", ta
                 f"encoder.width is {self.encoder.width} and decoder.width {self.decoder.width}; "
                 "share_embeddings needs them equal"
             )
-        if self.mixer == "ssru" and self.positions == "rotary":
-            raise ValueError('positions = "rotary" turns queries and keys, which mixer = "ssru" does not have')
-        _check_turning(self.positions, encoder=self.encoder, decoder=self.decoder)
+        if self.decoder_autoregression == "ssru" and self.positions == "rotary":
+            raise ValueError(
+                'positions = "rotary" rotates queries and keys, which decoder_autoregression = "ssru" does not have'
+            )
+        self._check_rotary(encoder=self.encoder, decoder=self.decoder)
 
 
-class DecoderOnlyConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="decoder-only"):
-    """A language model: the decoder alone, with nothing to look at but its own past."""
+class DecoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field="kind", tag="decoder-only"):
+    """A causal language model: the decoder alone (GPT)."""
 
-    stack: Stack = Stack()
     norm: Literal["post", "pre"] = "pre"
-    activation: Literal["relu", "gelu", "silu"] = "gelu"
-    positions: PositionsName = "learned"
-    maximum_length: Positive = 1024
-    dropout: Share = 0.1
-
-    def __post_init__(self) -> None:
-        _check_turning(self.positions, stack=self.stack)
 
 
-class EncoderOnlyConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="encoder-only"):
-    """A reader: the encoder alone, with a head that names masked tokens or one that names a class."""
+class EncoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field="kind", tag="encoder-only"):
+    """A masked language model, or a text classifier: the encoder alone (BERT)."""
 
-    stack: Stack = Stack()
-    norm: Literal["post", "pre"] = "post"
-    activation: Literal["relu", "gelu", "silu"] = "gelu"
-    positions: PositionsName = "learned"
-    maximum_length: Positive = 512
-    classes: Natural = 0  # 0: the masked-token head
-    dropout: Share = 0.1
-
-    def __post_init__(self) -> None:
-        _check_turning(self.positions, stack=self.stack)
+    max_position_embeddings: PositiveInt = 512
+    classes: NonNegativeInt = 0  # 0: the masked-token head; else a head with this many classes
 
 
-class ConvolutionalConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="convolutional"):
-    """A classifier of pictures: convolutions, with a self-attention layer over the grid or without."""
+class CNNConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="cnn"):
+    """An image classifier: convolutions, then an optional self-attention layer over the grid."""
 
-    channels: Positive = 1  # of the picture
-    width: Positive = 32  # of the first block; each later block doubles it and halves the grid
+    channels: PositiveInt = 1  # of the image
+    width: PositiveInt = 32  # of the first block; each later block doubles it and halves the grid
     blocks: Annotated[int, Meta(ge=1, le=16)] = 2
-    classes: Positive = 10
-    heads: Natural = 4  # of the self-attention layer after the last block; 0: no such layer
-    dropout: Share = 0.1
+    classes: PositiveInt = 10
+    heads: NonNegativeInt = 4  # of the self-attention layer after the last block; 0: no such layer
+    dropout: Fraction = 0.1
 
     def __post_init__(self) -> None:
         grid_width = self.width * 2 ** (self.blocks - 1)
         if self.heads and grid_width % self.heads:
             raise ValueError(f"the grid has {grid_width} channels and heads is {self.heads}; they must divide evenly")
 
+    @property
+    def max_positions(self) -> None:
+        """A CNN has no positions."""
 
-# --- model: captioners, which look at pictures through an eye --------------------------------------------------------
+
+# --- model: captioners and their image encoders ----------------------------------------------------------------------
 
 
-class ResidualEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="residual"):
-    """A small residual network that learns with the rest."""
+class ResNetConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="resnet"):
+    """A small residual network, trained together with the decoder."""
 
-    size: Positive = 64  # a picture is brought to this many pixels on each side
-    width: Positive = 32  # of the first block; each later block doubles it and halves the grid
+    image_size: PositiveInt = 64  # images are resized to this many pixels on each side
+    width: PositiveInt = 32  # of the first block; each later block doubles it and halves the grid
     blocks: Annotated[int, Meta(ge=1, le=8)] = 3
 
     @property
-    def side(self) -> int:
-        """How many places the grid has on each side."""
-        return -(-self.size // (1 << self.blocks))
+    def grid_size(self) -> int:
+        """The number of grid cells on each side."""
+        return -(-self.image_size // (1 << self.blocks))
 
 
-class EfficientNetEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="efficientnet-lite0"):
-    """EfficientNet-Lite0: 7 x 7 places of 1280 features at 224 pixels."""
+class EfficientNetConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="efficientnet-lite0"):
+    """EfficientNet-Lite0: 7 x 7 cells of 1280 features at 224 pixels."""
 
-    size: Annotated[int, Meta(ge=32, le=4096)] = 224
-    weights: str = ""  # directory that `regard import efficientnet-lite0` wrote; empty: none, it begins at random
-    frozen: bool = True  # it does not learn, so that each picture passes through it only once
+    image_size: Annotated[int, Meta(ge=32, le=4096)] = 224
+    weights: str = ""  # directory written by `regard import efficientnet-lite0`; empty: random weights
+    frozen: bool = True  # the network is not trained, so each image passes through it only once
 
     @property
-    def side(self) -> int:
-        """How many places the grid has on each side."""
-        return -(-self.size // 32)
+    def grid_size(self) -> int:
+        """The number of grid cells on each side."""
+        return -(-self.image_size // 32)
 
 
-class PatchesEye(Options, frozen=True, kw_only=True, tag_field="kind", tag="patches"):
-    """A Vision Transformer: a picture cut into patches, which look at each other."""
+class VisionTransformerConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="vit"):
+    """A Vision Transformer: self-attention over the patches of an image."""
 
-    size: Positive = 64
-    patch: Positive = 8  # pixels on each side
-    stack: Stack = Stack(layers=4, width=128, heads=4, inner=256)
-    dropout: Share = 0.1
+    image_size: PositiveInt = 64
+    patch_size: PositiveInt = 8  # pixels on each side
+    transformer: TransformerStackConfig = TransformerStackConfig(layers=4, width=128, heads=4, ffn_width=256)
 
     def __post_init__(self) -> None:
-        if self.size % self.patch:
-            raise ValueError(f"size is {self.size} and patch {self.patch}; a picture must divide evenly into patches")
+        if self.image_size % self.patch_size:
+            raise ValueError(
+                f"image_size is {self.image_size} and patch_size {self.patch_size}; "
+                "an image must divide evenly into patches"
+            )
 
     @property
-    def side(self) -> int:
-        """How many places the grid has on each side."""
-        return self.size // self.patch
+    def grid_size(self) -> int:
+        """The number of grid cells on each side."""
+        return self.image_size // self.patch_size
 
 
-EyeConfig = Union[ResidualEye, EfficientNetEye, PatchesEye]  # noqa: UP007
+ImageEncoderConfig = Union[ResNetConfig, EfficientNetConfig, VisionTransformerConfig]  # noqa: UP007
 
 
-class RecurrentCaptionerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn"):
-    """A captioner without attention: all that the decoder learns of the picture is one vector."""
+class RNNCaptionerConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn"):
+    """A captioner without attention: one vector carries the whole image to the decoder."""
 
-    eye: EyeConfig = ResidualEye()
-    cell: Cell = "lstm"
-    embedding: Positive = 256
-    decoder: RecurrentStack = RecurrentStack()
-    dropout: Share = 0.2
+    image_encoder: ImageEncoderConfig = ResNetConfig()
 
 
-class AttendingCaptionerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="captioner-attention"):
-    """A captioner that looks at the places of the picture before every word."""
+class AttentionRNNCaptionerConfig(
+    RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn-attention"
+):
+    """A captioner that attends to the grid cells of the image before every token."""
 
-    eye: EyeConfig = ResidualEye()
-    cell: Cell = "lstm"
-    embedding: Positive = 256
-    decoder: RecurrentStack = RecurrentStack()
+    image_encoder: ImageEncoderConfig = ResNetConfig()
     score: ScoreName = "additive"
-    gate: bool = True  # the decoder says at each word how much of the picture it wants
-    doubly_stochastic: Amount = 0.0  # strength of the penalty for places whose weights over all words are far from 1
-    dropout: Share = 0.2
+    doubly_stochastic: NonNegativeFloat = 0.0  # strength of the penalty on cells whose summed weights differ from 1
 
 
-class TransformerCaptionerConfig(Options, frozen=True, kw_only=True, tag_field="kind", tag="captioner-transformer"):
-    """A Transformer decoder over the places of the picture."""
+class TransformerCaptionerConfig(
+    TransformerStyle, frozen=True, kw_only=True, tag_field="kind", tag="captioner-transformer"
+):
+    """A Transformer decoder over the grid cells of the image."""
 
-    eye: EyeConfig = ResidualEye()
-    decoder: Stack = Stack(layers=3, width=256, heads=4, inner=1024)
+    image_encoder: ImageEncoderConfig = ResNetConfig()
+    decoder: TransformerStackConfig = TransformerStackConfig(layers=3, width=256, heads=4, ffn_width=1024)
     norm: Literal["post", "pre"] = "pre"
-    activation: Literal["relu", "gelu", "silu"] = "relu"
-    positions: PositionsName = "sinusoidal"
-    maximum_length: Positive = 256  # learned positions only
-    tie_output: bool = True
-    dropout: Share = 0.1
 
     def __post_init__(self) -> None:
-        _check_turning(self.positions, decoder=self.decoder)
+        self._check_rotary(decoder=self.decoder)
 
 
-CaptionerConfig = RecurrentCaptionerConfig | AttendingCaptionerConfig | TransformerCaptionerConfig  # what has an eye
-LanguageConfig = DecoderOnlyConfig | EncoderOnlyConfig  # what is learnt from text of one language
-
+CaptionerConfig = RNNCaptionerConfig | AttentionRNNCaptionerConfig | TransformerCaptionerConfig
+LanguageModelConfig = DecoderOnlyConfig | EncoderOnlyConfig
 ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged union at run time)
-    RecurrentConfig,
-    AttendingConfig,
+    RNNConfig,
+    AttentionRNNConfig,
     TransformerConfig,
     DecoderOnlyConfig,
     EncoderOnlyConfig,
-    ConvolutionalConfig,
-    RecurrentCaptionerConfig,
-    AttendingCaptionerConfig,
+    CNNConfig,
+    RNNCaptionerConfig,
+    AttentionRNNCaptionerConfig,
     TransformerCaptionerConfig,
 ]
 
@@ -279,199 +294,237 @@ ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged unio
 # --- the other sections ----------------------------------------------------------------------------------------------
 
 
-class TokensConfig(Options, frozen=True, kw_only=True):
+class TokenizerConfig(ConfigSection, frozen=True, kw_only=True):
     """How text becomes ids."""
 
-    kind: Literal["unigram", "bpe", "char", "word"] = "unigram"
-    size: Annotated[int, Meta(ge=16, le=1_000_000)] = 8000  # pieces, the reserved ones included; an upper bound
+    model_type: Literal["unigram", "bpe", "char", "word"] = "unigram"
+    vocab_size: Annotated[int, Meta(ge=16, le=1_000_000)] = 8000  # pieces, the reserved ones included; an upper bound
     shared: bool = True  # one vocabulary for both sides
-    sampling: Share = 0.0  # share of training sentences cut anew at random (subword regularisation); 0: never
+    sampling_rate: Fraction = 0.0  # fraction of training sentences segmented at random (subword regularisation)
 
 
-class PicturesConfig(Options, frozen=True, kw_only=True):
-    """Where a captioner's pictures are, and how they are varied in training."""
+class DataConfig(ConfigSection, frozen=True, kw_only=True):
+    """Where the examples are. Give `train` and `valid` as one file of pairs, or as a source and a target file.
 
-    folder: str = ""  # that the pictures' names begin from; empty: beside the captions, in `images` or not
-    store: str = ""  # directory for prepared pictures, which several runs may share; empty: in the run's own
-    crop: Share = 0.0  # at most this share of each side is cut off
-    flip: bool = False  # half of the pictures are mirrored, but for those whose captions tell left from right
-    colour: Share = 0.0  # brightness, contrast and saturation change at most by this share
-
-
-class DataConfig(Options, frozen=True, kw_only=True):
-    """Where the sentence pairs are. Give `train` and `valid` as one file of pairs, or as a source and a target file.
-
-    For a captioner each is a file of captions, or a folder with a captions.txt, and then maybe the name of a split. For
-    a decoder-only or encoder-only model each is one or more files of plain text, a line an example.
+    For a captioner each is a file of captions, or a folder with a captions.txt, optionally followed by the name of a
+    split. For a decoder-only or encoder-only model each is one or more files of plain text, one example a line.
     """
 
     train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
-    valid: list[str] = []  # empty: a few of the pairs are held out of `train`; a captioner needs pictures of its own
-    languages: list[str] = []  # [source, target], as codes: ["en", "ko"]; where there is one language only, [it]
-    pictures: PicturesConfig = PicturesConfig()
-    maximum_length: Positive = 256  # longer training sentences (in tokens) are dropped, and counted
-    maximum_ratio: Rate = 9.0  # so are pairs whose lengths differ by more than this factor
-    deduplicate: bool = False  # pairs that differ in the spelling of a character, or in space around, are the same
-
-
-class TrainingConfig(Options, frozen=True, kw_only=True):
-    """How a model is trained."""
-
-    seed: Natural = 0
-    steps: Positive = 10_000
-    batch_tokens: Positive = 4096  # padded tokens of the longer side in one batch
-    accumulate: Positive = 1  # batches to one step
-    learning_rate: Rate = 1e-3  # the highest one, where the warm-up ends
-    schedule: Literal["inverse-square-root", "cosine", "constant"] = "inverse-square-root"
-    warmup: Natural = 1000  # steps
-    betas: tuple[Share, Share] = (0.9, 0.98)
-    weight_decay: Amount = 0.0
-    label_smoothing: Share = 0.1
-    blanks: Annotated[float, Meta(gt=0, lt=1)] = 0.15  # encoder-only: share of the tokens that are taken out, and named
-    clip: Amount = 1.0  # largest norm of the gradient; 0: no bound
-    average: Natural = 0  # the bundle holds the mean of this many last checkpoints; 0 or 1: the best one alone
-    moving_average: Share = 0.0  # decay of an exponential moving average of the weights, instead of `average`; 0: none
-    validate_every: Positive = 500  # steps
-    checkpoint_every: Positive = 500
-    keep: Positive = 3  # checkpoints, besides the best
-    metric: Literal["loss", "bleu", "chrf", "cider"] = "bleu"  # cider: captioners only; language models: loss
-    patience: Natural = 0  # validations without a better score before stopping; 0: never stop early
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # of products; auto: bfloat16 where hardware has it
-    device: str = "auto"
-    parallel: Literal["replicate", "shard"] = "replicate"  # on several ranks: the whole model on each, or a part of it
-    threads: Natural = 0  # 0: as many as the machine has cores
-    compile: bool = False  # by torch.compile: slow to begin; a gain on graphics cards, none was found on CPUs
-    probes: list[str] = []  # source sentences whose attention is saved as it forms; none: a few of the validation set
-
-
-class DecodingConfig(Options, frozen=True, kw_only=True):
-    """How text is chosen."""
-
-    beam: Annotated[int, Meta(ge=1, le=1024)] = 5  # 1: greedy
-    nbest: Annotated[int, Meta(ge=1, le=1024)] = 1
-    length_penalty: Annotated[float, Meta(ge=0, le=10)] = 1.0  # a score is divided by length to this power
-    coverage: Amount = 0.0  # strength of the penalty for source words that nothing attended to; 0: none
-    sample: bool = False  # draw tokens at random instead of searching: nbest outputs, each drawn by itself
-    temperature: Rate = 1.0
-    top_k: Natural = 0  # draw among this many likeliest tokens; 0: all
-    top_p: Annotated[float, Meta(gt=0, le=1)] = 1.0  # draw among the likeliest tokens that hold this much probability
-    length_ratio: Amount = 2.0  # an output has at most length_ratio * source + length_extra tokens
-    length_extra: Positive = 20
-
-    def __post_init__(self) -> None:
-        if self.nbest > self.beam and not self.sample:
-            raise ValueError(f"nbest is {self.nbest} and beam {self.beam}; a beam cannot hold more than itself")
+    valid: list[str] = []  # empty: some pairs are held out of `train`; a captioner needs its own validation images
+    languages: list[str] = []  # language codes: [source, target], as in ["en", "ko"]; for one language, [code]
+    image_folder: str = ""  # folder of the images; empty: the captions' folder, or `images` in it
+    image_store: str = ""  # directory for prepared images, which several runs may share; empty: in the run's directory
+    flip_images: bool = False  # mirror half of the images, except those whose captions mention left or right
+    max_tokens: PositiveInt = 256  # longer training sentences (in tokens) are dropped, and counted
+    max_length_ratio: PositiveFloat = 9.0  # pairs whose lengths differ by more than this factor are dropped, too
+    deduplicate: bool = False  # drop repeated pairs; Unicode normalisation and outer white space do not matter
 
     @property
-    def width(self) -> int:
-        """How many hypotheses of a sentence there are at once."""
-        return self.nbest if self.sample else self.beam
+    def language_pair(self) -> tuple[str, str]:
+        """The codes of source and target; empty if they are not given, as for an image."""
+        *source, target = self.languages or ("", "")
+        return "".join(source), target
 
 
-class Config(Options, frozen=True, kw_only=True):
-    """Everything that makes a run."""
+class TrainingConfig(ConfigSection, frozen=True, kw_only=True):
+    """How a model is trained."""
+
+    seed: NonNegativeInt = 0
+    steps: PositiveInt = 10_000
+    batch_tokens: PositiveInt = 4096  # padded tokens of the longer side in one batch
+    gradient_accumulation: PositiveInt = 1  # batches in one step
+    learning_rate: PositiveFloat = 1e-3  # the peak, at the end of the warm-up
+    schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
+    warmup_steps: NonNegativeInt = 1000
+    weight_decay: NonNegativeFloat = 0.0
+    label_smoothing: Fraction = 0.1
+    mask_rate: Annotated[float, Meta(gt=0, lt=1)] = 0.15  # encoder-only: fraction of the tokens that are masked
+    max_grad_norm: NonNegativeFloat = 1.0  # gradient clipping; 0: none
+    average_checkpoints: NonNegativeInt = 0  # average this many last checkpoints; 0 or 1: the best one alone
+    ema_decay: Fraction = 0.0  # exponential moving average of the weights, instead of `average_checkpoints`; 0: none
+    validate_every: PositiveInt = 500  # steps
+    checkpoint_every: PositiveInt = 500  # steps
+    validation_metric: Literal["loss", "bleu", "chrf", "cider"] = "bleu"  # cider: captioners; language models: loss
+    early_stopping_patience: NonNegativeInt = 0  # validations without a better score; 0: never stop early
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 where the hardware supports it
+    device: str = "auto"
+    parallelism: Literal["replicated", "fsdp"] = "replicated"  # on several ranks: whole copies, or sharded parameters
+    threads: NonNegativeInt = 0  # 0: one for each core
+    probes: list[str] = []  # source sentences whose attention is saved during training; empty: some validation ones
+
+
+class DecodeOptions(TypedDict, total=False):
+    """The options of `DecodingConfig`, each optional: what a call may override."""
+
+    beam_size: int
+    nbest: int
+    length_penalty: float
+    do_sample: bool
+    temperature: float
+    top_k: int
+    top_p: float
+    max_length_ratio: float
+    max_length_extra: int
+
+
+def decode_options(**given: object) -> DecodeOptions:
+    """The options that are not None, as they come from a command line or a request."""
+    return cast(DecodeOptions, {name: value for name, value in given.items() if value is not None})
+
+
+class DecodingConfig(ConfigSection, frozen=True, kw_only=True):
+    """How output is searched for, or sampled."""
+
+    beam_size: Annotated[int, Meta(ge=1, le=1024)] = 5  # 1: greedy
+    nbest: Annotated[int, Meta(ge=1, le=1024)] = 1
+    length_penalty: Annotated[float, Meta(ge=0, le=10)] = 1.0  # a score is divided by length to this power
+    do_sample: bool = False  # sample tokens instead of searching: nbest independent outputs
+    temperature: PositiveFloat = 1.0
+    top_k: NonNegativeInt = 0  # sample from the k most probable tokens; 0: all
+    top_p: Annotated[float, Meta(gt=0, le=1)] = 1.0  # sample from the fewest tokens with this much probability
+    max_length_ratio: NonNegativeFloat = 2.0  # at most max_length_ratio * source + max_length_extra tokens
+    max_length_extra: PositiveInt = 20
+
+    def __post_init__(self) -> None:
+        if self.nbest > self.beam_size and not self.do_sample:
+            raise ValueError(
+                f"nbest is {self.nbest} and beam_size {self.beam_size}; a beam holds at most beam_size outputs"
+            )
+
+    @property
+    def num_hypotheses(self) -> int:
+        """The number of hypotheses that one sentence has at once."""
+        return self.nbest if self.do_sample else self.beam_size
+
+    def with_options(self, **options: Unpack[DecodeOptions]) -> "DecodingConfig":
+        """This section with some options replaced, checked like those of a recipe."""
+        table = msgspec.to_builtins(self) | options
+        if problems := list(find_problems(table, DecodingConfig, "decoding")):
+            raise RegardError(format_problems(problems, "the decoding options"))
+        return msgspec.convert(table, DecodingConfig)
+
+
+class Config(ConfigSection, frozen=True, kw_only=True):
+    """Everything that defines a run."""
 
     model: ModelConfig = TransformerConfig()
-    tokens: TokensConfig = TokensConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
     data: DataConfig = DataConfig()
     training: TrainingConfig = TrainingConfig()
     decoding: DecodingConfig = DecodingConfig()
 
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, overrides: Sequence[str] = ()) -> "Config":
+        """Read a TOML file."""
+        return cls.from_dict(read_table(Path(path)), overrides=overrides, origin=str(path))
 
-# --- TOML in and out -------------------------------------------------------------------------------------------------
+    @classmethod
+    def from_toml(cls, text: str, *, overrides: Sequence[str] = (), origin: str = "the recipe") -> "Config":
+        """Read TOML text."""
+        return cls.from_dict(_parse_toml(text, origin), overrides=overrides, origin=origin)
+
+    @classmethod
+    def from_dict(cls, table: dict[str, Any], *, overrides: Sequence[str] = (), origin: str = "the recipe") -> "Config":
+        """Read a plain table, with overrides such as "training.steps=2000" applied; one error lists all problems."""
+        table = copy.deepcopy(table)
+        for override in overrides:
+            _apply_override(table, override)
+        problems = [line + override_hint(line, overrides) for line in find_problems(table, cls, "")]
+        if problems:
+            raise RegardError(format_problems(problems, origin))
+        return msgspec.convert(table, cls)
+
+    def to_toml(self) -> str:
+        """The whole config, defaults included, as TOML that `from_toml` reads back as an equal config."""
+        return tomli_w.dumps(msgspec.to_builtins(self))
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The JSON schema of a recipe, for completion and checks in editors."""
+        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "regard recipe"}
+        return schema | msgspec.json.schema(Config)
+
+    @property
+    def max_training_tokens(self) -> int:
+        """The most tokens, without BEGIN and END, that a training example may have."""
+        positions = self.model.max_positions
+        return self.data.max_tokens if positions is None else min(self.data.max_tokens, positions - 1)
+
+    def check_consistency(self, *, origin: str = "the recipe") -> None:
+        """Refuse sections that contradict each other.
+
+        Called before a run starts, not when a config is read, so that older saved models still load.
+        """
+        problems = list(_find_contradictions(self))
+        if problems:
+            raise RegardError(format_problems(problems, origin))
 
 
-def from_toml(text: str, *, settings: tuple[str, ...] = (), origin: str = "the recipe") -> Config:
-    """The config a TOML text describes, `section.key=value` settings laid over it."""
-    return from_table(_table(text, origin), origin=origin, settings=settings)
-
-
-def from_table(table: dict[str, Any], *, origin: str = "the recipe", settings: tuple[str, ...] = ()) -> Config:
-    """The config a plain table describes, settings over it; one error lists all problems, and where they may be set."""
-    for setting in settings:
-        _lay_over(table, setting)
-    problems = [line + set_by(line, settings) for line in problems_of(table, Config, "")]
-    if problems:
-        raise RegardError(listed(problems, origin))
-    return msgspec.convert(table, Config)
-
-
-def check_sections(config: Config, *, origin: str = "the recipe") -> None:
-    """Refuse what sections say against each other.
-
-    Asked before a run begins, and not when a config is read: models that were saved before there was a rule still load.
-    """
-    problems = list(_contradictions(config))
-    if problems:
-        raise RegardError(listed(problems, origin))
-
-
-def _contradictions(config: Config) -> Iterator[str]:
-    if getattr(config.model, "share_embeddings", False) and not config.tokens.shared:
+def _find_contradictions(config: Config) -> Iterator[str]:
+    model, training = config.model, config.training
+    if isinstance(model, TransformerConfig) and model.share_embeddings and not config.tokenizer.shared:
         yield (
-            "model.share_embeddings: true needs one vocabulary, and tokens.shared is false; "
-            "set tokens.shared = true, or model.share_embeddings = false"
+            "model.share_embeddings: true needs one vocabulary, and tokenizer.shared is false; "
+            "set tokenizer.shared = true, or model.share_embeddings = false"
         )
-    training = config.training
-    if training.average > 1 and training.moving_average:
+    if training.average_checkpoints > 1 and training.ema_decay:
         yield (
-            f"training.moving_average: {training.moving_average} does not go together with training.average = "
-            f"{training.average}: the scores would be those of the moving average, and the model a mean without it; "
-            "set one of the two to 0"
+            f"training.ema_decay: {training.ema_decay} cannot be combined with training.average_checkpoints = "
+            f"{training.average_checkpoints}: validation would score the moving average, and the saved model would be "
+            "a mean without it; set one of the two to 0"
         )
-    codes, wanted = config.data.languages, 1 if isinstance(config.model, CaptionerConfig | LanguageConfig) else 2
-    if codes and (len(codes) != wanted or len({code for code in codes if code.strip()}) != wanted):
-        whose = "the captions" if isinstance(config.model, CaptionerConfig) else "the text"
-        expected = f'the code of {whose}, as in ["en"]' if wanted == 1 else 'two codes, as in ["en", "ko"]'
-        yield f"data.languages: expected {expected}, got {shown(codes)}"
+    codes, expected_count = config.data.languages, 1 if isinstance(model, CaptionerConfig | LanguageModelConfig) else 2
+    if codes and (len(codes) != expected_count or len({code for code in codes if code.strip()}) != expected_count):
+        text = "the captions" if isinstance(model, CaptionerConfig) else "the text"
+        expected = f'the code of {text}, as in ["en"]' if expected_count == 1 else 'two codes, as in ["en", "ko"]'
+        yield f"data.languages: expected {expected}, got {shorten(codes)}"
 
 
-def load(path: Path, *, settings: tuple[str, ...] = ()) -> Config:
-    """The config in a TOML file."""
-    return from_table(read_table(path), settings=settings, origin=str(path))
+def max_source_tokens(positions: int | None) -> int:
+    """The most tokens of a line that a model with so many positions reads; one position is for END or BEGIN."""
+    return MAX_SOURCE_TOKENS if positions is None else min(MAX_SOURCE_TOKENS, max(1, positions - 1))
+
+
+# --- TOML ------------------------------------------------------------------------------------------------------------
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """What a TOML file names, as a plain table that nothing was checked of."""
+    """The contents of a TOML file as a plain table, not yet checked."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise RegardError(f"{path} is not UTF-8: {error}. Save it as UTF-8.") from None
     except OSError as error:
         raise RegardError(f"{path} cannot be read: {error.strerror}. Give the path of a TOML recipe.") from None
-    return _table(text, str(path))
+    return _parse_toml(text, str(path))
 
 
-def laid_over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """A table with another over it: sections that both have are joined, and of two values the upper one counts."""
-    joined = {
+def merge_tables(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Two tables merged, section by section; where both have a value, that of `above` is used."""
+    shared = {
         key: value for key, value in above.items() if isinstance(value, dict) and isinstance(below.get(key), dict)
     }
-    return below | above | {key: laid_over(below[key], value) for key, value in joined.items()}
+    return below | above | {key: merge_tables(below[key], value) for key, value in shared.items()}
 
 
-def to_toml(config: Config) -> str:
-    """The whole config, defaults included, as TOML that `from_toml` reads back as an equal config."""
-    return tomli_w.dumps(msgspec.to_builtins(config))
-
-
-def _table(text: str, origin: str) -> dict[str, Any]:
+def _parse_toml(text: str, origin: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # not TOML, a number of thousands of digits, or brackets as deep
-        raise RegardError(f"{origin} is not TOML: {error}. Mend the line, then try again.") from None
+        raise RegardError(f"{origin} is not TOML: {error}. Fix the line and retry.") from None
 
 
-def _lay_over(table: dict[str, Any], setting: str) -> None:
-    path, equals, value = setting.partition("=")
+def _apply_override(table: dict[str, Any], override: str) -> None:
+    path, equals, value = override.partition("=")
     if not equals or not path.strip():
-        raise RegardError(f"--set {setting!r} has no value. Write section.key=value, as in training.steps=2000.")
+        raise RegardError(f"--set {override!r} has no value. Write section.key=value, as in training.steps=2000.")
     *parents, last = path.strip().split(".")
     for key in parents:
         table = table.setdefault(key, {})
         if not isinstance(table, dict):
-            raise RegardError(f"--set {setting!r}: {key} is a value, not a section.")
+            raise RegardError(f"--set {override!r}: {key} is a value, not a section.")
     try:
         table[last] = tomllib.loads(f"value = {value}")["value"]
     except (ValueError, RecursionError):
-        table[last] = value  # a bare word is a string, so that nobody has to quote for the shell and for TOML
+        table[last] = value  # a bare word is a string, so that no quotes are needed for the shell and for TOML

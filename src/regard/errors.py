@@ -1,5 +1,5 @@
-"""The one error a person can act on: what was given, what is allowed, what to do next."""
+"""The error for mistakes that a user can correct: what was given, what is allowed, what to do."""
 
 
 class RegardError(Exception):
-    """Raised for bad input, never for a defect of ours; the command line prints its message and exits with 2."""
+    """Raised for bad input, never for a defect of regard; the command line prints its message and exits with 2."""

@@ -16,18 +16,18 @@ import httpx
 import pytest
 
 from regard.bundle import load_bundle, new_bundle, save_bundle
-from regard.config import from_table
-from tests.cli.toy import command, environment, in_a_process, write_corpus
-from tests.laws.small_models import randomise
+from regard.config import Config
+from tests.support.small_models import randomise
+from tests.support.toy import command, environment, in_a_process, write_corpus
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
-TOOLS = Path(__file__).parent / "tools"
+NODE_MODULES = Path(__file__).parents[2] / "node_modules"
 PATIENCE = 60  # seconds that anything may take on a machine with other things to do
 SENTENCE = "one red cat runs"
-STACK = {"layers": 2, "width": 32, "heads": 2, "inner": 48}
+STACK = {"layers": 2, "width": 32, "heads": 2, "ffn_width": 48}
 UNTRAINED = {
-    "fixed": {"kind": "rnn", "embedding": 16, "encoder": {"width": 24}, "decoder": {"width": 24}},
-    "general": {"kind": "rnn-attention", "score": "general", "embedding": 16, "encoder": {"width": 24}},
+    "fixed": {"kind": "rnn", "embedding_width": 16, "encoder": {"width": 24}, "decoder": {"width": 24}},
+    "general": {"kind": "rnn-attention", "score": "general", "embedding_width": 16, "encoder": {"width": 24}},
     "rotary": {"kind": "transformer", "positions": "rotary", "encoder": STACK, "decoder": STACK},
 }
 
@@ -50,9 +50,9 @@ def browser() -> Iterator[object]:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The text of axe-core, which looks for what a page keeps from people."""
-    path = TOOLS / "node_modules" / "axe-core" / "axe.min.js"
+    path = NODE_MODULES / "axe-core" / "axe.min.js"
     if not path.exists():
-        pytest.skip("axe-core is not installed; run: npm install --prefix tests/browser/tools")
+        pytest.skip("axe-core is not installed; run: npm install")
     return path.read_text(encoding="utf-8")
 
 
@@ -69,14 +69,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table = {
             "model": model,
             "data": {"languages": ["en", "ko"]},
-            "decoding": {"length_ratio": 1.0, "length_extra": 1},
+            "decoding": {"max_length_ratio": 1.0, "max_length_extra": 1},
         }
-        bundle = new_bundle(from_table(table, origin=name), trained.tokenizers)
+        bundle = new_bundle(Config.from_dict(table, origin=name), trained.tokenizers)
         randomise(bundle.model, seed=5)
         save_bundle(directory / "runs" / name / "model", bundle)
     compared = [directory / "runs" / name / "model" for name in ("transformer", "attending", "fixed", "general")]
     test = ["--source", directory / "test.en", "--reference", directory / "test.ko", "--gold", directory / "test.align"]
-    ended = in_a_process("compare", *compared, *test, "--resamples", "2", "--quality", directory / "quality.json")
+    ended = in_a_process("compare", *compared, *test, "--resamples", "2", "--report", directory / "evaluation.json")
     assert ended.code == 0, ended.err
     return directory
 
@@ -85,7 +85,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(corpus: Path) -> Iterator[str]:
     """The address of `regard serve` over these models."""
     runs = [corpus / "runs" / name for name in ("transformer", "attending", *UNTRAINED)]
-    yield from serving(corpus / "serve.log", *runs, "--gold", corpus / "test", "--quality", corpus / "quality.json")
+    yield from serving(corpus / "serve.log", *runs, "--gold", corpus / "test", "--report", corpus / "evaluation.json")
 
 
 def serving(log: Path, *arguments: object, unready: Collection[str] = (), key: str = "") -> Iterator[str]:

@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import expect
 
-from tests.browser.asking import evaluated, translation
 from tests.browser.conftest import SENTENCE, Open
+from tests.support.browser import translation
 
 OTHER = "two big dog runs"
 SOURCE = ".word-row-source"
@@ -27,38 +27,29 @@ def shown(page: Any, text: str) -> Any:
     return page
 
 
-def test_an_address_is_read_as_it_was_written(open_page: Open) -> None:
-    page = open_page("positions")
-    for said in (
-        {"view": "heads", "model": None, "text": None},
-        {"view": "translate", "model": "a b/c?&=#", "text": "세상을 바꾼다?\n100 % + <b> & #1"},
-    ):
-        assert evaluated(page, "address.js", "m.readAddress(m.addressOf(g[0]))", said) == said
-
-
 def test_back_and_forward_go_from_view_to_view_and_do_not_leave(open_page: Open) -> None:
     page = asked(open_page(), SENTENCE)
-    page.click("#tab-positions")
-    page.click("#tab-compare")
+    page.click(".views a[href^='#positions']")
+    page.click(".views a[href^='#compare']")
     page.go_back()
-    expect(page.locator("#tab-positions")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".views a[href^='#positions']")).to_have_attribute("aria-current", "page")
     page.go_back()
     shown(page, SENTENCE)
     page.go_forward()
-    expect(page.locator("#tab-positions")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".views a[href^='#positions']")).to_have_attribute("aria-current", "page")
 
 
 def test_a_reload_and_a_link_bring_the_model_and_the_sentence_back(open_page: Open, server: str) -> None:
     page = open_page()
     expect(page.locator(".outputs li")).not_to_have_count(0)
-    page.select_option("#model", "attending")
+    page.select_option(".model-picker", "attending")
     asked(page, OTHER)
     page.reload()
     shown(page, OTHER)
-    expect(page.locator("#model")).to_have_value("attending")
+    expect(page.locator(".model-picker")).to_have_value("attending")
     linked = open_page(f"compare?{urlencode({'model': 'general', 'text': SENTENCE})}")
     expect(linked.locator("#source-text")).to_have_value(SENTENCE)
-    expect(linked.locator("#model")).to_have_value("general")
+    expect(linked.locator(".model-picker")).to_have_value("general")
     said = translation(server, SENTENCE, "transformer")
     expect(linked.locator("[data-model=transformer] .translation")).to_have_text(said)
 
@@ -69,7 +60,7 @@ def test_what_is_typed_and_not_sent_outlives_a_change_of_language_and_of_view(op
     page.click("button[lang=ko]")
     shown(page, SENTENCE)
     expect(page.locator("#source-text")).to_have_value("two big")
-    page.click("#tab-heads")
+    page.click(".views a[href^='#heads']")
     expect(page.locator(".head-thumb").first).to_be_visible()
     expect(page.locator("#source-text")).to_have_value("two big")
 
@@ -81,8 +72,8 @@ def test_the_word_that_is_held_and_the_attention_that_is_read_outlive_a_change_o
     head.select_option("1")
     expect(page.locator(BUSY)).to_have_count(0)
     page.click(f"{SOURCE} .word >> nth=2")
-    page.click("#tab-positions")
-    page.click("#tab-translate")
+    page.click(".views a[href^='#positions']")
+    page.click(".views a[href^='#translate']")
     shown(page, SENTENCE)
     expect(page.locator(f"{SOURCE} .word").nth(2)).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".word-detail b")).to_have_text(SENTENCE.split()[2])
@@ -95,11 +86,11 @@ def test_the_head_that_is_enlarged_outlives_a_change_of_view_but_not_of_model(op
     chosen = page.locator(".head-thumb").nth(1)
     chosen.click()
     expect(chosen).to_have_attribute("aria-pressed", "true")
-    page.click("#tab-positions")
-    page.click("#tab-heads")
+    page.click(".views a[href^='#positions']")
+    page.click(".views a[href^='#heads']")
     expect(page.get_by_role("button", name="Encoder, self")).to_have_attribute("aria-pressed", "true")
     expect(chosen).to_have_attribute("aria-pressed", "true")
-    page.select_option("#model", "rotary")
+    page.select_option(".model-picker", "rotary")
     expect(page.locator(".head-thumb").first).to_have_attribute("aria-pressed", "true")
 
 

@@ -33,10 +33,10 @@ def test_the_model_worked_through_and_a_lit_word_keep_nobody_out(open_page: Open
     page = open_page("inside")
     page.get_by_role("button", name="Your sentence, your model").click()
     page.wait_for_selector(".deviation")
-    page.check("[data-focus=withoutScaling]")
+    page.check("input[name=unscaled]")
     page.evaluate(axe)
     assert problems(page) == []
-    page.click("#tab-translate")
+    page.click(".views a[href^='#translate']")
     page.wait_for_selector(".word")
     page.click(".word >> nth=0")
     page.wait_for_load_state("networkidle")

@@ -3,12 +3,11 @@
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import answer, evaluated, floats, settled
 from tests.browser.conftest import SENTENCE, Open
+from tests.support.browser import answer, floats, settled
 
 THUMB = ".head-thumb"
 USES = {"cross": "Decoder to encoder", "encoder-self": "Encoder, self", "decoder-self": "Decoder, self (masked)"}
@@ -17,7 +16,7 @@ USES = {"cross": "Decoder to encoder", "encoder-self": "Encoder, self", "decoder
 def looked_at(page: Any, text: str = SENTENCE, model: str = "transformer") -> Any:
     """The Heads view of a sentence by a model."""
     page.wait_for_selector(THUMB)
-    page.select_option("#model", model)
+    page.select_option(".model-picker", model)
     page.fill("#source-text", text)
     page.locator(THUMB).evaluate_all("thumbs => thumbs.forEach((thumb) => thumb.classList.add('is-old'))")
     with page.expect_response(lambda response: is_trace_of(text, response)):
@@ -47,7 +46,7 @@ def test_every_layer_and_head_has_a_map_and_each_opens_large(open_page: Open, se
     trace = answer(server, "traces", {"model": "transformer", "text": SENTENCE})
     for (use, name), more in zip(USES.items(), (0, 1, 0), strict=True):
         attention(page, name)
-        layers = [layer for layer in trace["layers"] if layer["use"] == use]
+        layers = [layer for layer in trace["layers"] if layer["role"] == use]
         expect(page.locator(THUMB)).to_have_count(sum(layer["heads"] + 1 for layer in layers) + more)
         page.locator(THUMB).nth(1).click()
         expect(large_title(page)).to_have_text(f"{name}: layer 1, head 2")
@@ -58,7 +57,7 @@ def test_the_large_map_reads_out_the_weights_of_the_trace(open_page: Open, serve
     page = looked_at(open_page("heads"))
     attention(page, "Encoder, self")
     trace = answer(server, "traces", {"model": "transformer", "text": SENTENCE})
-    layer = [(one["use"], one["layer"]) for one in trace["layers"]].index(("encoder-self", 1))
+    layer = [(one["role"], one["layer"]) for one in trace["layers"]].index(("encoder-self", 1))
     for thumb, title, path in (
         ("layer 2, head 2", "layer 2, head 2", f"weights?layer={layer}&head=1"),
         ("layer 2, mean", "layer 2, mean of heads", f"weights?layer={layer}&head=mean"),
@@ -89,10 +88,10 @@ def test_each_head_tells_its_alignment_error_and_the_best_is_marked(open_page: O
     page = looked_at(open_page("heads"))
     page.reload()  # readings are made in the background; by now they may be there
     page.wait_for_selector(".head-caption")
-    readings = answer(server, "models/transformer/readings")["readings"]
+    readings = answer(server, "models/transformer/head-alignment")["heads"]
     for layer in (0, 1):
         for head in (0, 1):
-            error = min(one["error"] for one in readings if (one["layer"], one["head"]) == (layer, head))
+            error = min(one["aer"] for one in readings if (one["layer"], one["head"]) == (layer, head))
             thumb = page.get_by_role("button", name=f"layer {layer + 1}, head {head + 1}")
             expect(thumb).to_contain_text(f"AER {error:.2f}")
     best = next(one for one in readings if one["layer"] is not None and one["head"] is not None)
@@ -103,36 +102,21 @@ def test_each_head_tells_its_alignment_error_and_the_best_is_marked(open_page: O
     expect(page.get_by_text("--gold PREFIX")).to_have_count(0)
 
 
-def test_pieces_are_put_together_to_words_whose_rows_still_sum_to_one(open_page: Open) -> None:
+def test_pieces_are_put_together_to_words(open_page: Open) -> None:
     page = looked_at(open_page("heads"))
     labels = page.locator(".map-drawing text")
     expect(labels.filter(has_text="▁")).not_to_have_count(0)
     page.get_by_role("button", name="words").click()
     expect(labels.filter(has_text="▁")).to_have_count(0)
     assert settled(page, lambda: set(SENTENCE.split()) <= set(labels.all_text_contents()), True)
-    weights = np.random.default_rng(3).dirichlet(np.ones(5), size=4)
-    script = "Array.from(m.wordMap(Float32Array.from(g[0]), 5, [[0], [1, 2], [3]], [[0, 1, 2], [3], [4]]))"
-    merged = np.reshape(evaluated(page, "shrinking.js", script, weights.ravel().tolist()), (3, 3))
-    np.testing.assert_allclose(merged.sum(axis=1), 1, atol=1e-6)
-    np.testing.assert_allclose(merged[1, 0], weights[1:3, :3].sum() / 2, rtol=1e-6)
-
-
-def test_a_small_map_keeps_the_largest_weight_of_what_it_leaves_out(open_page: Open) -> None:
-    page = open_page("heads")
-    weights = np.random.default_rng(5).random((100, 37)).astype(np.float32)
-    small = "m.shrunkMap(Float32Array.from(g[0]), 100, 37, 20)"
-    shape = evaluated(page, "shrinking.js", f"[{small}.rows, {small}.columns]", weights.ravel().tolist())
-    found = evaluated(page, "shrinking.js", f"Array.from({small}.weights)", weights.ravel().tolist())
-    padded = np.pad(weights, ((0, 0), (0, 1)))
-    np.testing.assert_array_equal(np.reshape(found, shape), padded.reshape(20, 5, 19, 2).max(axis=(1, 3)))
 
 
 def test_a_model_without_attention_says_why_there_is_nothing(open_page: Open) -> None:
     page = open_page("heads")
     page.wait_for_selector(THUMB)
-    page.select_option("#model", "fixed")
-    expect(page.locator("#panel")).to_contain_text(
-        "fixed has no attention: it reads the whole sentence into one vector"
+    page.select_option(".model-picker", "fixed")
+    expect(page.locator("main.panel")).to_contain_text(
+        "fixed has no attention: it encodes the whole sentence as one vector"
     )
     expect(page.locator(THUMB)).to_have_count(0)
 

@@ -91,26 +91,32 @@ def additive_terms(additive: Any, query: Row, keys: Row) -> Row:
 
 
 def open_own(open_page: Open, model: str) -> Any:
-    """The user's own sentence on a model, worked through."""
+    """The user's own sentence on a model, worked through; `page.answers` has the API's answers by their queries."""
     page = open_page("inside")
+    page.answers = {}
+    page.on("response", lambda answer: "/arithmetic?" in answer.url and page.answers.update({query_of(answer): answer}))
     page.wait_for_selector(".step")
-    page.select_option("#model", model)
+    page.select_option(".model-picker", model)
     page.get_by_role("button", name="Your sentence, your model").click()
     page.fill("#source-text", SENTENCE)
     page.keyboard.press("Enter")
+    page.wait_for_selector(f".pair:has-text('{SENTENCE}')")
     page.wait_for_selector(".deviation")
     return page
 
 
+def query_of(answer: Any) -> str:
+    return str(answer.url.partition("?")[2])
+
+
 def choose(page: Any, layer: int, head: int, query: int) -> Any:
-    """Choose a place where the page is not yet, and return what the API says of it."""
-    page.select_option("[data-focus=layer]", str(layer))
-    page.wait_for_function("layer => document.querySelector('[data-focus=layer]').value === layer", arg=str(layer))
-    page.select_option("[data-focus=head]", str(head))
-    with page.expect_response(f"**/inside?layer={layer}&head={head}&query={query}") as answer:
-        page.click(f".token >> nth={query}")
+    """Choose a place and return what the API says of it; a page that is there already does not ask again."""
+    page.select_option("select[name=layer]", str(layer))
+    page.select_option("select[name=head]", str(head))
+    page.click(f".token >> nth={query}")
     page.wait_for_selector(f".tokens > :nth-child({query + 1})[aria-checked=true]")
-    inside = answer.value.json()
+    page.wait_for_selector(".steps[aria-busy=false]")
+    inside = page.answers[f"layer={layer}&head={head}&query={query}"].json()
     assert inside["layer"]["deviation"] < 1e-6
     return inside
 
@@ -261,24 +267,24 @@ def test_the_general_score_shows_its_keys_before_and_after_their_matrix(open_pag
 def test_the_switches_recompute_without_scaling_and_without_masking(open_page: Open) -> None:
     page = open_own(open_page, "transformer")
     inside = choose(page, 2, head=0, query=1)  # the decoder looking at itself
-    assert inside["layer"]["use"] == "decoder-self"
+    assert inside["layer"]["role"] == "decoder-self"
     assert not all(inside["visible"])
-    for name, options in (("withoutScaling", {"is_scaled": False}), ("withoutMasking", {"is_masked": False})):
-        page.check(f"[data-focus={name}]")
+    for name, options in (("unscaled", {"is_scaled": False}), ("unmasked", {"is_masked": False})):
+        page.check(f"input[name={name}]")
         other = recomputed(inside, **options)
         softmax = step(page, "Softmax: scores become shares")
         same(column(softmax, 3), recomputed(inside)["weights"])
         same(column(softmax, 4), other["weights"])
         largest = softmax.locator(".changed tbody tr").first.locator("td").all_inner_texts()
         same(largest, [recomputed(inside)["weights"].max(), other["weights"].max()])
-        page.uncheck(f"[data-focus={name}]")
+        page.uncheck(f"input[name={name}]")
     assert page.locator(".changed").count() == 0
 
 
 def test_the_worked_example_comes_first_and_needs_no_model(open_page: Open) -> None:
     page = open_page("inside")
     page.wait_for_selector(".step")
-    assert "AI가 세상을 바꾼다" in page.inner_text("#panel")
+    assert "AI가 세상을 바꾼다" in page.inner_text("main.panel")
     tokens = page.locator(".token").all_inner_texts()
     assert tokens == ["AI", "가", "세상을", "바꾼다"]
     same(column(step(page, "Compare the query with every key"), 1), [3, 0, 5, 6])
@@ -295,14 +301,14 @@ def test_the_example_is_used_by_keyboard_in_korean(open_page: Open) -> None:
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.innerText") == "가"
     same(column(step(page, "쿼리를 모든 키와 견주기"), 1), [3, 0, 2, 1])
-    page.focus("[data-focus=isCausal]")
+    page.focus("input[name=causal]")
     page.keyboard.press("Space")
-    assert page.evaluate("document.activeElement.dataset.focus") == "isCausal"
+    assert page.evaluate("document.activeElement.name") == "causal"
     weights = [*np.exp([1.5, 0]) / np.exp([1.5, 0]).sum(), 0, 0]
     same(column(step(page, "소프트맥스: 점수가 비율이 돼요"), 3), weights)
-    page.focus("[data-focus=key-2]")
+    page.focus("[data-key='2']")
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.dataset.focus") == "key-2"
+    assert page.evaluate("document.activeElement.dataset.key") == "2"
     assert page.get_by_role("heading", name="가 대 세상을").count() == 1
 
 
@@ -313,7 +319,7 @@ def test_a_word_of_a_translation_leads_to_its_arithmetic(open_page: Open) -> Non
     page.click(".word-row-target .word >> nth=1")
     page.get_by_role("button", name="Show the arithmetic behind this word").click()
     page.wait_for_selector(".deviation")
-    assert page.get_attribute("#tab-inside", "aria-selected") == "true"
+    assert page.get_attribute(".views a[href^='#inside']", "aria-current") == "page"
     chosen = page.evaluate("[...document.querySelectorAll('.token')].findIndex(token => token.ariaChecked === 'true')")
     assert chosen in (1, 2)  # the row that says the second word, or the one that has read it
 
@@ -334,15 +340,15 @@ def test_shuffled_words_keep_their_weights_and_their_outputs_in_another_order(op
     page.wait_for_selector(".step")
     first = ["AI", "가", "세상을", "바꾼다"]
     assert page.locator(".shuffled").count() == 0
-    assert page.locator("[data-focus=unshuffle]").is_disabled()
+    assert page.locator("button[name=unshuffle]").is_disabled()
     before = column(step(page, "Softmax: scores become shares"), 3)
-    page.focus("[data-focus=shuffle]")
+    page.focus("button[name=shuffle]")
     page.keyboard.press("Enter")
     words = page.locator(".token").all_inner_texts()
     assert words != first
     assert sorted(words) == sorted(first)
     assert page.locator(".token[aria-checked=true]").inner_text() == "AI"  # who was looking still is
-    assert page.evaluate("document.activeElement.dataset.focus") == "shuffle"
+    assert page.evaluate("document.activeElement.name") == "shuffle"
     after = column(step(page, "Softmax: scores become shares"), 3)
     assert after == [before[first.index(word)] for word in words]
     order = [first.index(word) for word in words]
@@ -355,8 +361,8 @@ def test_shuffled_words_keep_their_weights_and_their_outputs_in_another_order(op
     exponents = np.exp([1.5, 0, 2.5, 3])
     np.testing.assert_allclose(weights[0], exponents / exponents.sum(), atol=5.1e-5)
     assert "in another order" in page.inner_text(".shuffled [role=status]")
-    page.check("[data-focus=isCausal]")
+    page.check("input[name=causal]")
     assert "the order does count" in page.inner_text(".shuffled [role=status]")
-    page.click("[data-focus=unshuffle]")
+    page.click("button[name=unshuffle]")
     assert page.locator(".token").all_inner_texts() == first
     assert page.locator(".shuffled").count() == 0

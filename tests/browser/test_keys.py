@@ -9,8 +9,8 @@ import pytest
 from tests.browser.conftest import SENTENCE, serving
 
 KEY = "open-sesame"
-LOCALES = {"en-US": ("This server asks for an API key", "Use this key"), "ko-KR": ("API 키가 필요해요", "이 키 쓰기")}
-HAS_MODELS = "() => document.querySelector('#model').value === 'transformer'"
+LOCALES = {"en-US": ("This server requires an API key", "Use this key"), "ko-KR": ("API 키가 필요해요", "이 키 쓰기")}
+HAS_MODELS = "() => document.querySelector('.model-picker').value === 'transformer'"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_the_key_is_asked_for_in_the_readers_language(page: Any, locked: str, re
     dialog.wait_for()
     assert lead in dialog.inner_text()
     assert dialog.get_by_role("button", name=button).is_visible()
-    assert page.evaluate("document.activeElement.id") == "key"
+    assert page.evaluate("document.activeElement.type") == "password"
     page.keyboard.press("Escape")
     assert dialog.is_visible()
 

@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Open, serving
 from tests.browser.test_axe import problems
-from tests.cli.toy import in_a_process
-from tests.language.small_language import make_language, turns
-from tests.training.made_once import made_once
+from tests.support.cache import made_once
+from tests.support.small_language import make_language, turns
+from tests.support.toy import in_a_process
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def sent(page: Any, text: str) -> None:
 
 def test_the_page_opens_with_what_the_model_does_and_goes_on_with_a_text(open_page: Open) -> None:
     page = open_page("")
-    expect(page.locator("#tab-language")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".views a[href^='#language']")).to_have_attribute("aria-current", "page")
     expect(page.locator("h1")).to_have_text("Go on with a text")
     sent(page, turns(0, 2))
     likeliest = page.locator(".outputs").first.locator(".output-text")
@@ -51,13 +51,13 @@ def test_whoever_looks_at_the_heads_and_comes_back_finds_the_beginning(open_page
     page.get_by_role("button", name="See every head").click()
     expect(page.locator("h1")).to_contain_text("head", ignore_case=True)
     expect(page.locator("#source-text")).to_have_value(re.compile(f"^{turns(2, 3)}"))  # all that was said
-    page.click("#tab-language")
+    page.click(".views a[href^='#language']")
     expect(page.locator("#source-text")).to_have_value(turns(2, 2))
 
 
 def test_blanks_are_filled_with_what_may_stand_there(open_page: Open) -> None:
     page = open_page("language", locale="ko-KR")
-    page.select_option("#model", "reader")
+    page.select_option(".model-picker", "reader")
     expect(page.locator("h1")).to_have_text("빈칸 채우기")
     sent(page, "가 ___ 다")
     expect(page.locator(".growing")).to_have_text(turns(0, 3))
@@ -84,13 +84,13 @@ def test_training_shows_a_language_model_without_scores(open_page: Open) -> None
 def test_translate_says_where_to_go(open_page: Open) -> None:
     page = open_page("translate")
     page.get_by_role("button", name="See what it does").click()
-    expect(page.locator("#tab-language")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".views a[href^='#language']")).to_have_attribute("aria-current", "page")
 
 
 @pytest.mark.parametrize("model", ["writer", "reader"])
 def test_the_view_keeps_nobody_out(open_page: Open, axe: str, model: str) -> None:
     page = open_page("language", color_scheme="dark" if model == "reader" else "light")
-    page.select_option("#model", model)
+    page.select_option(".model-picker", model)
     sent(page, "가 ___ 다" if model == "reader" else turns(0, 2))
     page.locator(".bars li" if model == "reader" else ".outputs li").first.wait_for()
     page.evaluate(axe)
@@ -108,7 +108,7 @@ def test_one_file_shows_a_text_offline(browser: Any, texts: Path, tmp_path: Path
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(file.as_uri())
     expect(page.locator(".fixed-sentence")).to_have_text(turns(0, 4))
-    page.click("#tab-inside")
+    page.click(".views a[href^='#inside']")
     page.get_by_role("button", name="Your sentence, your model").click()
     page.wait_for_selector(".deviation")
     context.close()

@@ -12,14 +12,14 @@ import pytest
 from playwright.sync_api import expect
 
 from regard.bundle import load_bundle, new_bundle, save_bundle
-from regard.config import from_table
-from regard.tokens import Tokenizer, Tokenizers
+from regard.config import Config
+from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 from tests.browser.conftest import STACK, Watched, serving
-from tests.laws.small_models import randomise
-from tests.serve.described import make_gallery
-from tests.training.made_once import made_once
+from tests.support.cache import made_once
+from tests.support.described import make_gallery
+from tests.support.small_models import randomise
 
-RECURRENT = {"kind": "rnn", "embedding": 16, "encoder": {"width": 24}, "decoder": {"width": 24}}
+RECURRENT = {"kind": "rnn", "embedding_width": 16, "encoder": {"width": 24}, "decoder": {"width": 24}}
 TRANSLATORS = {
     "new": {"kind": "transformer", "encoder": STACK, "decoder": STACK},
     "old": RECURRENT,
@@ -28,10 +28,10 @@ TRANSLATORS = {
 
 def make_translators(folder: Path) -> None:
     """Two translators whose recipes name no languages."""
-    tokenizer = Tokenizer.train(["AI changes the world"], kind="word", size=40)
+    tokenizer = Tokenizer.train(["AI changes the world"], model_type="word", vocab_size=40)
     for name, model in TRANSLATORS.items():
-        table = {"model": model, "decoding": {"length_ratio": 1.0, "length_extra": 1}}
-        bundle = new_bundle(from_table(table, origin=name), Tokenizers(tokenizer, tokenizer))
+        table = {"model": model, "decoding": {"max_length_ratio": 1.0, "max_length_extra": 1}}
+        bundle = new_bundle(Config.from_dict(table, origin=name), TokenizerPair(tokenizer, tokenizer))
         randomise(bundle.model, seed=5)
         save_bundle(folder / name / "model", bundle)
 
@@ -74,10 +74,10 @@ def test_the_page_opens_with_pictures_where_the_chosen_model_takes_them(page: An
     expect(page).to_have_url(re.compile(r"#pictures\?model=heads$"))
     page.goto("about:blank")
     page.goto(f"{address}#translate")  # whoever asks for a view gets it
-    note = page.get_by_text("This model describes pictures")
+    note = page.get_by_text("This model describes images")
     expect(note).to_be_visible()
     expect(page.locator("#source-text")).to_be_hidden()
-    page.locator("#model").select_option("new")
+    page.locator(".model-picker").select_option("new")
     expect(page.locator("#source-text")).to_be_visible()
     expect(page.locator("#source-text")).to_have_attribute("placeholder", "Type a sentence and press Enter")
     expect(note).to_have_count(0)
@@ -110,23 +110,23 @@ def test_a_view_of_sentences_leads_to_the_pictures(page: Any, address: str, view
     page.goto(f"{address}#{view}")
     if view == "inside":
         page.get_by_role("button", name="Your sentence, your model").click()
-    page.get_by_text("This model describes pictures. Choose one that takes text.").wait_for()
+    page.get_by_text("This model describes images. Choose one that takes text.").wait_for()
     assert page.get_by_role("alert").count() == 0
-    page.get_by_role("button", name="Give it a picture").click()
+    page.get_by_role("button", name="Give it an image").click()
     page.locator(".region-word").first.wait_for()
 
 
 def test_heads_are_those_of_a_picture_or_of_a_sentence_as_the_chosen_model_takes_them(page: Any, address: str) -> None:
     page.goto(f"{address}#heads")
-    page.get_by_role("button", name="Decoder to picture").wait_for()
+    page.get_by_role("button", name="Decoder to image").wait_for()
     page.locator(".head-thumb").first.wait_for()
     expect(page.locator("#source-text")).to_be_hidden()
-    page.locator("#model").select_option("new")
+    page.locator(".model-picker").select_option("new")
     page.get_by_role("button", name="Decoder to encoder").wait_for()
     page.locator(".head-thumb").first.wait_for()
-    expect(page.locator("#picture-file")).to_be_hidden()
-    page.locator("#model").select_option("alone")  # which has no examples, so there is nothing to show yet
-    expect(page.locator("#picture-file")).to_be_visible()
+    expect(page.locator(".picture-file")).to_be_hidden()
+    page.locator(".model-picker").select_option("alone")  # which has no examples, so there is nothing to show yet
+    expect(page.locator(".picture-file")).to_be_visible()
     expect(page.locator(".head-thumb")).to_have_count(0)
     assert page.get_by_role("alert").count() == 0
 
@@ -138,10 +138,10 @@ def test_translators_are_compared_while_a_captioner_is_chosen(page: Any, address
         "old",
         "new",
     ]
-    expect(page.get_by_text("heads describes pictures, and captions are not compared here.")).to_be_visible()
+    expect(page.get_by_text("heads describes images, and captions are not compared here.")).to_be_visible()
     expect(page.get_by_text("There is one model for these languages")).to_have_count(0)
-    page.locator("#model").select_option("new")
-    expect(page.get_by_text("describes pictures")).to_have_count(0)
+    page.locator(".model-picker").select_option("new")
+    expect(page.get_by_text("describes images")).to_have_count(0)
     expect(page.locator(".compare-card")).to_have_count(2)
 
 
@@ -149,12 +149,12 @@ def test_a_model_without_examples_is_not_asked_for_anothers(page: Any, address: 
     page.goto(f"{address}#pictures")
     page.locator(".picture-example").nth(1).click()
     page.locator("section.step").first.wait_for()
-    with page.expect_response("**/models/alone/pictures"):
-        page.locator("#model").select_option("alone")
+    with page.expect_response("**/models/alone/examples"):
+        page.locator(".model-picker").select_option("alone")
     expect(page.locator(".picture-example")).to_have_count(0)
     assert page.get_by_role("alert").count() == 0
     assert page.locator(".caption-text").count() == 0
-    page.set_input_files("#picture-file", str(gallery / "images" / "valid" / "2.png"))
+    page.set_input_files(".picture-file", str(gallery / "images" / "valid" / "2.png"))
     page.locator("section.step").first.wait_for()
 
 
@@ -167,4 +167,4 @@ def test_heads_tell_how_to_get_alignment_errors_where_no_links_are_known(page: A
     expect(note).to_have_count(0)  # such maps have nothing to do with links
     page.get_by_role("button", name="한국어").click()
     page.get_by_role("button", name="디코더 → 인코더").click()
-    expect(note).to_have_text(re.compile("^헤드마다 단어를 얼마나 잘 짝짓는지는 아직 몰라요"))
+    expect(note).to_have_text(re.compile("^헤드마다 단어를 얼마나 잘 정렬하는지는 아직 몰라요"))

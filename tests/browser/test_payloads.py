@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from regard.bundle import new_bundle, save_bundle
-from regard.config import from_table
-from regard.tokens import Tokenizer, Tokenizers
+from regard.config import Config
+from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 from tests.browser.conftest import STACK, Watched, serving
-from tests.browser.payloads import PAYLOADS
-from tests.laws.small_models import randomise
+from tests.support.payloads import PAYLOADS
+from tests.support.small_models import randomise
 
 TOGETHER = 12  # payloads in one sentence
 # A model is called as its directory is; markup takes a space where a name of a file cannot have a slash.
@@ -22,14 +22,14 @@ SHOWN = "text => document.querySelector('.word-row-source')?.textContent === tex
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server of models whose names and whose every word is a script; untrained, they say the words at random."""
     directory = tmp_path_factory.mktemp("hostile")
-    tokenizer = Tokenizer.train(PAYLOADS, kind="word", size=100)
+    tokenizer = Tokenizer.train(PAYLOADS, model_type="word", vocab_size=100)
     table = {
         "model": {"kind": "transformer", "encoder": STACK, "decoder": STACK},
         "data": {"languages": ["en", "ko"]},
-        "decoding": {"length_ratio": 1.0, "length_extra": 1},
+        "decoding": {"max_length_ratio": 1.0, "max_length_extra": 1},
     }
     paths = [directory / name / "model" for name in NAMES]
-    bundle = new_bundle(from_table(table, origin="hostile"), Tokenizers(tokenizer, tokenizer))
+    bundle = new_bundle(Config.from_dict(table, origin="hostile"), TokenizerPair(tokenizer, tokenizer))
     randomise(bundle.model, 0)
     for path in paths:
         save_bundle(path, bundle)
@@ -59,10 +59,10 @@ def test_none_of_sixty_scripts_runs(browser: Any, hostile: str) -> None:
     page.click(".word-row-target .word >> nth=0")
     page.get_by_role("button", name="Show the arithmetic").click()
     page.wait_for_selector(".deviation")
-    page.click("#tab-heads")
+    page.click(".views a[href^='#heads']")
     page.wait_for_selector(".head-thumb canvas.is-painted")
     assert [payload for payload in PAYLOADS if payload not in seen] == []
-    shown = page.evaluate("document.querySelector('#model').textContent")
+    shown = page.evaluate("document.querySelector('.model-picker').textContent")
     assert [name for name in NAMES if name not in shown] == []
     assert page.evaluate("window.hacked") is None
     assert watched.problems == []  # a violation of the policy would be told here

@@ -1,7 +1,6 @@
 """The Pictures view in a real browser: a picture given, the words with their maps, boxes, heads, and the arithmetic."""
 
 import json
-import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +11,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from regard.metrics.pointing import hits_a_box
-from tests.browser.asking import settled
 from tests.browser.conftest import Watched
 from tests.browser.test_axe import problems
-from tests.cli.toy import in_a_process
-from tests.serve.described import Gallery, make_gallery, showing
-from tests.training.made_once import made_once
+from tests.support.browser import settled
+from tests.support.cache import made_once
+from tests.support.described import Gallery, make_gallery, showing
+from tests.support.toy import in_a_process
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,7 @@ def test_words_are_shown_as_they_are_said(page: Any, gallery: Gallery) -> None:
         }""",
         held,
     )
-    page.set_input_files("#picture-file", str(gallery.picture(1)))
+    page.set_input_files(".picture-file", str(gallery.picture(1)))
     page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=said["text"])
     assert words_shown(page) == [word["text"] for word in said["words"]]
     assert page.locator(".region-word").first.locator("svg").count() == 2
@@ -87,11 +85,11 @@ def test_words_are_shown_as_they_are_said(page: Any, gallery: Gallery) -> None:
 def test_an_uploaded_picture_is_described(page: Any, gallery: Gallery) -> None:
     content = gallery.picture(2).read_bytes()
     answer = httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=content, timeout=60).json()
-    page.set_input_files("#picture-file", str(gallery.picture(2)))
+    page.set_input_files(".picture-file", str(gallery.picture(2)))
     page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=answer["text"])
     page.locator("button.region-word").first.wait_for()  # not the last of the words as they are said, but all of them
-    assert words_shown(page) == answer["target"]["spelled"][1:]
-    assert page.locator(".picture-seen").get_attribute("src") == answer["picture"]
+    assert words_shown(page) == answer["target"]["words"][1:]
+    assert page.locator(".picture-seen").get_attribute("src") == answer["image"]
     assert page.locator(".region-word").first.locator("svg").count() == 2
 
 
@@ -119,15 +117,15 @@ def test_a_dropped_picture_is_described_wherever_it_falls(page: Any, gallery: Ga
 
 
 def test_other_views_let_a_dropped_file_be(page: Any, gallery: Gallery) -> None:
-    page.locator("#tab-positions").click()
+    page.locator(".views a[href^='#positions']").click()
     assert dropped(page, "header", gallery.picture(1).read_bytes())
 
 
 def test_the_same_file_can_be_chosen_again(page: Any, gallery: Gallery) -> None:
     for _ in range(2):
         with page.expect_file_chooser() as chooser:
-            page.locator("#picture-file").click()
-        assert page.evaluate("document.querySelector('#picture-file').value") == ""  # so choosing it is a change
+            page.locator(".picture-file").click()
+        assert page.evaluate("document.querySelector('.picture-file').value") == ""  # so choosing it is a change
         with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
             chooser.value.set_files(str(gallery.picture(1)))
         assert answered.value.ok
@@ -138,7 +136,7 @@ def test_a_small_file_of_very_many_pixels_is_made_smaller(page: Any, tmp_path: P
     Image.new("1", (6000, 5000), 1).save(path)
     assert path.stat().st_size < 4_000_000
     with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
-        page.set_input_files("#picture-file", str(path))
+        page.set_input_files(".picture-file", str(path))
     assert answered.value.ok
     assert answered.value.request.headers["content-type"] == "image/jpeg"
 
@@ -155,7 +153,7 @@ def test_the_chosen_example_is_marked_and_another_model_begins_with_its_own_firs
     assert "example=1" in asked.value.url
     assert pressed(page) == [False, True, False]
     with page.expect_request(lambda request: "captions/stream" in request.url) as asked:
-        page.locator("#model").select_option("looking")
+        page.locator(".model-picker").select_option("looking")
     assert "model=looking&example=0" in asked.value.url
     assert pressed(page) == [True, False, False]
 
@@ -168,47 +166,46 @@ def test_an_own_picture_is_kept_by_other_models_and_while_other_views_are_looked
         told = httpx.post(f"{gallery.url}api/v1/captions?model={model}", content=content, timeout=60).json()
         seen = """([model, picture, text]) => document.querySelector(`.picture-seen[alt*="${model}"]`)?.src === picture
           && document.querySelector(".caption-text").textContent === text"""
-        page.wait_for_function(seen, arg=[model, told["picture"], told["text"]])
+        page.wait_for_function(seen, arg=[model, told["image"], told["text"]])
 
-    page.set_input_files("#picture-file", str(gallery.picture(2)))
+    page.set_input_files(".picture-file", str(gallery.picture(2)))
     wait_for("heads")
     assert pressed(page) == [False, False, False]
-    page.locator("#model").select_option("looking")
+    page.locator(".model-picker").select_option("looking")
     wait_for("looking")
-    page.locator("#tab-positions").click()
-    page.locator("#tab-pictures").click()
+    page.locator(".views a[href^='#positions']").click()
+    page.locator(".views a[href^='#pictures']").click()
     wait_for("looking")
     assert pressed(page) == [False, False, False]
 
 
 def test_the_arithmetic_turns_dark_with_the_page(page: Any) -> None:
-    is_ground = "colour => document.querySelector('.weight-bars rect')?.getAttribute('fill') === colour"
-    page.wait_for_function(is_ground, arg="#ffffff")
+    is_bar = "colour => document.querySelector('.weight-bars rect')?.getAttribute('fill') === colour"
+    page.wait_for_function(is_bar, arg="#0060a8")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(is_ground, arg="#171a21")
+    page.wait_for_function(is_bar, arg="#62b4f0")
 
 
 def test_the_focus_stays_on_the_key_that_is_chosen(page: Any) -> None:
     key = page.locator(".key-button[aria-pressed=false]").first
-    name = key.get_attribute("data-focus")
+    name = key.get_attribute("data-key")
     key.focus()
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.dataset.focus") == name
+    assert page.evaluate("document.activeElement.dataset.key") == name
     assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
 
 
 def test_the_focus_stays_on_the_choice_of_a_head(page: Any) -> None:
     head = page.locator("label.field", has_text="Head").locator("select")
     head.focus()
-    page.locator("section.step").first.evaluate("step => step.classList.add('is-old')")
-    head.select_option("1")
-    page.wait_for_function("() => document.querySelector('section.step:not(.is-old)')")  # all is drawn anew
+    with page.expect_response(lambda response: "arithmetic" in response.url):
+        head.select_option("1")
     assert page.evaluate("document.activeElement.value") == "1"
 
 
 @pytest.mark.parametrize("model", ["heads", "looking"])
 def test_the_arithmetic_speaks_of_the_picture(page: Any, model: str) -> None:
-    page.locator("#model").select_option(model)
+    page.locator(".model-picker").select_option(model)
     page.get_by_text("has learned from the picture, its context").wait_for()
     told = page.locator(".steps").inner_text()
     assert "place of the picture" in told
@@ -239,10 +236,10 @@ def test_another_head_has_other_maps_and_each_cell_is_as_dark_as_its_weight(page
 
 
 def test_choosing_a_word_shows_its_arithmetic(page: Any) -> None:
-    with page.expect_response(lambda response: "inside" in response.url) as answered:
+    with page.expect_response(lambda response: "arithmetic" in response.url) as answered:
         page.locator(".region-word").nth(1).click()
-    inside = answered.value.json()
-    assert inside["query_index"] == 1
+    arithmetic = answered.value.json()
+    assert arithmetic["query_index"] == 1
     word = words_shown(page)[1]
     assert page.get_by_role("heading", name=f"The arithmetic behind “{word}”").is_visible()
     assert page.locator(".region-word").nth(1).get_attribute("aria-pressed") == "true"
@@ -250,38 +247,15 @@ def test_choosing_a_word_shows_its_arithmetic(page: Any) -> None:
 
 
 def test_a_model_without_attention_says_so(page: Any) -> None:
-    page.locator("#model").select_option("blind")
+    page.locator(".model-picker").select_option("blind")
     page.get_by_text("blind has no attention").wait_for()
     assert page.locator(".region-word").count() == 0
     assert page.locator(".caption-text").inner_text()
 
 
 def test_a_file_that_is_no_picture_is_told_in_words(page: Any) -> None:
-    page.set_input_files("#picture-file", {"name": "a.png", "mimeType": "image/png", "buffer": b"not a picture"})
+    page.set_input_files(".picture-file", {"name": "a.png", "mimeType": "image/png", "buffer": b"not a picture"})
     page.get_by_role("alert").filter(has_text="cannot be read as a picture").wait_for()
-
-
-def test_the_page_judges_hits_as_the_metric_does(page: Any) -> None:
-    chance = random.Random(0)
-    cases = []
-    for _ in range(300):
-        rows, columns = chance.randint(1, 9), chance.randint(1, 9)
-        xs, ys = (sorted(chance.random() for _ in range(2)) for _ in range(2))
-        cases.append([chance.randrange(rows), chance.randrange(columns), rows, columns, [xs[0], ys[0], xs[1], ys[1]]])
-    found = page.evaluate(
-        """async cases => {
-          const { hitsBox } = await import("./page/region_maps.js");
-          return cases.map(([row, column, rows, columns, box]) => hitsBox({ row, column }, { rows, columns }, [box]));
-        }""",
-        cases,
-    )
-    expected = []
-    for row, column, rows, columns, box in cases:
-        grid = np.zeros((rows, columns))
-        grid[row, column] = 1
-        expected.append(hits_a_box(grid, [box]))
-    assert found == expected
-    assert 10 < sum(expected) < 290
 
 
 def test_the_view_speaks_korean(browser: Any, gallery: Gallery) -> None:
@@ -290,8 +264,6 @@ def test_the_view_speaks_korean(browser: Any, gallery: Gallery) -> None:
     page.goto(f"{gallery.url}#pictures")
     page.get_by_role("heading", name="설명이 그림의 어디를 보는지 살펴보세요").wait_for()
     page.locator(".region-word").first.wait_for()
-    missing = page.evaluate("async () => (await import('./page/text.js')).missingKeys()")
-    assert [key for key in missing if key.startswith("pictures.")] == []
     context.close()
 
 
@@ -304,7 +276,7 @@ def test_the_view_keeps_nobody_out(
     page = context.new_page()
     page.goto(f"{gallery.url}#pictures")
     page.locator("section.step").first.wait_for()
-    page.locator("#model").select_option(model)
+    page.locator(".model-picker").select_option(model)
     page.locator(".explain" if model == "blind" else "section.step").first.wait_for()
     page.wait_for_load_state("networkidle")
     page.evaluate(axe)
@@ -326,9 +298,9 @@ def test_a_file_of_pictures_works_from_a_disk_without_a_network(browser: Any, ga
         for one in pictures
     ]
     assert page.locator(".caption-text").inner_text() == said[0]["text"]
-    assert page.locator("#picture-file").count() == 0
+    assert page.locator(".picture-file").count() == 0
     page.locator(".picture-example").nth(1).click()
-    page.wait_for_function("text => document.querySelector('.picture-seen').src === text", arg=said[1]["picture"])
+    page.wait_for_function("text => document.querySelector('.picture-seen').src === text", arg=said[1]["image"])
     page.locator("label.field", has_text="Head").locator("select").select_option("1")
     page.locator("label.field", has_text="Layer").locator("select").select_option(
         str(page.evaluate("() => document.querySelector('label.field select').options[0].value"))
@@ -341,15 +313,15 @@ def test_a_file_of_pictures_works_from_a_disk_without_a_network(browser: Any, ga
 
 
 def test_heads_show_what_a_captioner_looks_at_and_follow_the_picture(page: Any) -> None:
-    page.click("#tab-heads")
+    page.click(".views a[href^='#heads']")
     page.locator(".head-thumb").first.wait_for()
     assert not page.locator(".composer").is_visible()
-    for name in ("Decoder to picture", "Decoder, self (masked)"):
+    for name in ("Decoder to image", "Decoder, self (masked)"):
         page.get_by_role("button", name=name, exact=True).click()
         page.locator(f".heads-body h2:has-text('{name}')").wait_for()
         assert page.locator(".head-thumb").count() == 2 * (3 + 1)  # of two layers, each head and the mean
     with page.expect_response(re.compile("captions/stream.*example=1")):
         page.locator(".picture-example").nth(1).click()
     page.locator(".head-thumb").first.wait_for()
-    page.select_option("#model", "blind")
-    page.get_by_text("it sees the whole picture as one vector").wait_for()
+    page.select_option(".model-picker", "blind")
+    page.get_by_text("it encodes the whole image as one vector").wait_for()

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SENTENCE
 
-LOST = {"en-US": "The server does not answer.", "ko-KR": "서버와 연결이 끊겼어요."}
+LOST = {"en-US": "The server does not answer.", "ko-KR": "서버가 응답하지 않아요."}
 KOREAN = {
     "too_many_requests": "짧은 시간에 너무 많이 물어봤어요",
     "text_too_long": "글이 너무 길어요",

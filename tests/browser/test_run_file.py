@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from regard.view import run_page
+from regard.plotting import html_data as run_page
 from tests.browser.conftest import Watched
 from tests.browser.test_axe import problems
 from tests.browser.test_training import journal
-from tests.cli.toy import in_a_process
+from tests.support.toy import in_a_process
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_the_course_of_a_training_is_there_from_its_first_map_to_its_last(
     assert told == [f"step {step}" for step in steps]
     samples = [event for event in journal(corpus) if event["event"] == "validation"][-1]["samples"]
     expect(page.locator("table.samples tbody tr")).to_have_count(len(samples))
-    assert page.get_by_role("tab").count() == 1
+    assert page.locator(".views a").count() == 1
     assert not page.get_by_text("To keep this file small").is_visible()
 
 
@@ -65,7 +65,7 @@ def test_layers_and_heads_can_be_chosen_and_it_speaks_korean(opened: Watched, fi
     expect(page.locator(".timeline-map .map-area")).to_be_visible()
     page.click("button[lang=ko]")
     expect(page.get_by_role("heading", name="어텐션 타임라인")).to_be_visible()
-    assert not page.query_selector("#panel .problem")
+    assert not page.query_selector("main.panel .problem")
 
 
 def test_nothing_is_kept_from_people(opened: Watched, file: Path, axe: str) -> None:
@@ -78,10 +78,11 @@ def test_nothing_is_kept_from_people(opened: Watched, file: Path, axe: str) -> N
 def test_a_file_that_leaves_something_out_says_so(
     opened: Watched, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from regard.cli.running.show_run import run_show_run
+    from regard.cli import run as run_command
 
-    monkeypatch.setattr(run_page, "MOST_MAP_BYTES", 5000)
-    run_show_run(corpus / "runs" / "transformer", tmp_path / "small.html", others=[])
+    monkeypatch.setattr(run_page, "MAX_MAP_BYTES", 5000)
+    directory = corpus / "runs" / "transformer"
+    assert run_command(["show", "--run", str(directory), "--out", str(tmp_path / "small.html")]) == 0
     opened.page.goto((tmp_path / "small.html").as_uri())
     expect(opened.page.get_by_text("To keep this file small")).to_be_visible()
     expect(opened.page.locator(".timeline-map .map-area")).to_be_visible()

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-import regard.view
-from regard.translation.trace import Trace
-from regard.view.page_data import page_data
-from regard.view.page_file import html_file, one_module
-from tests.browser.asking import settled
-from tests.view.small_traces import (
+import regard.plotting
+from regard.plotting.html_data import trace_page_data
+from regard.tracing.trace import Trace
+from regard.web.bundle import bundle
+from regard.web.pages import FOLDER, render_html_file
+from tests.support.browser import settled
+from tests.support.traces import (
     ADDITIVE,
     CAPTION,
     GENERAL,
@@ -38,7 +39,7 @@ HACKS = [
     "\"'><body/onload=window.hacked=1>",
     "{{constructor.constructor('window.hacked=1')()}}",
 ]
-READY = "() => document.querySelector('#panel')?.innerText.includes('AI')"
+READY = "() => document.querySelector('main.panel')?.innerText.includes('AI')"
 
 
 @dataclass
@@ -63,12 +64,12 @@ def opened(browser: Any) -> Iterator[Opened]:
 
 def written(folder: Path, trace: Trace, **options: Any) -> str:
     path = folder / "a file.html"
-    path.write_text(html_file(page_data(trace, **options), title=trace.text), encoding="utf-8")
+    path.write_text(render_html_file(trace_page_data(trace, **options), title=trace.text), encoding="utf-8")
     return path.as_uri()
 
 
 def shown(opened: Opened) -> str:
-    text: str = opened.page.inner_text("#panel")
+    text: str = opened.page.inner_text("main.panel")
     return text
 
 
@@ -80,9 +81,9 @@ def test_every_view_opens_from_disk_without_a_network_and_without_a_complaint(
     opened.page.goto(address)
     opened.page.wait_for_function(READY)
     for view in VIEWS:
-        opened.page.click(f"#tab-{view}")
-        opened.page.wait_for_function("() => document.querySelector('#panel .map, #panel table, #panel svg') !== null")
-        assert not opened.page.query_selector("#panel .problem"), shown(opened)
+        opened.page.click(f".views a[href^='#{view}']")
+        opened.page.wait_for_function("() => document.querySelector('main.panel :is(.map, table, svg)') !== null")
+        assert not opened.page.query_selector("main.panel .problem"), shown(opened)
     assert opened.problems == []
     assert {url.split("#")[0] for url in opened.requests if not url.startswith(("blob:", "data:"))} == {address}
 
@@ -91,19 +92,19 @@ def test_the_words_and_their_links_are_those_of_the_trace(opened: Opened, tmp_pa
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
     assert all(word in opened.page.inner_text("#page") for word in TARGET.split())
-    assert opened.page.inner_text("#panel .fixed-sentence") == TEXT
-    assert opened.page.locator("#panel :is(textarea, form)").count() == 0  # nothing else can be translated here
+    assert opened.page.inner_text("main.panel .fixed-sentence") == TEXT
+    assert opened.page.locator("main.panel :is(textarea, form)").count() == 0  # nothing else can be translated here
 
 
 @pytest.mark.parametrize("name", [ROTARY, ADDITIVE])
 def test_inside_shows_the_models_own_weights(opened: Opened, tmp_path: Path, name: str) -> None:
     trace = trace_of(name)
     opened.page.goto(written(tmp_path, trace) + "#inside")
-    opened.page.click("#panel [role=group] button:last-child >> nth=0")
-    opened.page.wait_for_function("() => document.querySelectorAll('#panel table').length > 3")
+    opened.page.click("main.panel [role=group] button:last-child >> nth=0")
+    opened.page.wait_for_function("() => document.querySelectorAll('main.panel table').length > 3")
     text = shown(opened)
     rows = [
-        [f"{weight:.4f}" for weight in trace.inside(layer, head, query).weights]
+        [f"{weight:.4f}" for weight in trace.arithmetic(layer, head, query).weights]
         for layer, described in enumerate(trace.layers)
         for head in range(described.heads)
         for query in range(len(trace.labels(layer)[0]))
@@ -113,16 +114,17 @@ def test_inside_shows_the_models_own_weights(opened: Opened, tmp_path: Path, nam
     assert opened.problems == []
 
 
-def test_views_are_reached_by_keyboard_and_speak_korean(opened: Opened, tmp_path: Path) -> None:
+def test_views_are_links_that_keys_reach_and_speak_korean(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
-    opened.page.focus("#tab-translate")
+    opened.page.focus(".views a[href^='#translate']")
     for view in VIEWS[1:]:
-        opened.page.keyboard.press("ArrowRight")
-        assert opened.page.get_attribute(f"#tab-{view}", "aria-selected") == "true"
-    english = opened.page.inner_text("[role=tablist]")
+        opened.page.keyboard.press("Tab")
+        opened.page.keyboard.press("Enter")
+        opened.page.wait_for_selector(f".views a[href^='#{view}'][aria-current=page]:focus")
+    english = opened.page.inner_text(".views")
     opened.page.click("button[lang=ko]")
-    korean = opened.page.inner_text("[role=tablist]")
+    korean = opened.page.inner_text(".views")
     assert english != korean
     assert any("가" <= letter <= "힣" for letter in korean)
     assert opened.problems == []
@@ -131,10 +133,10 @@ def test_views_are_reached_by_keyboard_and_speak_korean(opened: Opened, tmp_path
 def test_back_goes_to_the_view_before(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
-    opened.page.click("#tab-heads")
+    opened.page.click(".views a[href^='#heads']")
     opened.page.wait_for_url(re.compile("#heads$"))  # the file's one sentence and model need no place in it
     opened.page.go_back()
-    opened.page.wait_for_selector("#tab-translate[aria-selected=true]")
+    opened.page.wait_for_selector(".views a[href^='#translate'][aria-current]")
     assert opened.problems == []
 
 
@@ -144,8 +146,8 @@ def test_no_text_of_the_sentence_the_vocabulary_or_the_model_runs(opened: Opened
     opened.page.goto(written(tmp_path, trace, name=every, languages=(HACKS[0], HACKS[2])))
     opened.page.wait_for_function(READY)
     for view in VIEWS:
-        opened.page.click(f"#tab-{view}")
-        opened.page.wait_for_function("() => document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+        opened.page.click(f".views a[href^='#{view}']")
+        opened.page.wait_for_function("() => document.querySelector('main.panel :is(.map, table, svg)') !== null")
     assert opened.page.evaluate("window.hacked") is None
     assert opened.problems == []  # a violation of the policy would be told here
     text = opened.page.evaluate("document.querySelector('#page').textContent")
@@ -175,14 +177,14 @@ def test_the_numbers_that_the_page_assembles_are_the_traces(opened: Opened, name
     ]
     ask = """async ([code, data, places]) => {
         const address = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
-        const api = (await import(address)).embeddedApi(JSON.parse(data));
-        return JSON.stringify(await Promise.all(places.map((place) => api.inside("embedded", place))));
+        const api = (await import(address)).embeddedBackend(JSON.parse(data));
+        return JSON.stringify(await Promise.all(places.map((place) => api.arithmetic("embedded", place))));
     }"""
-    code = one_module("embedded.js") + "\nexport { embeddedApi };\n"
+    code = bundle(FOLDER / "data" / "embedded.js", exports=("embeddedBackend",))
     opened.page.goto("about:blank")
-    answers = json.loads(opened.page.evaluate(ask, [code, json.dumps(page_data(trace)), places]))
+    answers = json.loads(opened.page.evaluate(ask, [code, json.dumps(trace_page_data(trace)), places]))
     for place, answer in zip(places, answers, strict=True):
-        assert answer == json.loads(msgspec.json.encode(trace.inside(**place))), place
+        assert answer == json.loads(msgspec.json.encode(trace.arithmetic(**place))), place
 
 
 DRAW = """async ([code, style, data]) => {
@@ -194,55 +196,82 @@ DRAW = """async ([code, style, data]) => {
 
 
 def test_the_widget_renders_the_same_views_in_a_cell(opened: Opened) -> None:
-    widget = regard.view.show(trace_of(TRANSFORMER), name="small")
+    widget = regard.plotting.show(trace_of(TRANSFORMER), name="small")
     opened.page.goto("about:blank")
     opened.page.evaluate(DRAW, [widget._esm, widget._css, widget.data])
     opened.page.wait_for_function(READY)
     for view in VIEWS:
-        opened.page.click(f"#tab-{view}")
-        opened.page.wait_for_function("() => document.querySelector('#panel .map, #panel table, #panel svg') !== null")
+        opened.page.click(f".views a[href^='#{view}']")
+        opened.page.wait_for_function("() => document.querySelector('main.panel :is(.map, table, svg)') !== null")
+    assert opened.problems == []
+
+
+DRAW_TWICE = """async ([code, data]) => {
+    const model = { get: (name) => ({ data })[name] };
+    window.ends = [];
+    for (const name of ["first", "second"]) {
+        const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+        const el = document.body.appendChild(Object.assign(document.createElement("div"), { id: name }));
+        window.ends.push((await import(address)).default.render({ model, el }));
+    }
+}"""
+
+
+def test_one_of_two_widgets_can_end(opened: Opened) -> None:
+    page, widget = opened.page, regard.plotting.show(trace_of(TRANSFORMER), name="small")
+    page.goto("about:blank")
+    page.evaluate(DRAW_TWICE, [widget._esm, widget.data])
+    for name in ("first", "second"):
+        page.locator(f"#{name} .views a", has_text="Positions").click()
+        page.locator(f"#{name} main.panel svg").first.wait_for()
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((node) => node.id)")
+    assert len(ids) == len(set(ids)) >= 4
+    page.evaluate("window.ends[0]()")
+    assert page.evaluate("document.getElementById('first').childNodes.length") == 0
+    page.locator("#second .views a", has_text="Heads").click()
+    page.locator("#second .head-thumb").first.wait_for()
     assert opened.problems == []
 
 
 def test_a_table_of_learned_positions_is_shown_as_far_as_it_goes(opened: Opened, tmp_path: Path) -> None:
     trace = trace_of(LEARNED)
-    assert trace.learned_positions is not None
-    longest = len(trace.learned_positions.table)
+    assert trace.position_table is not None
+    longest = len(trace.position_table.table)
     opened.page.goto(written(tmp_path, trace, name="small") + "#positions")
-    opened.page.wait_for_selector("#panel select option[value=own]", state="attached")
-    opened.page.select_option("#panel select", "own")
-    length = opened.page.locator("#panel input[type=range]").first
+    opened.page.wait_for_selector("main.panel select option[value=own]", state="attached")
+    opened.page.select_option("main.panel select", "own")
+    length = opened.page.locator("main.panel input[type=range]").first
     length.fill(str(min(longest, 8)))
-    opened.page.wait_for_function("() => !document.querySelector('#panel .problem')")
+    opened.page.wait_for_function("() => !document.querySelector('main.panel .problem')")
     length.fill("200")
-    opened.page.wait_for_function("() => document.querySelector('#panel .problem') !== null")
+    opened.page.wait_for_function("() => document.querySelector('main.panel .problem') !== null")
     assert longest < 200
     assert opened.problems == []
 
 
 def test_a_described_picture_has_its_words_and_its_heads(opened: Opened, tmp_path: Path) -> None:
-    regard.view.save(pictured(), tmp_path / "page.html", name="small")
+    regard.plotting.save(pictured(), tmp_path / "page.html", name="small")
     opened.page.goto((tmp_path / "page.html").as_uri())
     seen_with_its_heads(opened)
     assert [url for url in opened.requests if not url.startswith(("file:", "blob:", "data:"))] == []
 
 
 def test_the_widget_shows_a_described_picture(opened: Opened) -> None:
-    widget = regard.view.show(pictured(), name="small")
+    widget = regard.plotting.show(pictured(), name="small")
     opened.page.goto("about:blank")
     opened.page.evaluate(DRAW, [widget._esm, widget._css, widget.data])
     seen_with_its_heads(opened)
 
 
 def seen_with_its_heads(opened: Opened) -> None:
-    opened.page.wait_for_selector("#panel section.step")
-    assert opened.page.inner_text("#panel .caption-text") == CAPTION
+    opened.page.wait_for_selector("main.panel section.step")
+    assert opened.page.inner_text("main.panel .caption-text") == CAPTION
     assert opened.page.locator("button.region-word").count() == len(CAPTION.split())
-    opened.page.click("#tab-heads")
-    uses = {"Decoder to picture": 3, "Eye, self": 3, "Decoder, self (masked)": 3}  # two heads and their mean
+    opened.page.click(".views a[href^='#heads']")
+    uses = {"Decoder to image": 3, "Image encoder, self": 3, "Decoder, self (masked)": 3}  # two heads and their mean
     for name, count in uses.items():
         opened.page.get_by_role("button", name=name, exact=True).click()
         opened.page.wait_for_function(f"() => document.querySelectorAll('.head-thumb').length === {count}")
         opened.page.wait_for_selector(f".heads-body h2:has-text('{name}')")
-    assert not opened.page.query_selector("#panel .problem")
+    assert not opened.page.query_selector("main.panel .problem")
     assert opened.problems == []

@@ -12,12 +12,12 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load_file
 
-from tests.browser.asking import evaluated, settled
 from tests.browser.conftest import Open, Watched, serving
+from tests.support.browser import settled
 
 
 def journal(corpus: Path, name: str = "transformer") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (corpus / "runs" / name / "journal.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (corpus / "runs" / name / "events.jsonl").read_text().splitlines()]
 
 
 def opened_run(page: Any, name: str = "transformer") -> Any:
@@ -69,7 +69,7 @@ def test_the_timeline_shows_the_saved_maps_step_by_step(open_page: Open, corpus:
     for key, step in (("Home", 0), ("ArrowRight", 25), ("End", 60)):
         slider.press(key)
         expect(page.locator(".timeline-step")).to_have_text(f"step {step}")
-        maps = load_file(corpus / "runs" / "transformer" / "probes" / f"step-{step:08d}" / "maps.safetensors")
+        maps = load_file(corpus / "runs" / "transformer" / "probes" / f"step-{step:08d}" / "attention.safetensors")
         name = max(name for name in maps if name.startswith("0/") and "cross" in name)
         saved = pytest.approx(float(maps[name].astype("f4").mean(axis=0)[0, 0]), abs=1e-3)
         assert settled(page, lambda: first_weight(page), saved) == saved
@@ -121,12 +121,12 @@ def test_attention_sharpens_as_training_goes_on(open_page: Open) -> None:
 def half_way(corpus: Path, tmp_path: Path) -> tuple[Path, list[str]]:
     """A run that seems to be under way, and the lines of its journal that are still to come."""
     directory = tmp_path / "under-way"
-    shutil.copytree(corpus / "runs" / "transformer", directory, ignore=shutil.ignore_patterns("model", "store"))
-    lines = (directory / "journal.jsonl").read_text().splitlines(keepends=True)
+    shutil.copytree(corpus / "runs" / "transformer", directory, ignore=shutil.ignore_patterns("model", "token_store"))
+    lines = (directory / "events.jsonl").read_text().splitlines(keepends=True)
     middle = next(index for index, line in enumerate(lines) if '"validation"' in line) + 2
     progress = next(event for line in lines if (event := json.loads(line))["event"] == "progress")
     now = json.dumps(progress | {"step": 30, "seconds": 3.0}) + "\n"
-    (directory / "journal.jsonl").write_text("".join([*lines[:middle], now]))
+    (directory / "events.jsonl").write_text("".join([*lines[:middle], now]))
     (directory / "lock").write_text(str(os.getpid()))
     return directory, lines[middle:]
 
@@ -142,8 +142,8 @@ def test_the_step_axis_is_the_runs_before_there_is_anything_on_it(
     browser: Any, half_way: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     directory, _ = half_way
-    lines = (directory / "journal.jsonl").read_text().splitlines(keepends=True)
-    (directory / "journal.jsonl").write_text("".join(line for line in lines if json.loads(line)["step"] == 0))
+    lines = (directory / "events.jsonl").read_text().splitlines(keepends=True)
+    (directory / "events.jsonl").write_text("".join(line for line in lines if json.loads(line)["step"] == 0))
     for address in served(tmp_path, directory):
         page = browser.new_page(locale="en-US")
         page.goto(f"{address}#training")
@@ -162,7 +162,7 @@ def test_a_run_under_way_is_followed_to_its_end(browser: Any, half_way: tuple[Pa
         seen.page.goto(f"{address}#training")
         expect(seen.page.locator(".progress-line")).to_contain_text("step 30 of 60")
         expect(seen.page.locator(".progress-line")).to_contain_text("left")
-        with (directory / "journal.jsonl").open("a") as file:
+        with (directory / "events.jsonl").open("a") as file:
             file.writelines(coming)
         expect(seen.page.locator(".progress-line")).to_contain_text("step 60 of 60")
         expect(seen.page.locator(".progress-line")).to_contain_text("took")
@@ -177,54 +177,16 @@ def served(folder: Path, run: Path) -> Iterator[str]:
 
 
 def test_a_run_that_ended_without_maps_promises_none(browser: Any, corpus: Path, tmp_path: Path) -> None:
-    left_out = shutil.ignore_patterns("model", "store", "probes")
+    left_out = shutil.ignore_patterns("model", "token_store", "probes")
     directory = shutil.copytree(corpus / "runs" / "transformer", tmp_path / "bare", ignore=left_out)
-    lines = (directory / "journal.jsonl").read_text().splitlines(keepends=True)
-    (directory / "journal.jsonl").write_text("".join(line for line in lines if '"probe"' not in line))
+    lines = (directory / "events.jsonl").read_text().splitlines(keepends=True)
+    (directory / "events.jsonl").write_text("".join(line for line in lines if '"probe"' not in line))
     for address in served(tmp_path, directory):
         page = browser.new_page(locale="en-US")
         page.goto(f"{address}#training")
         expect(page.get_by_text("This run has saved no attention.")).to_be_visible()
         expect(page.get_by_text("The first map comes with the first step.")).to_have_count(0)
         page.close()
-
-
-def test_the_page_asks_seldom_when_nothing_comes_and_nobody_looks(open_page: Open) -> None:
-    page = open_page("training")
-    delays = [evaluated(page, "journal.js", "m.pollDelay(g[0], g[1])", idle, False) for idle in (0, 5, 8, 40)]
-    assert delays[:2] == [2000, 2000]
-    assert delays == sorted(delays)
-    assert delays[-1] == 10_000
-    assert evaluated(page, "journal.js", "m.pollDelay(0, true)") > 10_000
-
-
-def test_the_time_left_follows_from_the_last_steps(open_page: Open) -> None:
-    page = open_page("training")
-    slow = [{"step": step, "seconds": step * 10, "tokens_per_second": 5} for step in range(1, 4)]
-    fast = [{"step": 3 + step, "seconds": 30 + step, "tokens_per_second": 50} for step in range(1, 8)]
-    pace = evaluated(page, "journal.js", "m.paceOf(g[0], 100)", slow + fast)
-    assert pace == {"tokensPerSecond": 50, "secondsLeft": pytest.approx(90)}
-    assert evaluated(page, "journal.js", "m.paceOf([], 100)") is None
-    spans = [evaluated(page, "journal.js", "m.roughSpan(g[0])", seconds) for seconds in (2, 31, 90, 7200)]
-    assert spans == [[1, "seconds"], [30, "seconds"], [2, "minutes"], [2, "hours"]]
-
-
-def test_long_curves_are_thinned_without_losing_a_peak(open_page: Open) -> None:
-    page = open_page("training")
-    points = [[x, 100 if x == 4321 else x % 7] for x in range(9000)]
-    thinned = evaluated(page, "scales.js", "m.thinnedPoints(g[0], 200)", points)
-    assert len(thinned) <= 200
-    assert [4321, 100] in thinned
-    assert [x for x, _ in thinned] == sorted(x for x, _ in thinned)
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 7.06), (0, 0.005), (3, 3), (-1, 1), (0, 2000), (0.12, 0.13)])
-def test_ticks_are_few_round_and_hold_the_range(open_page: Open, low: float, high: float) -> None:
-    ticks = evaluated(open_page("training"), "scales.js", "m.roundTicks(g[0], g[1])", low, high)
-    assert 2 <= len(ticks) <= 6
-    assert ticks[0] <= low
-    assert ticks[-1] >= high
-    assert all(len(f"{tick:g}") <= 6 for tick in ticks)
 
 
 def test_training_speaks_korean(open_page: Open) -> None:

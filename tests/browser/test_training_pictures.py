@@ -12,13 +12,12 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load_file
 
-from regard.config import to_toml
-from tests.browser.asking import settled
 from tests.browser.conftest import Watched, serving
 from tests.browser.test_axe import problems
-from tests.training.made_once import made_once
-from tests.training.small_pictures import ATTENDING, RECURRENT, TRANSFORMER, picture_config, write_scenes
-from tests.training.small_run import run_to_the_end
+from tests.support.browser import settled
+from tests.support.cache import made_once
+from tests.support.small_images import ATTENDING, RECURRENT, TRANSFORMER, picture_config, write_scenes
+from tests.support.small_run import run_to_the_end
 
 MODELS = {"looking": ATTENDING, "heads": TRANSFORMER, "blind": RECURRENT}
 DARKNESS = "cells => cells.map((cell) => Number(cell.getAttribute('fill-opacity')))"
@@ -31,7 +30,7 @@ def make_runs(folder: Path) -> None:
     for name, model in MODELS.items():
         config = picture_config(scenes, model=model)
         run_to_the_end(config, folder / name)
-        (folder / name / "config.toml").write_text(to_toml(config))
+        (folder / name / "config.toml").write_text(config.to_toml())
     lost = shutil.copytree(folder / "looking", folder / "lost", ignore=shutil.ignore_patterns("model", "pictures"))
     recipe = lost / "config.toml"
     recipe.write_text(recipe.read_text().replace(str(scenes), str(folder / "nowhere")))
@@ -81,9 +80,9 @@ def caption_of(label: dict[str, Any]) -> str:
 def test_probes_are_named_by_their_picture_and_caption(page: Any, runs: Path) -> None:
     options = opened(page, "looking").get_by_role("combobox", name="Picture").locator("option").all_inner_texts()
     labels = labels_of(runs, "looking")
-    assert [label["picture"] for label in labels] == ["00000.png", "00002.png", "00003.png", "00005.png"]
+    assert [label["image"] for label in labels] == ["00000.png", "00002.png", "00003.png", "00005.png"]
     for option, label in zip(options, labels, strict=True):
-        assert option.removesuffix("…") in f"{label['picture']}: {caption_of(label)}"
+        assert option.removesuffix("…") in f"{label['image']}: {caption_of(label)}"
 
 
 @pytest.mark.parametrize("name", SIDES)
@@ -98,7 +97,7 @@ def test_each_word_lights_the_places_of_the_picture_that_it_looks_at(page: Any, 
     for key, step in (("Home", 0), ("End", 8)):
         page.get_by_role("slider", name="Step of training").press(key)
         expect(page.locator(".timeline-step")).to_have_text(f"step {step}")
-        maps = load_file(runs / name / "probes" / f"step-{step:08d}" / "maps.safetensors")
+        maps = load_file(runs / name / "probes" / f"step-{step:08d}" / "attention.safetensors")
         (weights,) = [found for key, found in maps.items() if key.startswith("1/") and _is_of_picture(key)]
         weights = weights.astype(np.float32).mean(axis=0)[2]  # the third word is said by the row of the second
         cells = words.nth(2).locator("svg").first.locator("rect[fill-opacity]")
@@ -108,7 +107,7 @@ def test_each_word_lights_the_places_of_the_picture_that_it_looks_at(page: Any, 
 
 
 def _is_of_picture(name: str) -> bool:
-    return name.endswith(("picture_attention", "cross_attention"))
+    return name.endswith(("image_attention", "cross_attention"))
 
 
 def test_where_the_pictures_are_gone_words_are_grids_and_captions_are_names(page: Any, runs: Path) -> None:
@@ -131,7 +130,7 @@ def test_a_model_without_attention_says_that_there_is_none(page: Any) -> None:
 
 def test_cider_is_plotted_as_the_journal_has_it(page: Any, runs: Path) -> None:
     opened(page, "looking")
-    events = [json.loads(line) for line in (runs / "looking" / "journal.jsonl").read_text().splitlines()]
+    events = [json.loads(line) for line in (runs / "looking" / "events.jsonl").read_text().splitlines()]
     last = [event for event in events if event["event"] == "validation"][-1]
     plot = page.get_by_role("group", name="CIDEr-D.")
     plot.press("End")
@@ -144,10 +143,11 @@ def test_other_attentions_of_a_captioner_are_maps_of_pieces(page: Any) -> None:
     choice = page.get_by_role("combobox", name="Attention")
     choice.select_option(label="Decoder, self (masked), layer 1")
     expect(page.locator(".timeline-map .map-area")).to_be_visible()
-    choice.select_option(label="Eye, self, layer 1")
+    choice.select_option(label="Image encoder, self, layer 1")
+    expect(page.locator(".timeline-map .map-drawing")).to_contain_text("4,4")
     page.locator(".timeline-map .map-area").press("End")
     expect(page.locator(".timeline-map .map-readout")).to_contain_text("1,1 → 4,4")
-    choice.select_option(label="Decoder to picture, layer 1")
+    choice.select_option(label="Decoder to image, layer 1")
     expect(page.locator(".timeline-map .region-word").first).to_be_visible()
 
 
@@ -161,7 +161,6 @@ def test_nothing_speaks_of_sentences_to_translate(page: Any) -> None:
 def test_it_speaks_korean_and_keeps_nobody_out(page: Any, axe: str) -> None:
     opened(page, "looking")
     expect(page.get_by_text("학습하는 동안 같은 그림을 거듭 설명하게 했어요.")).to_be_visible()
-    assert page.evaluate("async () => (await import('./page/text.js')).missingKeys()") == []
     page.wait_for_load_state("networkidle")
     page.evaluate(axe)
     assert problems(page) == []

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.asking import answer, evaluated, settled, translation
 from tests.browser.conftest import SENTENCE, Open, Watched, serving
+from tests.support.browser import answer, settled, translation
 
 TARGET_WORD = ".word-row-target .word"
 SOURCE_WORD = ".word-row-source .word"
@@ -19,7 +19,7 @@ MARKS = {"en-US": ("Word by word", "Translate"), "ko-KR": ("단어별로 보기"
 def translated(page: Any, text: str = SENTENCE, model: str = "transformer") -> Any:
     """The page after it has translated a sentence with a model, and looked into it."""
     page.wait_for_selector(".outputs li")
-    page.select_option("#model", model)
+    page.select_option(".model-picker", model)
     page.fill("#source-text", text)
     page.keyboard.press("Enter")
     page.wait_for_function(
@@ -54,12 +54,12 @@ def test_a_typed_sentence_is_translated_and_its_words_light_up_under_the_mouse(
 ) -> None:
     page = translated(open_page(locale=locale))
     assert page.get_attribute("html", "lang") == locale[:2]
-    assert all(mark in page.inner_text("#panel") for mark in MARKS[locale])
+    assert all(mark in page.inner_text("main.panel") for mark in MARKS[locale])
     assert [word.inner_text() for word in page.query_selector_all(TARGET_WORD)] == words_said(server)
-    best = answer(server, "models/transformer/readings")["readings"][0]
+    best = answer(server, "models/transformer/head-alignment")["heads"][0]
     reading = {name: "mean" if best[name] is None else best[name] for name in ("layer", "head")}
     page.hover(f"{TARGET_WORD} >> nth=2")
-    told = alignment(server, **reading, when="read" if best["when_read"] else "said")
+    told = alignment(server, **reading, at=best["at"])
     row = dict(zip(told["source_words"], told["weights"][2], strict=True))
     shown = detail(page)
     assert {word: f"{row[word]:.3f}" for word in row} == {word: f"{shown[word]:.3f}" for word in row}
@@ -88,11 +88,6 @@ def test_what_a_word_looked_at_adds_up_to_one(open_page: Open) -> None:
         assert sum(shown.values()) == pytest.approx(1, abs=0.005)
 
 
-def test_a_word_that_looked_at_nothing_has_no_link(open_page: Open) -> None:
-    alignment = {"links": [[0, 0], [1, 1]], "weights": [[0.9, 0.1], [0.01, 0.02]]}
-    assert evaluated(open_page("positions"), "translate_words.js", "m.drawnLinks(g[0])", alignment) == [[0, 0]]
-
-
 def test_words_are_reached_by_keyboard_and_told_to_those_who_listen(open_page: Open, server: str) -> None:
     page = translated(open_page())
     second = words_said(server)[1]
@@ -118,19 +113,19 @@ def test_the_map_is_walked_by_arrow_keys_and_its_cells_are_the_servers(open_page
     page.focus(".map-area")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    told = alignment(server, layer=1, head=0, when="said")
+    told = alignment(server, layer=1, head=0, at="output")
     row, column, value = words_said(server)[1], SENTENCE.split()[1], told["weights"][1][1]
     assert page.inner_text(".map-readout") == f"{row} → {column} {value:.3f}"
 
 
-def test_as_said_and_as_read_are_two_maps(open_page: Open, server: str) -> None:
+def test_attention_at_output_and_input_are_two_maps(open_page: Open, server: str) -> None:
     page = translated(open_page())
-    for when in ("read", "said"):
-        page.click(f".reading .segments button >> text={when}")
+    for at in ("input", "output"):
+        page.click(f".reading .segments button >> text={at}")
         page.wait_for_function("() => !document.querySelector('.is-busy')")
         layer, head = (field.input_value() for field in page.query_selector_all(".reading select"))
         page.hover(f"{TARGET_WORD} >> nth=1")
-        row = alignment(server, layer=layer, head=head, when=when)["weights"][1]
+        row = alignment(server, layer=layer, head=head, at=at)["weights"][1]
         shown = detail(page)
         assert [f"{weight:.3f}" for weight in row] == [f"{shown[word]:.3f}" for word in SENTENCE.split()]
 
@@ -153,7 +148,7 @@ def test_the_other_outputs_stand_in_the_order_of_their_scores_and_can_be_looked_
 def test_without_known_links_the_sentences_of_the_runs_validation_are_offered(
     browser: Any, corpus: Path, tmp_path: Path, view: str
 ) -> None:
-    events = [json.loads(line) for line in (corpus / "runs" / "transformer" / "journal.jsonl").read_text().splitlines()]
+    events = [json.loads(line) for line in (corpus / "runs" / "transformer" / "events.jsonl").read_text().splitlines()]
     validation = [event for event in events if event["event"] == "validation"][-1]
     sources = sorted((source for source, _, _ in validation["samples"]), key=len)
     for address in serving(tmp_path / "serve.log", corpus / "runs" / "transformer"):
@@ -179,7 +174,7 @@ def test_the_true_links_are_outlined_when_the_reference_is_said(open_page: Open,
 def test_a_model_without_attention_says_that_there_is_nothing_to_see(open_page: Open) -> None:
     page = open_page()
     page.wait_for_selector(".outputs li")
-    page.select_option("#model", "fixed")
+    page.select_option(".model-picker", "fixed")
     page.wait_for_selector(".nothing")
     assert "one vector" in page.inner_text(".nothing")
     assert not page.query_selector(".map-area")
@@ -283,19 +278,10 @@ def test_words_that_the_model_never_learned_are_named(open_page: Open) -> None:
     page.fill("#source-text", "one zebra runs 가")
     page.keyboard.press("Enter")
     page.wait_for_selector(".unlearned:not(:empty)")
-    assert page.inner_text(".unlearned").startswith("이 모델은 ‘zebra’, ‘가’를 배운 적이 없어요.")
+    assert page.inner_text(".unlearned").startswith("이 모델의 토크나이저에는 ‘zebra’, ‘가’가 없어요.")
     page.fill("#source-text", SENTENCE)
     page.keyboard.press("Enter")
     page.wait_for_selector(".unlearned:empty", state="attached")
-
-
-def test_bytes_are_words_that_were_never_learned(open_page: Open) -> None:
-    side = {
-        "pieces": ["▁a", "▁", "<0xEA>", "<0xB0>", "<0x80>", "▁dog", "</s>"],
-        "words": [[0], [1, 2, 3, 4], [5], [6]],
-        "spelled": ["a", "가", "dog", "</s>"],
-    }
-    assert evaluated(open_page("positions"), "wording.js", "m.unlearnedWords(g[0], g[1])", side, "a 가 dog") == ["가"]
 
 
 def test_the_focus_follows_to_the_arithmetic_of_a_word(open_page: Open) -> None:
@@ -303,8 +289,8 @@ def test_the_focus_follows_to_the_arithmetic_of_a_word(open_page: Open) -> None:
     page.click(f"{TARGET_WORD} >> nth=1")
     page.focus(".word-detail .link")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#tab-inside[aria-selected=true]")
-    assert page.evaluate("document.activeElement.id") == "panel"
+    page.wait_for_selector(".views a[href^='#inside'][aria-current]")
+    assert page.evaluate("document.activeElement.className") == "panel"
 
 
 def test_where_no_model_describes_pictures_the_readmes_commands_for_one_are_shown(open_page: Open) -> None:

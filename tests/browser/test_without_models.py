@@ -28,22 +28,22 @@ def page(browser: Any, bare: str) -> Iterator[Any]:
 
 def test_it_says_how_to_get_a_model_and_leads_to_what_needs_none(page: Any, axe: str) -> None:
     assert page.locator("pre.command").all_inner_texts()[-1] == "make demo"
-    assert "regard train recipes/world-transformer.toml" in page.inner_text("#panel")
+    assert "regard train recipes/world-transformer.toml" in page.inner_text("main.panel")
     page.evaluate(axe)
     assert problems(page) == []
-    page.get_by_role("button", name="See how positions are told").click()
-    page.locator("#panel .wishes, #panel .card").first.wait_for()
-    assert page.get_attribute("#tab-positions", "aria-selected") == "true"
-    page.click("#tab-translate")
+    page.get_by_role("button", name="See how position encodings work").click()
+    page.locator("main.panel .criteria, main.panel .card").first.wait_for()
+    assert page.get_attribute(".views a[href^='#positions']", "aria-current") == "page"
+    page.click(".views a[href^='#translate']")
     page.get_by_role("button", name="Work through attention by example").click()
     page.locator("section.step").first.wait_for()
 
 
 @pytest.mark.parametrize("view", ["heads", "pictures", "compare", "training"])
 def test_no_view_fails_without_a_model(page: Any, view: str) -> None:
-    page.click(f"#tab-{view}")
-    page.locator("#panel .empty").first.wait_for()
-    assert not page.query_selector("#panel .problem")
+    page.click(f".views a[href^='#{view}']")
+    page.locator("main.panel .empty").first.wait_for()
+    assert not page.query_selector("main.panel .problem")
 
 
 def test_it_is_said_in_korean_too(page: Any) -> None:

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from regard.attention.attend import attend
-from regard.attention.general import Attention
-from regard.attention.key_values import KeyValues
+from regard.attention.attention_layer import AttentionLayer
+from regard.attention.hooks import record_attention
+from regard.attention.key_value_cache import KeyValues
 from regard.attention.multi_head import MultiHeadAttention
-from regard.attention.recording import record_attention
 from regard.attention.scores import scaled_dot
 from regard.attention.visibility import causal
-from regard.layers.grid import GridSelfAttention
-from tests.laws.small_models import DTYPES, SCORES, TOLERANCES, randomise, seeds
+from regard.layers.image_encoders import GridSelfAttention
+from tests.support.small_models import DTYPES, SCORES, TOLERANCES, randomise, seeds
 
 BATCH, QUERIES, KEYS, VALUE_WIDTH = 2, 3, 5, 7
 WIDTH, HEADS = 22, 2  # a head's width is 11
@@ -150,10 +150,10 @@ def test_keys_that_are_extended_are_keys_given_at_once(
 @torch.no_grad()
 def test_keys_are_not_copied_at_every_extension() -> None:
     key, value = normal(0, torch.float32, (BATCH, HEADS, 200, 11), (BATCH, HEADS, 200, VALUE_WIDTH))
-    grown, rooms = KeyValues.of(key[:, :, :1], value[:, :, :1]), []
+    grown, rooms = KeyValues.from_tensors(key[:, :, :1], value[:, :, :1]), []
     for step in range(1, 200):
-        grown = grown.extend(KeyValues.of(key[:, :, step : step + 1], value[:, :, step : step + 1]))
-        rooms.append(grown.room.key.data_ptr())
+        grown = grown.extend(KeyValues.from_tensors(key[:, :, step : step + 1], value[:, :, step : step + 1]))
+        rooms.append(grown.buffer.key.data_ptr())
     assert torch.equal(grown.key, key)
     assert torch.equal(grown.value, value)
     assert len(set(rooms)) <= 6  # rooms of 17, 35, 71, 143 and 287: each twice the one before
@@ -185,8 +185,8 @@ def scored(seed: int, dtype: torch.dtype, queries: int = QUERIES) -> tuple[Tenso
     return scores, value, some_visible(seed, queries).expand_as(scores).clone()
 
 
-def general(score: str, dtype: torch.dtype, seed: int) -> Attention:
-    layer = Attention(WIDTH, WIDTH, score=score, key=WIDTH, value=VALUE_WIDTH)
+def general(score: str, dtype: torch.dtype, seed: int) -> AttentionLayer:
+    layer = AttentionLayer(WIDTH, WIDTH, score=score, key_width=WIDTH, value_width=VALUE_WIDTH)
     randomise(layer.to(dtype), seed)
     return layer
 

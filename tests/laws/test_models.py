@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.attention.recording import record_attention
-from regard.batch import Padded, Pictures
-from regard.config import ModelConfig, RecurrentCaptionerConfig, RecurrentConfig
-from tests.laws.small_models import (
+from regard.attention.hooks import record_attention
+from regard.batch import Images, PaddedTokens
+from regard.config import ModelConfig, RNNCaptionerConfig, RNNConfig
+from tests.support.small_models import (
     CATALOGUE,
     GENERATORS,
     LOOKERS,
@@ -31,7 +31,7 @@ from tests.laws.small_models import (
     with_junk_padding,
 )
 
-WITHOUT_ATTENTION = (RecurrentConfig, RecurrentCaptionerConfig)
+WITHOUT_ATTENTION = (RNNConfig, RNNCaptionerConfig)
 few = settings(max_examples=2)  # of every kind in every precision: over a hundred in all
 single = settings(max_examples=1)
 WITHOUT_POSITIONS = [name for name in LOOKERS + READERS if getattr(CATALOGUE[name], "positions", "") == "none"]
@@ -57,7 +57,7 @@ def test_padding_of_the_source_is_inert_and_the_rest_is_not(small: Small, case: 
     model, source, target = small.build(case.seed), case.source, case.target.tokens
     logits = say(model, source, target)
     small.assert_same(say(model, with_junk_padding(source, columns, case.seed), target), logits)
-    changed = Padded(other_tokens(source.tokens), source.is_real, source.lengths)
+    changed = PaddedTokens(other_tokens(source.tokens), source.is_real, source.lengths)
     assert small.differ(say(model, changed, target), logits)
 
 
@@ -78,9 +78,9 @@ def test_padding_is_inert_for_a_model_that_reads(small: Small, case: Case, colum
 def test_a_row_of_nothing_but_padding_looks_at_nothing_and_harms_nobody(small: Small, seed: int) -> None:
     model = small.build(seed)
     with record_attention(model) as recording:
-        together = model(Padded.from_rows([[5, 6, 7], []]))
+        together = model(PaddedTokens.from_rows([[5, 6, 7], []]))
     assert together.isfinite().all()
-    small.assert_same(together[0], model(Padded.from_rows([[5, 6, 7]]))[0])
+    small.assert_same(together[0], model(PaddedTokens.from_rows([[5, 6, 7]]))[0])
     assert all((layer["weights"][1] == 0).all() for layer in recording.layers.values())
 
 
@@ -113,7 +113,7 @@ def test_a_row_is_read_the_same_in_a_batch_and_alone(small: Small, case: Case) -
 @few
 def test_a_picture_is_seen_the_same_in_a_batch_and_alone(small: Small, seed: int) -> None:
     model, seen = small.build(seed), pictures(seed, small.dtype)
-    alone = [model(Pictures(picture[None])) for picture in seen.pixels]
+    alone = [model(Images(picture[None])) for picture in seen.pixels]
     small.assert_same(model(seen), torch.cat(alone))
 
 
@@ -143,7 +143,7 @@ def test_without_positions_a_reordered_source_is_the_same_source(small: Small, c
     order = torch.arange(source.tokens.shape[1]).repeat(2, 1)
     for row, length in enumerate(source.lengths):
         order[row, :length] = torch.tensor(random.sample(range(length), length))
-    reordered = Padded(source.tokens.gather(1, order), source.is_real, source.lengths)
+    reordered = PaddedTokens(source.tokens.gather(1, order), source.is_real, source.lengths)
     before, after = encoded(model, source), encoded(model, reordered)
     for row, length in enumerate(source.lengths):
         small.assert_same(after[row, :length], before[row, order[row, :length]])
@@ -154,7 +154,10 @@ def test_without_positions_a_reordered_source_is_the_same_source(small: Small, c
 @single
 def test_with_positions_a_reordered_source_is_another(small: Small, seed: int) -> None:
     model = small.build(seed)
-    before, after = encoded(model, Padded.from_rows([[5, 6, 7]])), encoded(model, Padded.from_rows([[7, 6, 5]]))
+    before, after = (
+        encoded(model, PaddedTokens.from_rows([[5, 6, 7]])),
+        encoded(model, PaddedTokens.from_rows([[7, 6, 5]])),
+    )
     assert small.differ(after, before.flip(1))
 
 
@@ -196,17 +199,17 @@ def test_the_weights_over_a_grid_sum_to_one(small: Small, seed: int) -> None:
     assert_weights(layer["weights"], torch.tensor(True), small)
 
 
-def encoded(model: Any, source: Padded) -> Tensor:
+def encoded(model: Any, source: PaddedTokens) -> Tensor:
     """What is known of each position of the source: for a Transformer, the keys of its last cross-attention."""
     memory = model.encode(source)
     return memory if isinstance(memory, Tensor) else memory.key_values[-1].key.transpose(1, 2)
 
 
-def visible_to(name: str, weights: Tensor, source: Padded | Pictures) -> Tensor:
+def visible_to(name: str, weights: Tensor, source: PaddedTokens | Images) -> Tensor:
     """By the layer's name: a decoder's self-attention sees the past, all others see the real source."""
-    if name.split(".")[0] in ("decoder", "picture_decoder") and "self_attention" in name:
+    if name.split(".")[0] in ("decoder", "image_decoder") and "self_attention" in name:
         return torch.ones(weights.shape[-2:], dtype=torch.bool).tril()
-    return source.is_real[:, None, None] if isinstance(source, Padded) else torch.tensor(True)
+    return source.is_real[:, None, None] if isinstance(source, PaddedTokens) else torch.tensor(True)
 
 
 def assert_weights(weights: Tensor, visible: Tensor, small: Small) -> None:

@@ -8,13 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.batch import Padded, Pictures, source_of
+from regard.batch import Images, PaddedTokens, encode_source_rows
 from regard.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.loop import generate
-from regard.decoding.rescoring import rescore
-from regard.symbols import BEGIN, END, MASK, PADDING, UNKNOWN
-from tests.laws.small_models import CAPTIONERS, GENERATORS, SMALLEST, Case, Small, cases, for_every, one_row
+from regard.decoding.loop import generate, rescore
+from regard.special_tokens import BEGIN, END, MASK, PADDING, UNKNOWN
+from tests.support.small_models import CAPTIONERS, GENERATORS, SMALLEST, Case, Small, cases, for_every, one_row
 
 LIMIT = 3
 WORDS = (UNKNOWN, 5)  # all that the smallest vocabulary can say besides END
@@ -30,7 +29,9 @@ penalties = st.sampled_from([0.6, 0.0, 1.0, 2.0])
 def test_a_wide_beam_is_an_exhaustive_search(small: Small, case: Case, penalty: float) -> None:
     model, source = small.build(case.seed, vocabulary=SMALLEST), source_of_few_words(small, case)
     width = len(EVERY_OUTPUT)
-    config = DecodingConfig(beam=width, nbest=width, length_penalty=penalty, length_ratio=0, length_extra=LIMIT)
+    config = DecodingConfig(
+        beam_size=width, nbest=width, length_penalty=penalty, max_length_ratio=0, max_length_extra=LIMIT
+    )
     for sentence, found in enumerate(generate(model, source, config)):
         expected = sorted(score_every_output(model, source, sentence, penalty), reverse=True)
         assert sorted(tuple(one.tokens) for one in found) == sorted(EVERY_OUTPUT)
@@ -44,12 +45,12 @@ def test_a_wide_beam_is_an_exhaustive_search(small: Small, case: Case, penalty: 
 @single
 def test_the_score_of_a_beam_is_the_rescored_log_probability(small: Small, case: Case, penalty: float) -> None:
     model = small.build(case.seed)
-    config = DecodingConfig(beam=3, nbest=3, length_penalty=penalty, length_ratio=0, length_extra=3)
+    config = DecodingConfig(beam_size=3, nbest=3, length_penalty=penalty, max_length_ratio=0, max_length_extra=3)
     found = generate(model, small.source(case), config)
     for sentence, own in enumerate(found):
         for hypothesis, said in zip(own, rescored(model, small.source(case), sentence, own), strict=True):
             assert hypothesis.log_probability == pytest.approx(said, abs=10 * small.tolerance)
-            length = len(hypothesis.tokens) + hypothesis.is_ended
+            length = len(hypothesis.tokens) + hypothesis.is_finished
             assert hypothesis.score == pytest.approx(hypothesis.log_probability / length**penalty)
 
 
@@ -57,7 +58,7 @@ def test_the_score_of_a_beam_is_the_rescored_log_probability(small: Small, case:
 @given(cases(), penalties)
 @single
 def test_the_best_outputs_are_sorted_and_distinct(small: Small, case: Case, penalty: float) -> None:
-    config = DecodingConfig(beam=4, nbest=3, length_penalty=penalty, length_ratio=0, length_extra=3)
+    config = DecodingConfig(beam_size=4, nbest=3, length_penalty=penalty, max_length_ratio=0, max_length_extra=3)
     for own in generate(small.build(case.seed), small.source(case), config):
         assert len(own) == 3
         assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
@@ -70,24 +71,24 @@ def test_the_best_outputs_are_sorted_and_distinct(small: Small, case: Case, pena
 @single
 def test_a_beam_of_one_is_the_likeliest_token_at_every_step(small: Small, case: Case) -> None:
     model, source = small.build(case.seed), small.source(case)
-    found = generate(model, source, DecodingConfig(beam=1, length_ratio=0, length_extra=3))
+    found = generate(model, source, DecodingConfig(beam_size=1, max_length_ratio=0, max_length_extra=3))
     for row, (hypothesis,) in enumerate(found):
-        assert (hypothesis.tokens, hypothesis.is_ended) == likeliest(model, source, row, limit=3)
+        assert (hypothesis.tokens, hypothesis.is_finished) == likeliest(model, source, row, limit=3)
 
 
-def source_of_few_words(small: Small, case: Case) -> Padded | Pictures:
+def source_of_few_words(small: Small, case: Case) -> PaddedTokens | Images:
     if small.name in CAPTIONERS:
         return small.source(case)
-    return source_of([[WORDS[place % 2] for place in range(length)] for length in case.sources])
+    return encode_source_rows([[WORDS[place % 2] for place in range(length)] for length in case.sources])
 
 
 @torch.no_grad()
-def likeliest(model: Any, source: Padded | Pictures, row: int, limit: int) -> tuple[list[int], bool]:
+def likeliest(model: Any, source: PaddedTokens | Images, row: int, limit: int) -> tuple[list[int], bool]:
     """The likeliest token again and again, each time from the beginning: what is said, and whether it ended."""
     memory = model.encode(one_row(source, row))
     said = [BEGIN]
     while len(said) <= limit:
-        logits = model.decode(torch.tensor([said]), memory, model.start(memory)).logits[0, -1]
+        logits = model.decode(torch.tensor([said]), memory, model.init_state(memory)).logits[0, -1]
         logits[[PADDING, BEGIN, MASK]] = -float("inf")
         said.append(int(logits.argmax()))
         if said[-1] == END:
@@ -96,7 +97,7 @@ def likeliest(model: Any, source: Padded | Pictures, row: int, limit: int) -> tu
 
 
 def score_every_output(
-    model: Any, source: Padded, sentence: int, penalty: float
+    model: Any, source: PaddedTokens, sentence: int, penalty: float
 ) -> list[tuple[float, tuple[int, ...]]]:
     said = rescore(model, source, EVERY_OUTPUT, sentences=[sentence] * len(EVERY_OUTPUT))
     scores = []
@@ -106,7 +107,7 @@ def score_every_output(
     return scores
 
 
-def rescored(model: Any, source: Padded, sentence: int, own: list[Hypothesis]) -> list[float]:
+def rescored(model: Any, source: PaddedTokens, sentence: int, own: list[Hypothesis]) -> list[float]:
     """Log-probabilities in one teacher-forced pass, without END where an output was cut off."""
     said = rescore(model, source, [one.tokens for one in own], sentences=[sentence] * len(own))
-    return [float(each[: len(one.tokens) + one.is_ended].sum()) for one, each in zip(own, said, strict=True)]
+    return [float(each[: len(one.tokens) + one.is_finished].sum()) for one, each in zip(own, said, strict=True)]

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from regard.attention.attend import attend
-from regard.attention.general import Attention
-from regard.attention.key_values import KeyValues
+from regard.attention.attention_layer import AttentionLayer
+from regard.attention.hooks import record_attention
+from regard.attention.key_value_cache import KeyValues
 from regard.attention.multi_head import MultiHeadAttention
-from regard.attention.recording import record_attention
 from regard.attention.visibility import causal, real_keys
-from tests.laws.small_models import DTYPES, SCORES, TOLERANCES, randomise, seeds
+from tests.support.small_models import DTYPES, SCORES, TOLERANCES, randomise, seeds
 
 BATCH, QUERIES, KEYS = 2, 3, 5
 WIDTH, HEADS = 14, 2
@@ -57,13 +57,13 @@ def test_attend_never_feels_hidden_scores_and_values(
 def test_no_score_feels_hidden_keys_and_values(
     dtype: torch.dtype, visible: Tensor, score: str, seed: int, poison: float, is_recorded: bool
 ) -> None:
-    layer = Attention(WIDTH, WIDTH, score=score)
+    layer = AttentionLayer(WIDTH, WIDTH, score=score)
     randomise(layer.to(dtype), seed)
     query, key, value = normal(seed, dtype, (BATCH, QUERIES, WIDTH), (BATCH, 1, KEYS, WIDTH), (BATCH, 1, KEYS, 7))
 
     def look(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         with watching(layer, is_recorded):
-            return layer(query, KeyValues.of(key, value), visible).context
+            return layer(query, KeyValues.from_tensors(key, value), visible).context
 
     poisoned = query, poison_some(key, visible, poison), poison_some(value, visible, poison)
     assert_equally_felt(look, (query, key, value), poisoned, tuple(layer.parameters()))
@@ -83,7 +83,7 @@ def test_several_heads_never_feel_hidden_keys_and_values(
 
     def look(x: Tensor, key: Tensor, value: Tensor) -> Tensor:
         with watching(layer, is_recorded):
-            return layer(x, KeyValues.of(key, value), visible)
+            return layer(x, KeyValues.from_tensors(key, value), visible)
 
     poisoned = x, poison_some(key, visible, poison), poison_some(value, visible, poison)
     assert_equally_felt(look, (x, key, value), poisoned, tuple(layer.parameters()))
@@ -119,7 +119,9 @@ def test_who_may_see_a_poison_does_feel_it_and_nobody_else(dtype: torch.dtype, s
     (x,) = normal(seed, dtype, (BATCH, KEYS, WIDTH))
     positions = torch.arange(KEYS)
     clean = layer.key_values(x)
-    poisoned = KeyValues.of(clean.key, torch.cat([clean.value[:, :, :-1], clean.value[:, :, -1:] + poison], dim=2))
+    poisoned = KeyValues.from_tensors(
+        clean.key, torch.cat([clean.value[:, :, :-1], clean.value[:, :, -1:] + poison], dim=2)
+    )
     found, expected = (layer(x, looked_at, causal(positions, positions)) for looked_at in (poisoned, clean))
     assert_same(found[:, :-1], expected[:, :-1])
     assert not found[:, -1].isfinite().any()
@@ -157,8 +159,8 @@ def normal(seed: int, dtype: torch.dtype, *shapes: tuple[int, ...]) -> list[Tens
     return [torch.randn(shape, generator=generator, dtype=dtype) for shape in shapes]
 
 
-def projecting(score: str) -> Attention:
-    return Attention(WIDTH, WIDTH, score=score, key=WIDTH, value=7)
+def projecting(score: str) -> AttentionLayer:
+    return AttentionLayer(WIDTH, WIDTH, score=score, key_width=WIDTH, value_width=7)
 
 
 def is_hidden(visible: Tensor) -> Tensor:

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.attention.recording import record_attention
+from regard.attention.hooks import record_attention
 from regard.models.interface import repeat_rows, select_rows
-from tests.laws.small_models import (
+from tests.support.small_models import (
     GENERATORS,
     READERS,
     SEERS,
@@ -66,7 +66,7 @@ def test_two_continuations_of_one_state_do_not_disturb_each_other(small: Small, 
     other = torch.cat([one[:, :2], other_tokens(one[:, 2:])], dim=1)
     memory = model.encode(source)
     # Two steps in, so that a cache has room for both continuations and is tempted to write them to one place.
-    state = model.decode(one[:, 1:2], memory, model.decode(one[:, :1], memory, model.start(memory)).state).state
+    state = model.decode(one[:, 1:2], memory, model.decode(one[:, :1], memory, model.init_state(memory)).state).state
     heads, said = [state, state], [[], []]  # type: ignore[var-annotated]
     for step in range(2, one.shape[1]):
         for branch, target in enumerate((one, other)):
@@ -89,7 +89,9 @@ def test_two_continuations_of_one_state_do_not_disturb_each_other(small: Small, 
 def test_choosing_rows_and_going_on_is_going_on_and_choosing_rows(small: Small, case: Case, choice: list[int]) -> None:
     model, target, rows = small.build(case.seed), case.target.tokens, torch.tensor(choice)
     memory = model.encode(small.source(case))
-    state = model.decode(target[:, 1:2], memory, model.decode(target[:, :1], memory, model.start(memory)).state).state
+    state = model.decode(
+        target[:, 1:2], memory, model.decode(target[:, :1], memory, model.init_state(memory)).state
+    ).state
     chosen = model.decode(target[rows, 2:], select_rows(memory, rows), select_rows(state, rows))
     small.assert_same(chosen.logits, model.decode(target[:, 2:], memory, state).logits[rows])
     last_twice = torch.tensor([-1, -1]) % len(rows)
@@ -104,7 +106,7 @@ def test_choosing_rows_and_going_on_is_going_on_and_choosing_rows(small: Small, 
 def test_repeated_rows_stand_side_by_side(small: Small, case: Case, times: int) -> None:
     model, target = small.build(case.seed), case.target.tokens
     memory = model.encode(small.source(case))
-    state = model.decode(target, memory, model.start(memory)).state
+    state = model.decode(target, memory, model.init_state(memory)).state
     rows = torch.tensor([row for row in range(2) for _ in range(times)])
     for tree in (memory, state):
         repeated = repeat_rows(tree, times, batch=2, device=target.device)
@@ -120,7 +122,7 @@ def test_hypotheses_side_by_side_share_a_row_of_the_memory(small: Small, case: C
     memory = model.encode(small.source(case))
     tokens = case.target.tokens.flip(1).repeat_interleave(times, dim=0)
     tokens[::times] = case.target.tokens  # hypotheses that differ
-    state = repeat_rows(model.start(memory), times, batch=2, device=tokens.device)
+    state = repeat_rows(model.init_state(memory), times, batch=2, device=tokens.device)
     shared = model.decode(tokens, memory, state)
     own = model.decode(tokens, repeat_rows(memory, times, batch=2, device=tokens.device), state)
     small.assert_same(shared.logits, own.logits)
@@ -137,7 +139,7 @@ def test_who_records_is_not_given_hypotheses_that_it_cannot_tell_apart(small: Sm
     case = Case((3, 2), (3, 2), 0)
     model = small.build(case.seed)
     memory = model.encode(small.source(case))
-    state = repeat_rows(model.start(memory), 3, batch=2, device=case.target.tokens.device)
+    state = repeat_rows(model.init_state(memory), 3, batch=2, device=case.target.tokens.device)
     with record_attention(model) as recording, contextlib.suppress(ValueError):
         model.decode(case.target.tokens.repeat_interleave(3, dim=0), memory, state)
     assert all(len(layer["weights"]) == 6 for layer in recording.layers.values())  # its own past, at most
@@ -192,7 +194,7 @@ def test_a_model_that_is_not_watched_is_not_recorded(small: Small, seed: int) ->
 def say_in_pieces(model: Any, source: Any, target: Tensor, cuts: Any) -> Tensor:
     """Logits of a target that is decoded piece by piece, each piece beginning where one of the cuts is."""
     memory = model.encode(source)
-    state, logits = model.start(memory), []
+    state, logits = model.init_state(memory), []
     for start, end in pairwise([0, *cuts, target.shape[1]]):
         decoded = model.decode(target[:, start:end], memory, state)
         state = decoded.state
@@ -214,7 +216,7 @@ def assert_same_tree(actual: Any, expected: Any) -> None:
     elif isinstance(expected, tuple):
         for one, other in zip(actual, expected, strict=True):
             assert_same_tree(one, other)
-    elif hasattr(expected, "room"):  # keys and values may lie in a larger room or in one of their own
+    elif hasattr(expected, "buffer"):  # keys and values may be in a larger buffer or in one of their own
         assert_same_tree((actual.key, actual.value, actual.length), (expected.key, expected.value, expected.length))
     elif hasattr(expected, "__dataclass_fields__"):
         assert_same_tree(tuple(vars(actual).values()), tuple(vars(expected).values()))

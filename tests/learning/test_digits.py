@@ -6,23 +6,32 @@ import jaxtyping
 import pytest
 import torch
 
-from regard.config import AttendingConfig, ModelConfig, RecurrentConfig, RecurrentStack, Stack, TransformerConfig
-from tests.learning.tasks import TASKS, Lesson, exact, learn
+from regard.config import (
+    AttentionRNNConfig,
+    ModelConfig,
+    RecurrentLayersConfig,
+    RNNConfig,
+    TransformerConfig,
+    TransformerStackConfig,
+)
+from tests.support.tasks import TASKS, Lesson, exact, learn
 
-STACK = Stack(layers=2, width=64, heads=4, inner=128)
-ROWS = RecurrentStack(layers=1, width=96)
+STACK = TransformerStackConfig(layers=2, width=64, heads=4, ffn_width=128)
+ROWS = RecurrentLayersConfig(layers=1, width=96)
 LEARNERS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(encoder=STACK, decoder=STACK, norm="pre", dropout=0.0),
-    "attending": AttendingConfig(
-        cell="gru", embedding=32, encoder=ROWS, decoder=ROWS, score="general", wiring="current", dropout=0.0
+    "attending": AttentionRNNConfig(
+        cell="gru", embedding_width=32, encoder=ROWS, decoder=ROWS, score="general", query_state="current", dropout=0.0
     ),
 }
 
-SMALL = RecurrentStack(layers=1, width=64)  # with the other wiring training goes word by word, which takes longer
-PREVIOUS = AttendingConfig(
-    cell="gru", embedding=32, encoder=SMALL, decoder=SMALL, score="additive", wiring="previous", dropout=0.0
+SMALL = RecurrentLayersConfig(
+    layers=1, width=64
+)  # with the other query_state training goes word by word, which takes longer
+PREVIOUS = AttentionRNNConfig(
+    cell="gru", embedding_width=32, encoder=SMALL, decoder=SMALL, score="additive", query_state="previous", dropout=0.0
 )
-FIXED_CONTEXT = RecurrentConfig(cell="gru", embedding=32, encoder=ROWS, decoder=ROWS, dropout=0.0)
+FIXED_CONTEXT = RNNConfig(cell="gru", embedding_width=32, encoder=ROWS, decoder=ROWS, dropout=0.0)
 LONG = Lesson("reverse", longest=30, learning_rate=5e-3, batch=32, steps=2000, ends_early=False)
 
 

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.attention.attend import attend
-from regard.attention.general import Attention
+from regard.attention.attention_layer import AttentionLayer
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.scores import AdditiveScore, dot, make_score, scaled_dot
-from regard.layers.mixers import RecurrentMixer
+from regard.layers.transformer_block import SSRU
 
 QUERY = torch.tensor([[1.0, 2.0], [0.0, -1.0]])
 KEY = torch.tensor([[3.0, 0.0], [1.0, 1.0]])
@@ -39,17 +39,17 @@ def test_the_scaled_dot_score_by_hand() -> None:
 
 def test_the_general_score_by_hand() -> None:
     score = make_score("general", 2, 2)
-    set_weight(score.prepare, [[1.0, 2.0], [0.0, -1.0]])
+    set_weight(score.project_keys, [[1.0, 2.0], [0.0, -1.0]])
     # W (3, 0) = (3, 0) and W (1, 1) = (3, -1)
     # (1, 2).(3, 0) = 3,  (1, 2).(3, -1) = 1;  (0, -1).(3, 0) = 0,  (0, -1).(3, -1) = 1
-    assert torch.equal(score(QUERY, score.prepare(KEY)), near([3.0, 1.0], [0.0, 1.0]))
+    assert torch.equal(score(QUERY, score.project_keys(KEY)), near([3.0, 1.0], [0.0, 1.0]))
 
 
 def test_the_additive_score_by_hand() -> None:
     score = make_score("additive", 2, 2)
     assert isinstance(score, AdditiveScore)
     set_weight(score.query, [[1.0, 0.0], [0.0, 1.0]])
-    set_weight(score.prepare, [[0.0, 1.0], [1.0, 0.0]], bias=[0.5, -3.0])
+    set_weight(score.project_keys, [[0.0, 1.0], [1.0, 0.0]], bias=[0.5, -3.0])
     with torch.no_grad():
         score.vector.copy_(torch.tensor([2.0, -1.0]))
     # W_k k + b: (3, 0) becomes (0.5, 0), (1, 1) becomes (1.5, -2)
@@ -58,7 +58,7 @@ def test_the_additive_score_by_hand() -> None:
     # 2 * 0.905148 - 0.964028 = 0.846268,  2 * 0.986614 - 0 = 1.973228
     # 2 * 0.462117 + 0.761594 = 1.685828,  2 * 0.905148 + 0.995055 = 2.805351
     expected = near([0.846268, 1.973228], [1.685828, 2.805351])
-    assert_close(score(QUERY, score.prepare(KEY)), expected, atol=5e-6, rtol=0.0)
+    assert_close(score(QUERY, score.project_keys(KEY)), expected, atol=5e-6, rtol=0.0)
 
 
 def test_attend_by_hand() -> None:
@@ -83,7 +83,7 @@ def test_attend_with_visibility_by_hand() -> None:
 
 
 def test_the_general_layer_by_hand() -> None:
-    layer = Attention(2, 2, score="dot")
+    layer = AttentionLayer(2, 2, score="dot")
     inputs = torch.tensor([[[math.log(2.0), 0.0], [0.0, math.log(2.0)]]])
     query = torch.tensor([[[2.0, 0.0], [0.0, 1.0]]])
     # scores log 4, 0 and 0, log 2: weights 4 : 1 and 1 : 2
@@ -107,7 +107,7 @@ def test_two_heads_of_width_one_by_hand() -> None:
 
 
 def test_two_steps_of_the_recurrent_mixer_by_hand() -> None:
-    layer = RecurrentMixer(1)
+    layer = SSRU(1)
     set_weight(layer.forget, [[math.log(3.0)]], bias=[0.0])
     set_weight(layer.candidate, [[8.0]])
     # step 1: f = sigmoid(log 3) = 3/4, c = 3/4 * 4 + 1/4 * 8 = 5;  step 2: f = 1/4, c = 1/4 * 5 + 3/4 * -8 = -4.75

@@ -6,10 +6,10 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck
 
 from regard.attention.attend import attend
+from regard.attention.hooks import record_attention
 from regard.attention.multi_head import MultiHeadAttention
-from regard.attention.recording import record_attention
-from regard.attention.scores import make_score
-from regard.layers.mixers import RecurrentMixer
+from regard.attention.scores import SCORES, make_score
+from regard.layers.transformer_block import SSRU
 
 BATCH, QUERIES, KEYS = 2, 3, 5
 
@@ -33,7 +33,7 @@ def test_gradients_of_attend(rule: str) -> None:
     assert gradcheck(lambda *tensors: tuple(attend(*tensors, visible)), (scores, value))
 
 
-@pytest.mark.parametrize("name", ["dot", "scaled_dot", "general", "additive"])
+@pytest.mark.parametrize("name", SCORES)
 def test_gradients_of_every_score(name: str) -> None:
     torch.manual_seed(1)
     query_width, key_width = (3, 3) if "dot" in name else (3, 2)
@@ -41,8 +41,12 @@ def test_gradients_of_every_score(name: str) -> None:
     names, parameters = list(dict(score.named_parameters())), list(score.parameters())
 
     def scores(query: Tensor, key: Tensor, *weights: Tensor) -> Tensor:
-        prepare = {name[8:]: w for name, w in zip(names, weights, strict=True) if name.startswith("prepare.")}
-        prepared = torch.func.functional_call(score.prepare, prepare, (key,))
+        prepare = {
+            name.removeprefix("project_keys."): w
+            for name, w in zip(names, weights, strict=True)
+            if name.startswith("project_keys.")
+        }
+        prepared = torch.func.functional_call(score.project_keys, prepare, (key,))
         return torch.func.functional_call(score, dict(zip(names, weights, strict=True)), (query, prepared))
 
     assert gradcheck(scores, (leaf(BATCH, QUERIES, query_width), leaf(BATCH, KEYS, key_width), *parameters))
@@ -51,7 +55,7 @@ def test_gradients_of_every_score(name: str) -> None:
 @pytest.mark.parametrize("is_open", [False, True], ids=["fused", "open"])
 def test_gradients_of_multi_head_attention_where_a_query_sees_nothing(is_open: bool) -> None:
     torch.manual_seed(2)
-    layer = MultiHeadAttention(4, 2, inputs=3).double()
+    layer = MultiHeadAttention(4, 2, key_width=3).double()
     visible = some_visible(2)
     names, parameters = list(dict(layer.named_parameters())), list(layer.parameters())
 
@@ -96,7 +100,7 @@ def test_a_query_that_sees_nothing_is_given_zero_and_a_gradient_of_zero(is_open:
 
 def test_gradients_of_the_recurrent_mixer() -> None:
     torch.manual_seed(4)
-    layer = RecurrentMixer(3).double()
+    layer = SSRU(3).double()
     names, parameters = list(dict(layer.named_parameters())), list(layer.parameters())
 
     def output(x: Tensor, cell: Tensor, *weights: Tensor) -> Tensor:

@@ -5,17 +5,17 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.attention.general import Attention
+from regard.attention.attention_layer import AttentionLayer
+from regard.attention.hooks import record_attention
 from regard.attention.multi_head import MultiHeadAttention
-from regard.attention.recording import record_attention
-from regard.layers.grid import GridSelfAttention
-from regard.layers.mixers import RecurrentMixer
-from tests.references import loops
+from regard.attention.scores import SCORES
+from regard.layers.image_encoders import GridSelfAttention
+from regard.layers.transformer_block import SSRU
+from tests.support import loops
 
 BATCH, QUERIES, KEYS, HEADS = 2, 3, 7, 5
 QUERY_WIDTH, INPUTS, KEY_WIDTH, VALUE_WIDTH = 11, 13, 17, 19
 TOLERANCES = {torch.float32: 2e-6, torch.float16: 3e-3, torch.bfloat16: 2e-2}
-SCORES = ("dot", "scaled_dot", "general", "additive")
 
 every_precision = pytest.mark.parametrize("dtype", list(TOLERANCES), ids=lambda dtype: str(dtype)[6:])
 
@@ -49,8 +49,8 @@ def assert_near(found: Tensor, expected: list, dtype: torch.dtype) -> None:
 def test_attention_with_every_score_equals_a_loop(name: str, projects: bool, dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     keys, values = (KEY_WIDTH, VALUE_WIDTH) if projects else (None, None)
-    asking = (keys or INPUTS) if name in ("dot", "scaled_dot") else QUERY_WIDTH
-    layer = Attention(asking, INPUTS, score=name, key=keys, value=values).to(dtype)
+    asking = (keys or INPUTS) if SCORES[name].needs_equal_widths else QUERY_WIDTH
+    layer = AttentionLayer(asking, INPUTS, score=name, key_width=keys, value_width=values).to(dtype)
     query, inputs = spread(BATCH, QUERIES, asking, dtype=dtype), spread(BATCH, KEYS, INPUTS, dtype=dtype)
     visible = some_visible(heads=1)
     found = layer(query, layer.key_values(inputs), visible)
@@ -66,7 +66,7 @@ def test_attention_with_every_score_equals_a_loop(name: str, projects: bool, dty
 @pytest.mark.parametrize("is_open", [False, True], ids=["fused", "open"])
 def test_multi_head_attention_equals_a_loop(is_open: bool, dtype: torch.dtype) -> None:
     torch.manual_seed(1)
-    layer = MultiHeadAttention(HEADS * 3, HEADS, inputs=INPUTS).to(dtype)
+    layer = MultiHeadAttention(HEADS * 3, HEADS, key_width=INPUTS).to(dtype)
     x, inputs = spread(BATCH, QUERIES, HEADS * 3, dtype=dtype), spread(BATCH, KEYS, INPUTS, dtype=dtype)
     visible = some_visible(HEADS)
     with record_attention(layer if is_open else nn.Identity()):
@@ -90,7 +90,7 @@ def test_attention_over_a_grid_equals_a_loop(dtype: torch.dtype) -> None:
 @every_precision
 def test_the_recurrent_mixer_equals_a_loop(dtype: torch.dtype) -> None:
     torch.manual_seed(3)
-    layer = RecurrentMixer(5).to(dtype)
+    layer = SSRU(5).to(dtype)
     x, cell = spread(BATCH, 7, 5, dtype=dtype), spread(BATCH, 5, dtype=dtype)
     found, last = layer(x, cell, None, torch.arange(7))
     rows = [loops.ssru(row, first, plain(layer)) for row, first in zip(x.tolist(), cell.tolist(), strict=True)]

@@ -7,18 +7,18 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.attention.attend import attend
+from regard.attention.hooks import record_attention
 from regard.attention.multi_head import MultiHeadAttention
-from regard.attention.recording import record_attention
 from regard.attention.scores import scaled_dot
 from regard.attention.visibility import causal, real_keys
-from regard.config import Stack
-from regard.layers.blocks import Block, BlockStyle
-from tests.references.mapping import block_from_torch, multi_head_from_torch, scatter
+from regard.config import TransformerStackConfig
+from regard.layers.transformer_block import BlockOptions, TransformerBlock
+from tests.support.mapping import block_from_torch, multi_head_from_torch, scatter
 
 BATCH, TARGET, SOURCE, HEADS, HEAD_WIDTH, INNER, MEMORY = 2, 5, 7, 3, 11, 17, 13
 WIDTH = HEADS * HEAD_WIDTH
 TOLERANCE = {"atol": 1e-5, "rtol": 0.0}
-SIZES = Stack(layers=1, width=WIDTH, heads=HEADS, inner=INNER)
+SIZES = TransformerStackConfig(layers=1, width=WIDTH, heads=HEADS, ffn_width=INNER)
 
 
 def is_real(length: int) -> Tensor:
@@ -41,7 +41,7 @@ def causal_rule(length: int) -> Tensor:
 def test_multi_head_attention_equals_torchs(inputs: int, padded: bool, is_open: bool) -> None:
     theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True, kdim=inputs, vdim=inputs)
     scatter(theirs, seed=inputs)
-    ours = MultiHeadAttention(WIDTH, HEADS, inputs=inputs)
+    ours = MultiHeadAttention(WIDTH, HEADS, key_width=inputs)
     multi_head_from_torch(ours, theirs)
     x, memory, real = torch.randn(BATCH, TARGET, WIDTH), torch.randn(BATCH, SOURCE, inputs), is_real(SOURCE)
     expected, weights = theirs(
@@ -72,7 +72,7 @@ def test_an_encoder_block_equals_torchs_layer(norm: str, activation: str) -> Non
         WIDTH, HEADS, INNER, dropout=0.0, activation=activation, norm_first=norm == "pre", batch_first=True
     )
     scatter(theirs, seed=2)
-    ours = Block(SIZES, BlockStyle(norm=norm, activation=activation))
+    ours = TransformerBlock(SIZES, BlockOptions(norm=norm, activation=activation))
     block_from_torch(ours, theirs)
     x, real = torch.randn(BATCH, SOURCE, WIDTH), is_real(SOURCE)
     found, _ = ours(x, real_keys(real), torch.arange(SOURCE))
@@ -86,12 +86,12 @@ def test_a_decoder_block_equals_torchs_layer(norm: str, activation: str) -> None
         WIDTH, HEADS, INNER, dropout=0.0, activation=activation, norm_first=norm == "pre", batch_first=True
     )
     scatter(theirs, seed=3)
-    ours = Block(SIZES, BlockStyle(norm=norm, activation=activation), memory_width=WIDTH)
+    ours = TransformerBlock(SIZES, BlockOptions(norm=norm, activation=activation), memory_width=WIDTH)
     block_from_torch(ours, theirs)
     x, memory, real = torch.randn(BATCH, TARGET, WIDTH), torch.randn(BATCH, SOURCE, WIDTH), is_real(SOURCE)
     assert ours.cross_attention is not None
-    sight = (ours.cross_attention.key_values(memory), real_keys(real))
-    found, _ = ours(x, causal_rule(TARGET), torch.arange(TARGET), sight=sight)
+    projected = (ours.cross_attention.key_values(memory), real_keys(real))
+    found, _ = ours(x, causal_rule(TARGET), torch.arange(TARGET), memory=projected)
     expected = theirs(x, memory, tgt_mask=causal_mask(TARGET), memory_key_padding_mask=~real)
     assert_close(found, expected, **TOLERANCE)
 
@@ -111,7 +111,7 @@ def test_attend_equals_torchs_fused_attention(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_recorded_path_equals_the_fused_one(seed: int) -> None:
     torch.manual_seed(seed)
-    layer = MultiHeadAttention(WIDTH, HEADS, inputs=MEMORY)
+    layer = MultiHeadAttention(WIDTH, HEADS, key_width=MEMORY)
     x, memory = torch.randn(BATCH, TARGET, WIDTH), torch.randn(BATCH, SOURCE, MEMORY)
     visible = torch.rand(BATCH, HEADS, TARGET, SOURCE) < 0.3
     visible[1, 2, 4] = False

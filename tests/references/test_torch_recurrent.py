@@ -6,9 +6,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
-from regard.config import RecurrentStack
-from regard.layers.recurrent import Recurrent, RecurrentState
-from tests.references.mapping import recurrent_from_torch, scatter
+from regard.config import RecurrentLayersConfig
+from regard.layers.recurrent import RecurrentLayers, RecurrentState
+from tests.support.mapping import recurrent_from_torch, scatter
 
 BATCH, LENGTH, INPUTS, WIDTH, LAYERS = 3, 7, 5, 11, 2
 LENGTHS = (4, 7, 1)
@@ -19,12 +19,12 @@ every_cell = pytest.mark.parametrize("cell", list(TORCHS_OWN))
 either_direction = pytest.mark.parametrize("bidirectional", [False, True], ids=["forward", "bidirectional"])
 
 
-def pair(cell: str, *, bidirectional: bool = False) -> tuple[Recurrent, nn.RNNBase]:
+def pair(cell: str, *, bidirectional: bool = False) -> tuple[RecurrentLayers, nn.RNNBase]:
     """Ours and torch's, with the same weights; WIDTH is that of one direction."""
     theirs = TORCHS_OWN[cell](INPUTS, WIDTH, LAYERS, batch_first=True, bidirectional=bidirectional)
     scatter(theirs, seed=len(cell))
-    sizes = RecurrentStack(layers=LAYERS, width=WIDTH * (2 if bidirectional else 1))
-    ours = Recurrent(cell, INPUTS, sizes, bidirectional=bidirectional)
+    sizes = RecurrentLayersConfig(layers=LAYERS, width=WIDTH * (2 if bidirectional else 1))
+    ours = RecurrentLayers(cell, INPUTS, sizes, bidirectional=bidirectional)
     recurrent_from_torch(ours, theirs)
     return ours, theirs
 
@@ -95,4 +95,4 @@ def test_one_step_at_a_time_equals_all_at_once(cell: str) -> None:
     assert state is not None
     assert_close(torch.cat(steps, dim=1), expected, **TOLERANCE)
     assert_close(state.hidden, batch_first(state_of(last)[0], 1), **TOLERANCE)
-    assert_close(state.top, expected[:, -1], **TOLERANCE)
+    assert_close(state.last_layer, expected[:, -1], **TOLERANCE)

@@ -19,14 +19,15 @@ from transformers import (
     MarianMTModel,
 )
 
-from regard.batch import Padded
-from regard.config import DecoderOnlyConfig, EncoderOnlyConfig, Stack, TransformerConfig
-from regard.language.worth import known_by_reader, known_by_writer
+from regard.batch import PaddedTokens
+from regard.config import DecoderOnlyConfig, EncoderOnlyConfig, TransformerConfig, TransformerStackConfig
+from regard.inference.mask_filler import masked_log_likelihoods
+from regard.inference.text_generator import causal_log_likelihoods
 from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.encoder_only import ClassHead, EncoderOnlyModel, MaskedTokenHead
 from regard.models.transformer import TransformerModel
-from regard.symbols import BEGIN, END, MASK, PADDING, RESERVED
-from tests.references.mapping import (
+from regard.special_tokens import BEGIN, END, MASK, PADDING, RESERVED
+from tests.support.mapping import (
     class_head_from_bert,
     decoder_only_from_gpt2,
     encoder_only_from_bert,
@@ -69,14 +70,16 @@ class Case:
             activation=list(THEIR_NAMES)[seed % 3],
         )
 
-    def stack(self, side: int = 0) -> Stack:
-        return Stack(layers=self.layers[side], width=self.width, heads=self.heads, inner=self.inner[side])
+    def stack(self, side: int = 0) -> TransformerStackConfig:
+        return TransformerStackConfig(
+            layers=self.layers[side], width=self.width, heads=self.heads, ffn_width=self.inner[side]
+        )
 
-    def source(self) -> Padded:
+    def source(self) -> PaddedTokens:
         """Rows of different lengths, and so with padding."""
         draw = random.Random(self.seed)
         last = self.vocabularies[0] - 1
-        return Padded.from_rows([[draw.randint(len(RESERVED), last) for _ in range(n)] for n in self.lengths])
+        return PaddedTokens.from_rows([[draw.randint(len(RESERVED), last) for _ in range(n)] for n in self.lengths])
 
     def target(self, length: int = 5) -> Tensor:
         torch.manual_seed(self.seed)
@@ -123,7 +126,6 @@ def our_transformer(case: Case, theirs: Any, *, is_shared: bool) -> TransformerM
         decoder=case.stack(1),
         activation=case.activation,
         norm="post",
-        layout="halves",
         share_embeddings=is_shared,
     )
     source, target = case.vocabularies
@@ -142,7 +144,7 @@ def test_the_transformer_equals_marian(case: Case, is_shared: bool) -> None:
     with torch.no_grad():
         expected = theirs(input_ids=source.tokens, attention_mask=source.is_real.long(), decoder_input_ids=target)
         memory = ours.encode(source)
-        found = ours.decode(target, memory, ours.start(memory)).logits
+        found = ours.decode(target, memory, ours.init_state(memory)).logits
     assert_close(found, expected.logits, **TOLERANCE)
 
 
@@ -154,7 +156,7 @@ def test_the_transformer_step_by_step_equals_marian(case: Case) -> None:
     with torch.no_grad():
         expected = theirs(input_ids=source.tokens, attention_mask=source.is_real.long(), decoder_input_ids=target)
         memory = ours.encode(source)
-        state, steps = ours.start(memory), []
+        state, steps = ours.init_state(memory), []
         for token in target.split(1, dim=1):
             decoded = ours.decode(token, memory, state)
             state, steps = decoded.state, [*steps, decoded.logits]
@@ -182,11 +184,11 @@ def bert_config(case: Case, **more: Any) -> BertConfig:
 
 def our_encoder(case: Case, theirs: Any, *, classes: int = 0) -> EncoderOnlyModel:
     config = EncoderOnlyConfig(
-        stack=case.stack(),
+        transformer=case.stack(),
         activation=case.activation,
         norm="post",
         positions="learned",
-        maximum_length=37,
+        max_position_embeddings=37,
         classes=classes,
     )
     model = EncoderOnlyModel(config, case.vocabularies[0]).eval()
@@ -227,7 +229,7 @@ def test_a_text_is_known_as_well_as_bert_knows_it(case: Case) -> None:
     assert isinstance(ours.head, MaskedTokenHead)
     masked_token_head_from_bert(ours.head, theirs.cls.predictions)
     row = case.source().tokens[0, :3].tolist()
-    [known] = known_by_reader(ours, [row], device=torch.device("cpu"))
+    [known] = masked_log_likelihoods(ours, [row], device=torch.device("cpu"))
     expected = 0.0
     with torch.no_grad():
         theirs.cls.predictions.decoder.weight.copy_(ours.embedding.tokens.weight)
@@ -273,7 +275,9 @@ def gpt2(case: Case) -> Any:
 
 
 def our_decoder(case: Case, theirs: Any) -> DecoderOnlyModel:
-    config = DecoderOnlyConfig(stack=case.stack(1), norm="pre", activation=case.activation, maximum_length=37)
+    config = DecoderOnlyConfig(
+        transformer=case.stack(1), norm="pre", activation=case.activation, max_position_embeddings=37
+    )
     ours = DecoderOnlyModel(config, case.vocabularies[1]).eval()
     decoder_only_from_gpt2(ours, theirs)
     return ours
@@ -285,8 +289,8 @@ def test_the_decoder_equals_gpt2(case: Case) -> None:
     ours = our_decoder(case, theirs)
     tokens = case.target(length=7)
     with torch.no_grad():
-        memory = ours.encode(Padded.from_rows(tokens.tolist()))
-        found = ours.decode(tokens, memory, ours.start(memory)).logits
+        memory = ours.encode(PaddedTokens.from_rows(tokens.tolist()))
+        found = ours.decode(tokens, memory, ours.init_state(memory)).logits
         assert_close(found, theirs(input_ids=tokens).logits, **TOLERANCE)
 
 
@@ -294,7 +298,7 @@ def test_the_decoder_equals_gpt2(case: Case) -> None:
 def test_a_text_is_known_as_well_as_gpt2_knows_it(case: Case) -> None:
     theirs = gpt2(case)
     rows = [row[: 3 + place] for place, row in enumerate(case.target(length=7)[:, 1:].tolist())]
-    known = list(known_by_writer(our_decoder(case, theirs), rows, device=torch.device("cpu")))
+    known = list(causal_log_likelihoods(our_decoder(case, theirs), rows, device=torch.device("cpu")))
     for row, ours in zip(rows, known, strict=True):
         tokens = torch.tensor([[BEGIN, *row, END]])
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The heart: a query looks at keys, and takes a weighted sum of their values. It needs torch, and nothing else of ours.
+"""Attention: a query attends to keys and gets a weighted sum of their values. Only torch is needed.
 
-Read in this order: visibility, scores, attend, general, multi_head, key_values, recording.
+Read in this order: visibility, scores, attend, attention_layer, multi_head, key_value_cache, hooks.
 """

@@ -1,4 +1,4 @@
-r"""From scores to a context: a softmax over what is visible, then a weighted sum of the values.
+r"""From scores to a context: a softmax over the visible keys, then a weighted sum of the values.
 
 weights = softmax(scores),   context = sum_k weights_k value_k          Bahdanau et al., 2015
 """
@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 
-class Attended(NamedTuple):
-    """The context of each query, and the weights it was summed with (before dropout)."""
+class AttentionOutput(NamedTuple):
+    """The context of each query, and its weights (before dropout)."""
 
     context: Float[Tensor, "... Q D"]
     weights: Float[Tensor, "... Q K"]
@@ -24,30 +24,30 @@ def attend(
     visible: Bool[Tensor, "..."] | None = None,
     *,
     dropout: float = 0.0,
-    is_finite: bool | None = None,  # whether the values are known to be; None: they are asked
-) -> Attended:
-    """Weights that sum to one over what is visible, and the sum of the values under them."""
+    is_finite: bool | None = None,  # whether all values are finite; None: checked here
+) -> AttentionOutput:
+    """Weights that sum to one over the visible keys, and the sum of the values under them."""
     weights = softmax_over_visible(scores, visible)
     dropped = functional.dropout(weights, dropout)
     is_finite = all_finite(value) if is_finite is None else is_finite
-    return Attended(dropped @ value if is_finite else weighted_sum(dropped, value), weights)
+    return AttentionOutput(dropped @ value if is_finite else weighted_sum(dropped, value), weights)
 
 
 def softmax_over_visible(scores: Float[Tensor, "... Q K"], visible: Bool[Tensor, "..."] | None) -> Tensor:
-    """Softmax over the visible scores; exactly zero elsewhere, and in the whole row where nothing is visible."""
+    """Softmax over the visible scores; exactly zero elsewhere, and in the whole row if no key is visible."""
     if visible is None:
         return scores.softmax(dim=-1)
-    # A row of nothing but -inf would give 0/0: such a row gets harmless scores, and its weights are set to zero after.
-    sees_nothing = ~visible.any(dim=-1, keepdim=True)
-    visible_scores = scores.masked_fill(~visible, float("-inf")).masked_fill(sees_nothing, 0.0)
+    # A row of nothing but -inf would give 0/0: such a row gets scores of zero, and its weights are set to zero below.
+    is_fully_masked = ~visible.any(dim=-1, keepdim=True)
+    visible_scores = scores.masked_fill(~visible, float("-inf")).masked_fill(is_fully_masked, 0.0)
     return visible_scores.softmax(dim=-1).masked_fill(~visible, 0.0)
 
 
 def weighted_sum(weights: Float[Tensor, "... Q K"], value: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q D"]:
-    """sum_k weights_k value_k, where a weight of zero silences even NaN and Inf (0 * NaN would be NaN)."""
+    """sum_k weights_k value_k, where a weight of zero removes even NaN and Inf (0 * NaN would be NaN)."""
     finite = value.isfinite().all(dim=-1, keepdim=True)
-    sees_nonfinite = weights @ (~finite).to(weights.dtype) > 0
-    return (weights @ value.masked_fill(~finite, 0.0)).masked_fill(sees_nonfinite, float("nan"))
+    attends_nonfinite = weights @ (~finite).to(weights.dtype) > 0
+    return (weights @ value.masked_fill(~finite, 0.0)).masked_fill(attends_nonfinite, float("nan"))
 
 
 def all_finite(*tensors: Tensor) -> bool:

@@ -1,15 +1,16 @@
-r"""How well a query and a key agree, before the softmax: attentions differ only in this function.
+r"""Attention scores: how well a query and a key agree, before the softmax.
 
     dot          q . k                          Luong et al., 2015
-    scaled dot   q . k / sqrt(D)                Vaswani et al., 2017
+    scaled_dot   q . k / sqrt(D)                Vaswani et al., 2017
     general      q . W k                        Luong et al., 2015
-    additive     v . tanh(W_q q + W_k k)        Bahdanau et al., 2015
+    additive     v . tanh(W_q q + W_k k + b)    Bahdanau et al., 2015
 
-A score module's `prepare` is the work that depends on the keys alone, done once for a sentence; `forward` is the rest.
+To add a score, write a class here with its `name` and `formula`, list it in `SCORES`, and add its name to `ScoreName`
+in config.py. Tests and traces follow from `SCORES`; tests/unit/test_extension_points.py names the page entries to add.
 """
 
 import math
-from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -22,41 +23,84 @@ def dot(query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float
 
 
 def scaled_dot(query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
-    """q . k / sqrt(D): for entries of variance one, a score of variance one whatever the width."""
+    """q . k / sqrt(D): if entries have variance one, scores have variance one for every width."""
     return dot(query, key) / math.sqrt(query.shape[-1])
 
 
-class DotScore(nn.Module):
-    """A dot product, scaled or not, of keys as they are or (the general score) after a matrix of their own."""
+class AttentionScore(nn.Module):
+    """Base of all scores. `project_keys` depends on the keys alone and runs once; `forward` is the rest."""
 
-    def __init__(self, formula: Callable[[Tensor, Tensor], Tensor], prepare: nn.Module) -> None:
+    name: ClassVar[str]
+    formula: ClassVar[str]
+    needs_equal_widths: ClassVar[bool] = False  # of query and key
+
+    def __init__(self, query_width: int, key_width: int) -> None:  # noqa: ARG002  (the same for every score)
         super().__init__()
-        self.formula, self.prepare = formula, prepare
+        self.project_keys: nn.Module = nn.Identity()
+
+    def forward(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K E"]) -> Float[Tensor, "... Q K"]:
+        raise NotImplementedError
+
+
+class DotScore(AttentionScore):
+    """The dot product of query and key."""
+
+    name = "dot"
+    formula = "q · k"
+    needs_equal_widths = True
 
     def forward(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
-        return self.formula(query, key)
+        return dot(query, key)
 
 
-class AdditiveScore(nn.Module):
-    """v . tanh(q + k): a network with one hidden layer, as wide as a query, says how well a query and a key agree."""
+class ScaledDotScore(AttentionScore):
+    """The dot product divided by the root of the width."""
+
+    name = "scaled_dot"
+    formula = "q · k / √D"
+    needs_equal_widths = True
+
+    def forward(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
+        return scaled_dot(query, key)
+
+
+class GeneralScore(AttentionScore):
+    """The dot product of the query and a projection of the key."""
+
+    name = "general"
+    formula = "q · W k"
 
     def __init__(self, query_width: int, key_width: int) -> None:
-        super().__init__()
+        super().__init__(query_width, key_width)
+        self.project_keys = nn.Linear(key_width, query_width, bias=False)
+
+    def forward(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
+        return dot(query, key)
+
+
+class AdditiveScore(AttentionScore):
+    """A network with one hidden layer, as wide as the query, that takes query and key."""
+
+    name = "additive"
+    formula = "v · tanh(W_q q + W_k k + b)"
+
+    def __init__(self, query_width: int, key_width: int) -> None:
+        super().__init__(query_width, key_width)
         self.query = nn.Linear(query_width, query_width, bias=False)
-        self.prepare = nn.Linear(key_width, query_width)
+        self.project_keys = nn.Linear(key_width, query_width)
         self.vector = nn.Parameter(torch.empty(query_width).uniform_(-1, 1) / math.sqrt(query_width))
 
     def forward(self, query: Float[Tensor, "... Q query"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
         return torch.tanh(self.query(query).unsqueeze(-2) + key.unsqueeze(-3)) @ self.vector
 
 
-def make_score(name: str, query_width: int, key_width: int) -> DotScore | AdditiveScore:
-    """The score of that name, for queries and keys of these widths."""
-    match name:
-        case "dot" | "scaled_dot":
-            return DotScore(dot if name == "dot" else scaled_dot, nn.Identity())
-        case "general":
-            return DotScore(dot, nn.Linear(key_width, query_width, bias=False))
-        case "additive":
-            return AdditiveScore(query_width, key_width)
-    raise ValueError(f"no score is called {name!r}; there are dot, scaled_dot, general and additive")
+SCORES: dict[str, type[AttentionScore]] = {
+    score.name: score for score in (DotScore, ScaledDotScore, GeneralScore, AdditiveScore)
+}
+
+
+def make_score(name: str, query_width: int, key_width: int) -> AttentionScore:
+    """The score of this name, for queries and keys of these widths."""
+    if name not in SCORES:
+        raise ValueError(f"{name!r} is not a score; choose one of {', '.join(SCORES)}")
+    return SCORES[name](query_width, key_width)

@@ -1,101 +1,289 @@
-"""The command line: parses, calls, and turns what went wrong into one clear line and an exit code.
+"""The command line: parse, call, and turn a failure into one clear line and an exit code.
 
-    0    all is well
-    1    something failed while running: a full disk, too little memory, a defect of ours
-    2    the command or its input was wrong
-    130, 143, 129    stopped by Ctrl-C, by SIGTERM, by a closed terminal; 141: nobody reads the output any more
+    0    success
+    1    a failure at run time: a full disk, too little memory, a bug
+    2    a wrong command or wrong input
+    130, 143, 129    stopped by Ctrl-C, SIGTERM or a closed terminal; 141: the reader of the output is gone
 
-Nothing here or in the commands' declarations imports torch, so that `--help` answers at once.
+Each command has a module of its own, which is imported when the command is used. Neither this module nor those modules
+import torch at the top level, so `--help` starts fast. All signal handling is here.
 """
 
 import errno
 import os
 import signal
+import socket
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import click
 
-from regard.cli.commands import OutputClosed, root
 from regard.errors import RegardError
 
-FAILED, WRONG_INPUT = 1, 2
-FULL = (errno.ENOSPC, errno.EDQUOT)
-DEBUG = "REGARD_DEBUG"
-BROKEN_PIPE: int = getattr(signal, "SIGPIPE", 13)  # Windows has none
+if TYPE_CHECKING:
+    import subprocess
+
+EXIT_FAILED, EXIT_WRONG_INPUT = 1, 2
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
+DEBUG_VARIABLE = "REGARD_DEBUG"
+
+SUMMARIES = {
+    "demo": "Open the page and train every model of the lineage.",
+    "train": "Train a model from a recipe or from text files.",
+    "distill": "Train a small, fast student on the translations of teachers.",
+    "translate": "Translate lines of text.",
+    "caption": "Describe images.",
+    "complete": "Continue texts with a decoder-only model.",
+    "fill": "Fill masks in texts with an encoder-only model.",
+    "evaluate": "Measure a model: BLEU, chrF and TER, caption metrics, or perplexity.",
+    "align": "Align the words of sentence pairs by attention.",
+    "show": "Show the attention of a model in the terminal, as an image, or as a page.",
+    "compare": "Measure several models on the same data: quality, length, speed, size.",
+    "info": "Show the config and size of a model, and verify its files.",
+    "schema": "Print the JSON schema of a recipe.",
+    "export": "Write a model for CTranslate2 or for Hugging Face's Marian classes.",
+    "serve": "Serve models: the page that shows their attention, and HTTP APIs.",
+    "import": "Import the weights of a published network.",
+    "data": "Generate the corpora that come with regard.",
+}
+MODULES = {"import": "import_weights", "schema": "info"}  # commands that do not have a module of the same name
+FUNCTIONS = {"schema": "schema"}  # commands that are not called `command` in their module
 
 
-class Interruption:
-    """What Ctrl-C does: the first one cleans up and leaves; one that comes meanwhile leaves at once, without a word."""
+class OutputClosed(Exception):  # noqa: N818  (not an error: the reader has enough)
+    """The reader of standard output is gone, as after `| head`."""
 
-    def __init__(self) -> None:
-        self.is_last_word = False
 
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        if self.is_last_word:
-            os._exit(128 + number)
-        self.is_last_word = True
-        raise KeyboardInterrupt
+class LazyGroup(click.Group):
+    """A group that lists its commands by name and imports one when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in SUMMARIES:
+            return None
+        module = import_module(f"regard.cli.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, FUNCTIONS.get(cmd_name, "command"))
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise OutputClosed from None
+        return result
+
+
+@click.group(cls=LazyGroup, name="regard", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="regard", message="%(prog)s %(version)s")
+def root() -> None:
+    """Train models of the attention lineage on translations, images or text; measure them; see their attention.
+
+    Shell completion: eval "$(_REGARD_COMPLETE=bash_source regard)" in ~/.bashrc, or zsh_source in ~/.zshrc; for fish,
+    _REGARD_COMPLETE=fish_source regard | source
+    """
 
 
 def main() -> NoReturn:
-    """Run the command of this process, and leave with its exit code."""
+    """Run the command of this process and exit with its code."""
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    interruption = Interruption()
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as behind nohup
+    interruption = SigintHandler()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as under nohup
         signal.signal(signal.SIGINT, interruption)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     code = run(sys.argv[1:])
-    interruption.is_last_word = True  # nothing is left to clean up
+    interruption.is_interrupted = True  # nothing is left to clean up
     try:
         sys.stdout.flush()
     except OSError:
-        _forget_what_was_not_written()
+        _discard_unwritten_output()
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit code of a command."""
+    """Run a command in this process; returns its exit code."""
     try:
         return root.main(list(arguments), prog_name="regard", standalone_mode=False, obj=list(arguments)) or 0
     except click.ClickException as problem:
         problem.show()
         return problem.exit_code
     except OutputClosed:
-        _forget_what_was_not_written()
+        _discard_unwritten_output()
         return 128 + BROKEN_PIPE
     except (click.Abort, KeyboardInterrupt):
         return 128 + signal.SIGINT
     except RegardError as error:
-        return _tell(f"error: {error}", WRONG_INPUT)
+        return _print_error(f"error: {error}", EXIT_WRONG_INPUT)
     except OSError as error:
-        return _tell(f"error: {_described(error)}", FAILED)
+        return _print_error(f"error: {_describe_os_error(error)}", EXIT_FAILED)
     except MemoryError:
-        return _tell("error: there is not enough memory. Try a smaller batch, beam or model.", FAILED)
+        return _print_error("error: there is not enough memory. Use a smaller batch, beam or model.", EXIT_FAILED)
     except Exception as error:
         reason = (str(error) or "no reason given").splitlines()[0]
-        advice = f"This is a defect of regard, or of this machine: {DEBUG}=1 shows where."
-        return _tell(f"error: {type(error).__name__}: {reason}\n{advice}", FAILED)
+        advice = f"This is a bug in regard or a problem of this machine. Set {DEBUG_VARIABLE}=1 for a traceback."
+        return _print_error(f"error: {type(error).__name__}: {reason}\n{advice}", EXIT_FAILED)
 
 
-def _described(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     reason = error.strerror or str(error)
-    if error.errno in FULL:  # a failed write to standard output does not say where it was to go
-        return f"{error.filename or 'the output'} cannot be written: {reason}. Make room, or write to another place."
+    if error.errno in DISK_FULL_ERRORS:  # a failed write to standard output has no file name
+        return f"{error.filename or 'the output'} cannot be written: {reason}. Free some space, or write elsewhere."
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
-def _tell(message: str, code: int) -> int:
-    if os.environ.get(DEBUG) == "1":
+def _print_error(message: str, code: int) -> int:
+    if os.environ.get(DEBUG_VARIABLE) == "1":
         traceback.print_exc()
     click.echo(message, err=True)
     return code
 
 
-def _forget_what_was_not_written() -> None:
-    """Point standard output at nothing: Python flushes it as it leaves, and would complain once more."""
+def _discard_unwritten_output() -> None:
+    """Redirect standard output to the null device: Python flushes it at exit, and would report the failure again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# --- signals
+
+FORCE_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # a second one stops at once
+# A closed terminal sends SIGHUP twice, once from the shell and once from the system; Windows has no SIGHUP.
+STOP_SIGNALS = (*FORCE_STOP_SIGNALS, signal.SIGHUP) if hasattr(signal, "SIGHUP") else FORCE_STOP_SIGNALS
+BROKEN_PIPE: int = getattr(signal, "SIGPIPE", 13)  # Windows has no SIGPIPE
+
+
+class SigintHandler:
+    """Ctrl-C: the first one cleans up and exits; another one during the clean-up exits at once."""
+
+    def __init__(self) -> None:
+        self.is_interrupted = False
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        if self.is_interrupted:
+            os._exit(128 + number)
+        self.is_interrupted = True
+        raise KeyboardInterrupt
+
+
+class StopRequest:
+    """The signal after which training stops at the end of the current step."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def requested(self) -> int | None:
+        """The first signal that arrived; SIGPIPE if the output cannot be written."""
+        return self.signal
+
+    @contextmanager
+    def stop_on_closed_output(self) -> Iterator[None]:
+        """A failure to write within the block requests a stop instead of raising an error."""
+        try:
+            yield
+        except OSError as error:
+            if self.signal is None:
+                with suppress(OSError):
+                    click.echo(f"the output cannot be written ({error.strerror}): stopping after this step", err=True)
+            self.signal = self.signal or BROKEN_PIPE
+
+
+def stop_signals() -> list[signal.Signals]:
+    """The signals that stop a run, without those that this process ignores, as under nohup."""
+    return [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+@contextmanager
+def deferred_signals() -> Iterator[StopRequest]:
+    """Within the block the first signal is recorded, so that a step can end and be saved; a second one stops at once.
+
+    The second SIGHUP of a closed terminal may arrive after the block; it is ignored.
+    """
+    request = StopRequest()
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+
+    def record(number: int, _frame: FrameType | None) -> None:
+        request.signal = request.signal or number
+        if number in FORCE_STOP_SIGNALS:
+            for each in FORCE_STOP_SIGNALS:
+                signal.signal(each, before[each])
+        else:
+            before[signal.Signals(number)] = signal.SIG_IGN
+
+    for number in stop_signals():
+        signal.signal(number, record)
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def acknowledged_signals() -> Iterator[None]:
+    """Within the block a signal is acknowledged at once, and a second one ends the process.
+
+    Python runs a signal handler only when the current C call returns, and training a vocabulary is one such call.
+    """
+    reading, writing = socket.socketpair()
+    writing.setblocking(False)
+    before = signal.set_wakeup_fd(writing.fileno())
+    thread = threading.Thread(target=_acknowledge, args=(reading,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        writing.close()
+        thread.join()
+        reading.close()
+
+
+def _acknowledge(signals: socket.socket) -> None:
+    is_acknowledged = False
+    while number := signals.recv(1):
+        if number[0] not in FORCE_STOP_SIGNALS:
+            continue
+        if is_acknowledged:
+            os._exit(128 + number[0])
+        click.echo("stopping after this step of the preprocessing; a second signal stops at once", err=True)
+        is_acknowledged = True
+
+
+class ChildStopper:
+    """Ctrl-C and SIGTERM, recorded and forwarded to the child process that is waited for."""
+
+    def __init__(self) -> None:
+        self.received: list[int] = []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._forward) for number in FORCE_STOP_SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def wait_for(self, process: "subprocess.Popen[bytes]") -> int:
+        """The exit code of a process, which receives the signals that arrive meanwhile."""
+        self._process = process
+        code = process.wait()
+        self._process = None
+        return code
+
+    def _forward(self, number: int, _frame: object) -> None:
+        self.received.append(number)
+        if self._process is not None:
+            self._process.send_signal(number)

@@ -1,51 +1,389 @@
-"""`regard align`: what can be asked."""
+"""`regard align`: align the words of sentence pairs by attention, and score alignments against gold links."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from regard.cli.options import PATH, gold_base_option, json_option, unless_standard_output
+from regard.cli.console import echo, print_json, print_table, warn
+from regard.cli.options import (
+    PATH,
+    base_codes,
+    check_direction,
+    check_outputs,
+    gold_index_base_option,
+    json_option,
+    languages_of,
+    load_translator,
+    none_for_standard_output,
+)
+from regard.errors import RegardError
+from regard.files import atomic_file
 
-SYMMETRIES = ["intersection", "union", "grow-diag-final-and"]
+if TYPE_CHECKING:
+    from regard.bundle import Bundle
+    from regard.data.readers.text import Pair
+    from regard.metrics.alignment import AlignmentScore, GoldAlignment, Links, Symmetrization
+    from regard.tracing.alignment import HeadSelection
+
+SYMMETRIZATIONS: list[Symmetrization] = ["intersection", "union", "grow-diag-final-and"]
+SCORING_OPTIONS = ("hypothesis", "gold", "gold_index_base")  # the options of scoring a file of links
+ALL_HEADS_OPTIONS = ("model", "source", "target", "gold", "gold_index_base", "all_heads")
+ONE_BASED_WARNING = "no link has index 0, so the file seems to count words from 1, but it was read as counting from 0"
+MIN_LINKED_SENTENCES = 5  # in so many sentences with links some first word is linked
 
 
 @click.command(
     name="align",
     epilog="""\b
 Examples:
-  regard align runs/x/model --source test.en --target test.ko --gold test.align --best
-  regard align --hypothesis found.align --gold gold.align --gold-base 1""",
+  regard align runs/x/model --source test.en --target test.ko --gold test.align --best-head
+  regard align --hypothesis found.align --gold gold.align --gold-index-base 1""",
 )
 @click.argument("model", type=PATH, required=False)
-@click.option("--source", type=PATH, help="Source sentences, one a line.")
+@click.option("--source", type=PATH, help="Source sentences, one per line.")
 @click.option("--target", type=PATH, help="Their translations, line by line.")
-@click.option("--gold", type=PATH, help="Links that are known to be right, in Pharaoh format (1-2 sure, 1p2 possible).")
-@gold_base_option
-@click.option("--hypothesis", type=PATH, help="Instead of a model: links from a file, counted from 0, to be scored.")
-@click.option("--layer", type=click.IntRange(1), help="Layer to read, counted from 1. [default: the mean of all]")
-@click.option("--head", type=click.IntRange(1), help="Head to read, counted from 1. [default: the mean of all]")
+@click.option("--gold", type=PATH, help="Gold links in Pharaoh format (1-2 is sure, 1p2 is possible).")
+@gold_index_base_option
+@click.option("--hypothesis", type=PATH, help="Instead of a model: a file of links to score, counted from 0.")
+@click.option("--layer", type=click.IntRange(1), help="Layer to use, counted from 1. [default: the mean of all]")
+@click.option("--head", type=click.IntRange(1), help="Head to use, counted from 1. [default: the mean of all]")
 @click.option(
-    "--when",
-    type=click.Choice(["said", "read"]),
-    help="Read the attention as a target word is said, or as it is read as the next step's input. [default: said]",
+    "--at",
+    type=click.Choice(["output", "input"]),
+    help="Attention of the decoder step whose output, or whose input, is the target word. [default: output]",
 )
-@click.option("--best", is_flag=True, help="Choose layer, head and moment by the error on --dev-*, or else on --gold.")
-@click.option("--every", is_flag=True, help="Instead of links: each layer, head and moment with its error, best first.")
-@click.option("--dev-source", type=PATH, help="With --best: source sentences to choose by.")
-@click.option("--dev-target", type=PATH, help="Their translations.")
-@click.option("--dev-gold", type=PATH, help="Their links.")
-@click.option("--reverse", type=PATH, help="A model of the other direction; the links of both are joined.")
-@click.option("--symmetry", type=click.Choice(SYMMETRIES), help=f"How they are joined. [default: {SYMMETRIES[-1]}]")
 @click.option(
-    "--output", type=PATH, callback=unless_standard_output, help="File for the links. [default: standard output]"
+    "--best-head", is_flag=True, help="Choose layer, head and decoder step by the AER on --dev-*, or else on --gold."
+)
+@click.option(
+    "--all-heads", is_flag=True, help="Instead of links: the AER of each layer, head and decoder step, best first."
+)
+@click.option("--dev-source", type=PATH, help="With --best-head: source sentences to choose the head on.")
+@click.option("--dev-target", type=PATH, help="Their translations.")
+@click.option("--dev-gold", type=PATH, help="Their gold links.")
+@click.option("--reverse", type=PATH, help="A model of the opposite direction; the links of both are combined.")
+@click.option(
+    "--symmetrization",
+    type=click.Choice(SYMMETRIZATIONS),
+    help=f"How the links of both directions are combined. [default: {SYMMETRIZATIONS[-1]}]",
+)
+@click.option(
+    "--output", type=PATH, callback=none_for_standard_output, help="File for the links. [default: standard output]"
 )
 @json_option
-def command(model: Path | None, output: Path | None, as_json: bool, **wish: object) -> None:
+def command(output: Path | None, as_json: bool, **given: Any) -> None:
     """Link the words of each sentence pair by MODEL's attention, in Pharaoh format, counted from 0.
 
-    With --gold, precision, recall and the alignment error rate (AER) are told too.
+    With --gold, precision, recall and the alignment error rate (AER) are printed too.
     """
-    from regard.cli.running.align import run_alignment
-    from regard.cli.running.align_wish import Wish
 
-    run_alignment(Wish(model=model, **wish), output=output, as_json=as_json)  # type: ignore[arg-type]
+    from regard.data.readers.lines import read_lines
+    from regard.metrics.alignment import GoldAlignment, format_alignment, parse_alignments
+
+    options = AlignOptions(**given)
+    _check_options(options, output)
+    files = [options.source, options.target, options.gold, options.hypothesis]
+    check_outputs({"--output": output}, [*files, options.dev_source, options.dev_target, options.dev_gold])
+    gold = GoldLinks.read(options.gold, options.gold_index_base) if options.gold else None
+    if options.all_heads:
+        _print_all_heads(options, gold, as_json=as_json)
+        return
+    selections: list[str] = []
+    if options.hypothesis:
+        alignments = parse_alignments(read_lines(options.hypothesis), origin=str(options.hypothesis))
+        links = [one.possible for one in alignments]
+    else:
+        links, selections = _align_with_models(options, gold)
+    score = None if gold is None else _score_links(options, links, gold)
+    lines = [format_alignment(GoldAlignment(sure=own, possible=own)) for own in links]
+    is_printed = not (as_json or output or options.hypothesis)
+    if output or is_printed:
+        with atomic_file(output) if output else nullcontext(sys.stdout.buffer) as file:
+            file.writelines(f"{line}\n".encode() for line in lines)
+    if as_json:
+        record = {"pairs": len(links), "selections": selections, "score": score}
+        print_json(record if output or options.hypothesis else record | {"links": lines})
+        return
+    for selection in selections:
+        echo(selection, to_error=is_printed)
+    if score is not None:
+        print_table(["against gold", ""], _score_rows(score), to_error=is_printed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignOptions:
+    """The options of the command but for its output."""
+
+    model: Path | None
+    source: Path | None
+    target: Path | None
+    gold: Path | None
+    gold_index_base: int
+    hypothesis: Path | None
+    layer: int | None  # counted from 1, as are heads
+    head: int | None
+    at: Literal["output", "input"] | None
+    best_head: bool
+    all_heads: bool
+    dev_source: Path | None
+    dev_target: Path | None
+    dev_gold: Path | None
+    reverse: Path | None
+    symmetrization: Symmetrization | None
+
+    def given_besides(self, names: Sequence[str]) -> str:
+        """The options that were given, without those named."""
+        given = [name for name, value in vars(self).items() if value and name not in names]
+        return ", ".join(f"--{name.replace('_', '-')}" for name in given)
+
+
+def _check_options(options: AlignOptions, output: Path | None) -> None:
+    """An error if the options contradict each other or are incomplete, before anything is read."""
+    if options.hypothesis:
+        if options.model or not options.gold:
+            raise RegardError("--hypothesis replaces the model, and needs --gold to be scored against.")
+        if others := options.given_besides(SCORING_OPTIONS):
+            raise RegardError(
+                f"--hypothesis is a file of links, but {others} is for a model. "
+                "Remove it, or give a model instead of --hypothesis."
+            )
+    elif not (options.model and options.source and options.target):
+        raise RegardError("give a model, --source and --target; or --hypothesis and --gold to score a file of links.")
+    if options.all_heads:
+        if not options.gold:
+            raise RegardError("--all-heads prints the error of each head against gold links. Give --gold.")
+        if others := options.given_besides(ALL_HEADS_OPTIONS):
+            raise RegardError(f"--all-heads scores every layer, head and decoder step of one model. Remove {others}.")
+        if output:
+            raise RegardError("--all-heads prints errors and writes no links. Remove --output or --all-heads.")
+    _check_head_options(options)
+
+
+def _check_head_options(options: AlignOptions) -> None:
+    dev = [options.dev_source, options.dev_target, options.dev_gold]
+    if any(dev) and not (all(dev) and options.best_head):
+        raise RegardError("--dev-source, --dev-target and --dev-gold need each other and --best-head. Give all four.")
+    if options.best_head and not (options.dev_gold or options.gold):
+        raise RegardError("--best-head needs gold links. Give --gold, or --dev-source, --dev-target and --dev-gold.")
+    if options.best_head and (options.layer or options.head or options.at):
+        raise RegardError(
+            "--best-head chooses layer, head and decoder step. Remove --layer, --head and --at, or --best-head."
+        )
+    if options.symmetrization and not options.reverse:
+        raise RegardError(
+            f"--symmetrization {options.symmetrization} combines the links of two models. Give the other model with "
+            "--reverse, or remove it."
+        )
+
+
+def _check_directions(options: AlignOptions) -> None:
+    """An error if models and files are of another direction, as far as their names tell."""
+    own, other = (languages_of(model) if model else [] for model in (options.model, options.reverse))
+    if own and other and base_codes(own) != base_codes(other)[::-1]:
+        raise RegardError(
+            f"{options.model} translates {' to '.join(own)}, and {options.reverse} {' to '.join(other)}. "
+            f"--reverse needs a model of the opposite direction. Give one from {own[-1]} to {own[0]}."
+        )
+    models = [options.model] if options.model else []
+    if options.source and options.target:
+        check_direction(models, options.source, options.target, ("--source", "--target"))
+    if options.dev_source and options.dev_target:
+        check_direction(models, options.dev_source, options.dev_target, ("--dev-source", "--dev-target"))
+
+
+# --- alignments of models
+
+
+@dataclass(frozen=True)
+class ParallelTexts:
+    """Sentence pairs, with their gold links if there are any."""
+
+    sources: list[str]
+    targets: list[str]
+    gold: list[GoldAlignment] | None
+
+    @classmethod
+    def read(cls, source: Path | None, target: Path | None, gold: GoldLinks | None) -> ParallelTexts:
+        """The pairs of two files; the gold links must be theirs."""
+
+        from regard.data.readers import read_pairs
+
+        pairs = list(read_pairs([str(source), str(target)]))
+        if gold is not None:
+            gold.check(pairs)
+        alignments = None if gold is None else gold.alignments
+        return cls([pair.source for pair in pairs], [pair.target for pair in pairs], alignments)
+
+    def swapped(self) -> ParallelTexts:
+        """The same in the opposite direction."""
+
+        from regard.metrics.alignment import GoldAlignment
+
+        gold = self.gold and [GoldAlignment(_swap_links(one.sure), _swap_links(one.possible)) for one in self.gold]
+        return ParallelTexts(self.targets, self.sources, gold)
+
+
+def _align_with_models(options: AlignOptions, gold: GoldLinks | None) -> tuple[list[Links], list[str]]:
+    """The links of every pair, and which attention they come from."""
+
+    from regard.metrics.alignment import symmetrize
+
+    _check_directions(options)
+    texts = dev = ParallelTexts.read(options.source, options.target, gold)
+    if options.dev_gold:
+        dev_gold = GoldLinks.read(options.dev_gold, options.gold_index_base)
+        dev = ParallelTexts.read(options.dev_source, options.dev_target, dev_gold)
+    forward, selection = _align_direction(options, options.model, texts, dev)
+    if options.reverse is None:
+        return forward, [selection]
+    backward, reverse_selection = _align_direction(options, options.reverse, texts.swapped(), dev.swapped())
+    symmetrization = options.symmetrization or SYMMETRIZATIONS[-1]
+    combined = [
+        symmetrize(own, _swap_links(other), symmetrization) for own, other in zip(forward, backward, strict=True)
+    ]
+    return combined, [selection, f"{reverse_selection} (reverse)", f"combined by {symmetrization}"]
+
+
+def _align_direction(
+    options: AlignOptions, model: Path | None, texts: ParallelTexts, dev: ParallelTexts
+) -> tuple[list[Links], str]:
+    from regard.tracing.alignment import align
+
+    assert model is not None  # noqa: S101  (checked with the options)
+    bundle = load_translator(model).require_bundle("alignments")
+    selection, description = _choose_head(options, bundle, dev)
+    alignments = align(bundle, texts.sources, texts.targets, selection)
+    for number, (alignment, source, target) in enumerate(zip(alignments, texts.sources, texts.targets, strict=True), 1):
+        if len(alignment.source_words) < len(source.split()) or len(alignment.target_words) < len(target.split()):
+            limit = f"more than {bundle.max_source_tokens} tokens on a side"
+            warn(f"pair {number} has {limit}; only its beginning was aligned")
+    return [alignment.links for alignment in alignments], description
+
+
+def _choose_head(options: AlignOptions, bundle: Bundle, dev: ParallelTexts) -> tuple[HeadSelection, str]:
+    """The selected attention and its description; options count from 1, selections from 0."""
+    from regard.tracing.alignment import HeadSelection, best_head
+
+    if not options.best_head:
+        layer, head = (None if number is None else number - 1 for number in (options.layer, options.head))
+        selection = HeadSelection(layer, head, options.at or "output")
+        return selection, f"attention: {selection}"
+    best = best_head(bundle, dev.sources, dev.targets, dev.gold or [])
+    where = "the development set" if options.dev_gold else "the gold links themselves"
+    return best.selection, f"best by {where}: {best} (AER {best.aer:.4f} there)"
+
+
+def _print_all_heads(options: AlignOptions, gold: GoldLinks | None, *, as_json: bool) -> None:
+    """Print every head with its error, instead of links."""
+    from regard.tracing.alignment import NO_CROSS_ATTENTION, score_heads
+
+    assert options.model is not None  # noqa: S101  (checked with the options)
+    assert gold is not None  # noqa: S101  (checked with the options)
+    _check_directions(options)
+    texts = ParallelTexts.read(options.source, options.target, gold)
+    bundle = load_translator(options.model).require_bundle("alignments")
+    heads = score_heads(bundle, texts.sources, texts.targets, gold.alignments)
+    if not heads:
+        raise RegardError(f"{options.model}: {NO_CROSS_ATTENTION}")
+    gold.warn_about_index_base()
+    if as_json:
+        print_json({"pairs": len(texts.sources), "heads": heads})
+        return
+    rows = []
+    for one in heads:
+        numbers = ["mean" if number is None else str(number) for number in (one.layer, one.head)]
+        rows.append([*numbers, one.at, *(f"{figure:.4f}" for figure in (one.aer, one.precision, one.recall))])
+    print_table(["layer", "head", "decoder step", "AER", "precision", "recall"], rows)
+
+
+# --- gold links
+
+
+@dataclass(frozen=True)
+class GoldLinks:
+    """The links of a file that counts words from `index_base`; in memory they are counted from 0."""
+
+    path: Path
+    index_base: int
+    alignments: list[GoldAlignment]
+
+    @classmethod
+    def read(cls, path: Path, index_base: int) -> GoldLinks:
+        """The links on each line."""
+
+        from regard.data.readers.lines import read_lines
+        from regard.metrics.alignment import parse_alignments
+
+        return cls(path, index_base, parse_alignments(read_lines(path), one_based=index_base == 1, origin=str(path)))
+
+    @property
+    def links(self) -> list[Links]:
+        """The possible links, which include the sure ones, of each sentence pair."""
+        return [one.possible for one in self.alignments]
+
+    def check(self, pairs: Sequence[Pair]) -> None:
+        """An error if the links cannot be those of the pairs."""
+
+        from regard.data.readers.lines import error_at
+
+        if len(self.alignments) != len(pairs):
+            raise RegardError(
+                f"there are {len(pairs)} sentence pairs and {len(self.alignments)} lines of gold links. "
+                "Give one line for each pair."
+            )
+        for number, (pair, links) in enumerate(zip(pairs, self.links, strict=True), start=1):
+            words = (len(pair.source.split()), len(pair.target.split()))
+            beyond = sorted(link for link in links if link[0] >= words[0] or link[1] >= words[1])
+            if beyond:
+                link = "-".join(str(index + self.index_base) for index in beyond[0])
+                size = f"the sentences have {words[0]} and {words[1]} words, counted from {self.index_base}"
+                hint = "" if self.index_base else ", or add --gold-index-base 1 if they count from 1"
+                problem = f"{link} is out of range: {size}. Give the links of these sentences{hint}."
+                raise error_at(self.path, number, problem)
+
+    def warn_about_index_base(self) -> None:
+        """Warn if the file seems to count from 1 but was read as counting from 0."""
+        if self.index_base == 0 and seem_one_based(self.links):
+            warn(f"{self.path}: {ONE_BASED_WARNING}. If so, the AER is wrong: add --gold-index-base 1.")
+
+
+def seem_one_based(links: Sequence[Links]) -> bool:
+    """Whether no first word is linked in enough sentences."""
+    linked = [own for own in links if own]
+    return len(linked) >= MIN_LINKED_SENTENCES and all(0 not in link for own in linked for link in own)
+
+
+def _score_links(options: AlignOptions, links: list[Links], gold: GoldLinks) -> AlignmentScore:
+    """The score; a warning if one of the files seems to count from 1 and the other from 0."""
+
+    from regard.metrics.alignment import alignment_error_rate
+
+    if not seem_one_based(links):
+        gold.warn_about_index_base()
+    elif options.hypothesis and not seem_one_based(gold.links):
+        warn(
+            f"{options.hypothesis}: {ONE_BASED_WARNING}. If so, the AER is wrong: subtract 1 from each of its indices."
+        )
+    return alignment_error_rate(links, [one.sure for one in gold.alignments], gold.links)
+
+
+def _score_rows(score: AlignmentScore) -> list[list[str]]:
+    return [
+        ["precision", f"{score.precision:.4f}"],
+        ["recall", f"{score.recall:.4f}"],
+        ["AER", f"{score.aer:.4f}"],
+        ["links found", f"{score.links:,}"],
+        ["gold links, sure", f"{score.sure:,}"],
+        ["gold links, all", f"{score.possible:,}"],
+    ]
+
+
+def _swap_links(links: Links) -> Links:
+    return frozenset((target, source) for source, target in links)

@@ -1,32 +1,106 @@
-"""`regard caption`: what can be asked."""
+"""`regard caption`: describe images."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from regard.cli.options import PATH, beam_option, json_option, model_argument
+from regard.cli.console import progress_bar, warn
+from regard.cli.options import PATH, beam_option, json_option, model_argument, nbest_option
+from regard.config import decode_options
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from regard.inference.captioner import Caption, Captioner
+
+IMAGES_PER_BATCH = 256
 
 
 @click.command(
     name="caption",
     epilog="""\b
 Examples:
-  regard caption runs/scenes-attention/model picture.png
+  regard caption runs/scenes-attention/model image.png
   regard caption runs/scenes-attention/model *.jpg --json --maps""",
 )
 @model_argument
-@click.argument("pictures", type=PATH, nargs=-1, required=True, metavar="PICTURE...")
+@click.argument("images", type=PATH, nargs=-1, required=True, metavar="IMAGE...")
 @beam_option
-@click.option(
-    "--nbest", type=click.IntRange(1, 1024), default=1, help="Captions of each picture: NUMBER ||| TEXT ||| SCORE."
-)
-@click.option("--maps", is_flag=True, help="With --json: where the model looked at each word, as a grid of weights.")
+@nbest_option
+@click.option("--maps", is_flag=True, help="With --json: the attention of each word as a grid of weights.")
 @json_option
-def command(model: Path, pictures: tuple[Path, ...], beam: int | None, nbest: int, maps: bool, as_json: bool) -> None:
-    """Describe pictures with MODEL, a directory such as runs/NAME/model: one line for each, in the same order.
+def command(
+    model: Path, images: tuple[Path, ...], beam_size: int | None, nbest: int, maps: bool, as_json: bool
+) -> None:
+    """Describe images with MODEL, a directory such as runs/NAME/model: one line for each, in the same order.
 
-    Of several pictures each line begins with the picture's name and a tab; with --nbest, with its number, from 0.
+    With several images each line starts with the file name and a tab; with --nbest, with the image's number, from 0.
+    Images that cannot be read are reported and skipped.
     """
-    from regard.cli.running.caption import Form, run_captions
 
-    run_captions(model, pictures, options={"beam": beam, "nbest": nbest}, form=Form(nbest, maps, as_json))
+    from regard.inference.open import load
+
+    if maps and not as_json:
+        raise RegardError("--maps writes grids of numbers for programs. Add --json, or use `regard show`.")
+    captioner = load(model, task="image-to-text")
+    decoding = captioner.decoding_config(**decode_options(beam_size=beam_size, nbest=nbest))
+    described = 0
+    with progress_bar("describing", len(images), is_shown=not sys.stdout.isatty()) as progress:
+        for batch in _load_images(captioner, images):
+            outputs = captioner.iter_captions([pixels for _, pixels in batch], decoding, progress=progress)
+            for (number, _), captions in zip(batch, outputs, strict=True):
+                if as_json:
+                    text = _image_record(captioner, images[number], captions, nbest=nbest, maps=maps)
+                elif nbest > 1:
+                    text = "".join(f"{number} ||| {one.text} ||| {one.score:.4f}\n" for one in captions)
+                else:
+                    name = f"{images[number]}\t" if len(images) > 1 else ""
+                    text = f"{name}{captions[0].text}\n"
+                sys.stdout.buffer.write(text.encode(errors="surrogateescape"))  # a file name need not be UTF-8
+                sys.stdout.buffer.flush()
+            described += len(batch)
+    if described < len(images):
+        raise RegardError(
+            f"{len(images) - described} of {len(images)} images were skipped: each is named above with its problem. "
+            "The others are described."
+        )
+
+
+def _load_images(captioner: Captioner, images: tuple[Path, ...]) -> Iterator[list[tuple[int, NDArray[np.uint8]]]]:
+    """The readable images with their numbers, in batches; an unreadable one is an error if it is the only one."""
+    for start in range(0, len(images), IMAGES_PER_BATCH):
+        batch = []
+        for number, image in enumerate(images[start : start + IMAGES_PER_BATCH], start):
+            try:
+                batch.append((number, captioner.load_image(image)))
+            except RegardError as error:
+                if len(images) == 1:
+                    raise
+                warn(str(error))
+        yield batch
+
+
+def _image_record(captioner: Captioner, image: Path, captions: list[Caption], *, nbest: int, maps: bool) -> str:
+    from regard.tracing.image_maps import word_image_maps
+
+    name = str(image).encode(errors="backslashreplace").decode()  # JSON is UTF-8, a file name need not be
+    record: dict[str, Any] = {"image": name} | _caption_record(captions[0])
+    if nbest > 1:
+        record["nbest"] = [_caption_record(one) for one in captions]
+    if maps:
+        words = word_image_maps(captioner.trace(image, captions[0].tokens))
+        record["words"] = [{"word": word, "weights": weights.tolist()} for word, weights in words]
+    return msgspec.json.encode(record).decode() + "\n"
+
+
+def _caption_record(caption: Caption) -> dict[str, Any]:
+    fields = ("text", "score", "log_probability", "is_finished")
+    return {name: getattr(caption, name) for name in fields}

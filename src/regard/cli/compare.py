@@ -1,26 +1,61 @@
-"""`regard compare`: what can be asked."""
+"""`regard compare`: measure several models on the same data."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
+from regard.cli.align import GoldLinks
+from regard.cli.console import echo, print_json, print_table, warn
+from regard.cli.evaluate import (
+    ImageTestSet,
+    ScoringOptions,
+    check_plot_path,
+    choose_tokenization,
+    figures_of,
+    format_score,
+    format_word_range,
+    measure_captioner,
+    measure_translator,
+    read_test_set,
+    warn_about_tokenized_text,
+    write_length_plot,
+)
 from regard.cli.options import (
     PATH,
     beam_option,
     captions_option,
+    check_outputs,
+    distinct_names,
     engine_option,
-    gold_base_option,
+    gold_index_base_option,
     json_option,
+    load_translator,
     lowercase_option,
     plot_option,
     quantization_option,
     reference_option,
-    refuse_unfit,
+    reject_options,
     resamples_option,
     source_option,
     split_option,
     tokenize_option,
 )
+from regard.files import EXPORT, directory_kind, find_model_directory
+
+if TYPE_CHECKING:
+    from regard.inference.evaluation import CaptionReport, TranslationReport
+    from regard.inference.interface import EngineName
+    from regard.interop.ctranslate2 import Quantization
+    from regard.metrics.text import Difference
+    from regard.tracing.alignment import HeadAlignment
+
+NO_VALUE = "–"  # the cell of a figure that a model does not have
+SHOWN_CAPTION_SCORES = ("BLEU-4", "CIDEr-D")  # the two that papers compare; JSON has all
 
 
 @click.command(
@@ -35,8 +70,8 @@ Examples:
 @reference_option
 @captions_option
 @split_option
-@click.option("--gold", type=PATH, help="Links between source and reference: add the error of each one's best head.")
-@gold_base_option
+@click.option("--gold", type=PATH, help="Gold links between source and reference: add the AER of each best head.")
+@gold_index_base_option
 @beam_option
 @engine_option
 @quantization_option
@@ -44,51 +79,220 @@ Examples:
 @lowercase_option
 @resamples_option
 @plot_option
-@click.option("--quality", type=PATH, metavar="FILE", help="Write figures and translations for `regard serve`.")
+@click.option("--report", type=PATH, metavar="FILE", help="Write figures and translations for `regard serve`.")
 @json_option
 def command(
-    models: tuple[Path, ...], source: Path | None, reference: Path | None, captions: Path | None, **options: object
+    models: tuple[Path, ...],
+    source: Path | None,
+    reference: Path | None,
+    captions: Path | None,
+    split: str | None,
+    gold: Path | None,
+    gold_index_base: int,
+    beam_size: int | None,
+    engine: EngineName | None,
+    quantization: Quantization | None,
+    tokenize: str | None,
+    lowercase: bool,
+    resamples: int,
+    plot: Path | None,
+    report: Path | None,
+    as_json: bool,
 ) -> None:
     """Measure MODELS on the same text: quality, quality by length, decoding speed, parameters, bytes on disk.
 
-    With --gold, links in the form that `regard align` takes, the alignment error rate is told of the layer, head and
-    moment whose attention errs least.
+    With --gold, links in the format of `regard align`, the table has the alignment error rate of the best layer, head
+    and decoder step of each model.
 
-    Each model but the first is told with how far it is from the first: p is how often chance alone would set them as
-    far apart, by a paired bootstrap of as many resamples.
+    Each model is compared with the first one: p is the probability that chance alone gives such a difference, by a
+    paired bootstrap test.
 
-    Captioners are given --captions instead: BLEU-4, CIDEr-D, the share of captions that are exactly right and, where
-    gold boxes lie beside the captions, how often attention peaks in the box.
+    For captioners give --captions: BLEU-4, CIDEr-D, the exact matches and, if there are gold boxes beside the captions,
+    how often the attention peaks inside the box.
     """
+
+    from regard.inference.evaluation import EvaluationReport
+
     match source, reference, captions:
         case Path(), Path(), None:
-            _compare_texts(models, (source, reference), **options)  # type: ignore[arg-type]
+            reject_options({"split": split}, "captioners", "--source")
+            if gold_index_base and gold is None:
+                raise click.UsageError("--gold-index-base needs --gold. Give the gold links, or remove it.")
+            check_plot_path(plot)
+            check_outputs({"--plot": plot, "--report": report}, [source, reference, gold])
+            sources, references = read_test_set(source, reference, models)
+            links = _read_gold_links(gold, gold_index_base, sources, references)
+            tokenize = choose_tokenization(tokenize, models, references)
+            scoring = ScoringOptions(beam_size, tokenize, lowercase, resamples)
+            reports = []
+            for model, name in zip(models, distinct_names(models), strict=True):
+                translator = load_translator(model, engine, quantization)
+                own = measure_translator(translator, sources, references, scoring)
+                best = None if links is None else _best_head(model, sources, references, links)
+                reports.append(msgspec.structs.replace(own, model=name, alignment=best))
+            warn_about_tokenized_text(references, reports, tokenize)
+            against = _compare_with_first(reports, references, scoring)
+            try:  # files first, because the reader of standard output may be gone; the figures even if the disk is full
+                if plot is not None:
+                    write_length_plot(plot, reports)
+                if report is not None:
+                    EvaluationReport(models=reports, sources=sources, references=references).write(report)
+            finally:
+                _print_comparison(reports, against, has_gold=gold is not None, as_json=as_json)
         case None, None, Path():
-            _compare_pictures(models, captions, **options)  # type: ignore[arg-type]
+            translation_options = {
+                "gold": gold,
+                "gold_index_base": gold_index_base,
+                "engine": engine,
+                "quantization": quantization,
+                "tokenize": tokenize,
+                "lowercase": lowercase,
+                "plot": plot,
+                "report": report,
+            }
+            reject_options(translation_options, "translators", "--captions")
+            images = ImageTestSet.read(captions, split)
+            figures = [measure_captioner(model, images, beam_size=beam_size, resamples=resamples) for model in models]
+            named = zip(figures, distinct_names(models), strict=True)
+            _print_image_comparison([msgspec.structs.replace(one, model=name) for one, name in named], as_json=as_json)
         case _:
-            raise click.UsageError("Give --source and --reference to translators, or --captions to captioners.")
+            raise click.UsageError("Give --source and --reference for translators, or --captions for captioners.")
 
 
-def _compare_texts(
-    models: tuple[Path, ...], files: tuple[Path, Path], *, gold: Path | None, gold_base: int, **options: object
+# --- translators
+
+
+def _read_gold_links(
+    gold: Path | None, index_base: int, sources: Sequence[str], references: Sequence[str]
+) -> GoldLinks | None:
+    from regard.data.readers.text import Pair
+
+    if gold is None:
+        return None
+    links = GoldLinks.read(gold, index_base)
+    pairs = zip(sources, references, strict=True)
+    links.check([Pair(source, reference, line) for line, (source, reference) in enumerate(pairs, start=1)])
+    links.warn_about_index_base()
+    return links
+
+
+def _best_head(model: Path, sources: list[str], references: list[str], gold: GoldLinks) -> HeadAlignment | None:
+    """The head with the lowest error; None for an export and for a model without cross-attention."""
+    from regard.tracing.alignment import score_heads
+
+    if directory_kind(find_model_directory(model)) == EXPORT:
+        warn(f"{model} is an export, which has no attention for alignments. Give the model that it was made from.")
+        return None
+    bundle = load_translator(model).require_bundle("alignments")
+    return next(iter(score_heads(bundle, sources, references, gold.alignments)), None)
+
+
+def _compare_with_first(
+    reports: Sequence[TranslationReport], references: list[str], scoring: ScoringOptions
+) -> list[list[Difference]]:
+    """The differences of all models but the first; empty for one model, or without resampling.
+
+    The models' own intervals do not show them: other sentences would move the scores of all models together.
+    """
+
+    from regard.metrics.text import differences
+
+    if len(reports) == 1 or scoring.resamples == 1:
+        return []
+    return differences(
+        [report.outputs for report in reports],
+        references,
+        tokenize=scoring.tokenize,  # type: ignore[arg-type]
+        lowercase=scoring.lowercase,
+        resamples=scoring.resamples,
+    )
+
+
+def _print_comparison(
+    reports: list[TranslationReport], against: list[list[Difference]], *, has_gold: bool, as_json: bool
 ) -> None:
-    from regard.cli.running.compare import Files, Report, run_comparison
-    from regard.cli.running.measuring import Scoring
+    if as_json:
+        compared = [
+            {"model": one.model, "against": reports[0].model, "scores": own}
+            for one, own in zip(reports[1:], against, strict=False)
+        ]
+        print_json({"models": [figures_of(one) for one in reports], "differences": compared})
+        return
+    print_table(["", *(one.model for one in reports)], table_rows(reports, against, has_gold=has_gold))
+    for signature in dict.fromkeys(f"{score.name:<6} {score.signature}" for one in reports for score in one.scores):
+        echo(signature)
 
-    if options.pop("split") is not None:
-        raise click.UsageError("--split goes with --captions.")
-    if gold_base and gold is None:
-        raise click.UsageError("--gold-base goes with --gold.")
-    report = Report(*(options.pop(name) for name in ("plot", "quality", "as_json")))  # type: ignore[arg-type]
-    run_comparison(models, Files(*files, gold, gold_base), Scoring(**options), report)  # type: ignore[arg-type]
+
+def table_rows(
+    models: list[TranslationReport], against: list[list[Difference]], *, has_gold: bool = False
+) -> list[list[str]]:
+    """One row for each figure and one cell for each model: names are long, figures are many, models are few."""
+    names = dict.fromkeys(score.name for one in models for score in one.scores)
+    lengths = [
+        [
+            f"BLEU, {format_word_range(buckets[0])} words ({buckets[0].count:,})",
+            *(f"{bucket.score:.1f}" for bucket in buckets),
+        ]
+        for buckets in zip(*(one.lengths for one in models), strict=True)
+    ]
+    compared = [
+        [f"{own[0].name} against the first", "", *(f"{one.value:+.1f} (p = {one.p_value:.2g})" for one in own)]
+        for own in zip(*against, strict=True)
+    ]
+    alignments = [
+        ["alignment error", *(f"{one.alignment.aer:.4f}" if one.alignment else NO_VALUE for one in models)],
+        ["attention", *(str(one.alignment) if one.alignment else NO_VALUE for one in models)],
+    ]
+    return [
+        ["kind", *map(_kind_label, models)],
+        *([name, *(_score_cell(one, name) for one in models)] for name in names),
+        *compared,
+        *lengths,
+        *(alignments if has_gold else []),
+        ["sentences/s", *(f"{one.sentences_per_second:,.1f}" for one in models)],
+        ["tokens/s", *(f"{one.tokens_per_second:,.0f}" for one in models)],
+        *_size_rows(models),
+    ]
 
 
-def _compare_pictures(
-    models: tuple[Path, ...], captions: Path, *, split: str | None, as_json: bool, **options: object
-) -> None:
-    from regard.cli.running.compare_pictures import run_picture_comparison
-    from regard.cli.running.evaluate_pictures import PictureSet
+def _kind_label(model: TranslationReport) -> str:
+    """The kind of model; RNNs with attention differ in their score function and query state as well."""
+    return f"{model.kind} ({model.score}, {model.query_state})" if model.query_state else model.kind
 
-    how = {name: options.pop(name) for name in ("beam", "resamples")}
-    refuse_unfit(options, "translators", "--captions")
-    run_picture_comparison(models, PictureSet(captions, split), as_json=as_json, **how)  # type: ignore[arg-type]
+
+def _score_cell(model: TranslationReport, name: str) -> str:
+    """A score of a model; TER is not computed for very long outputs."""
+    return next((format_score(score) for score in model.scores if score.name == name), NO_VALUE)
+
+
+def _size_rows(models: Sequence[TranslationReport | CaptionReport]) -> list[list[str]]:
+    return [
+        ["parameters", *(f"{one.parameters:,}" for one in models)],
+        ["bytes on disk", *(f"{one.disk_bytes:,}" for one in models)],
+    ]
+
+
+# --- captioners
+
+
+def _print_image_comparison(reports: list[CaptionReport], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"models": [figures_of(one) for one in reports]})
+        return
+    scores = zip(*([one for one in own.scores if one.name in SHOWN_CAPTION_SCORES] for own in reports), strict=True)
+    best: list[Any] = [one.pointing[0] if one.pointing else None for one in reports]
+    pointing = [
+        ["peak in the box", *(f"{one.score.peak:.3f}" if one else NO_VALUE for one in best)],
+        ["attention", *(str(one.selection) if one else NO_VALUE for one in best)],
+    ]
+    rows = [
+        *([own[0].name, *map(format_score, own)] for own in scores),
+        ["exact match", *(f"{100 * one.exact_match:.1f} %" for one in reports)],
+        *(pointing if any(best) else []),
+        ["images/s", *(f"{one.images_per_second:,.1f}" for one in reports)],
+        *_size_rows(reports),
+    ]
+    print_table([f"{reports[0].images:,} images", *(one.model for one in reports)], rows)
+    for score in reports[0].scores:
+        if score.name in SHOWN_CAPTION_SCORES:
+            echo(f"{score.name:<8} {score.signature}")

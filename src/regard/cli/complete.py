@@ -1,10 +1,23 @@
-"""`regard complete`: what can be asked."""
+"""`regard complete`: continue texts with a decoder-only model; and the text input that `regard fill` shares."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from regard.cli.options import PATH, beam_option, json_option, model_argument
+from regard.cli.console import progress_bar
+from regard.cli.options import PATH, beam_option, json_option, model_argument, nbest_option
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.inference.interface import GeneratedText
+
+TEXTS_PER_BATCH = 256
 
 
 @click.command(
@@ -13,35 +26,105 @@ from regard.cli.options import PATH, beam_option, json_option, model_argument
 Examples:
   regard complete runs/world-decoder-only/model "AI가"
   regard complete runs/world-decoder-only/model "AI가" --sample --nbest 5 --seed 1
-  regard complete runs/x/model --input beginnings.txt""",
+  regard complete runs/x/model --input prompts.txt""",
 )
 @model_argument
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("--input", "source", type=PATH, help="File of beginnings, one a line; - is standard input.")
+@click.option("--input", "source", type=PATH, help="File of texts to continue, one per line; - is standard input.")
 @beam_option
-@click.option("--nbest", type=click.IntRange(1, 1024), default=1, help="Ways in which each text goes on.")
-@click.option("--sample", is_flag=True, help="Draw each next token at random, as likely as the model finds it.")
+@nbest_option
+@click.option("--sample", "do_sample", is_flag=True, help="Sample each next token from the model's distribution.")
 @click.option("--temperature", type=click.FloatRange(0, min_open=True), help="With --sample: below 1 is more careful.")
-@click.option("--top-k", type=click.IntRange(1), help="With --sample: draw among this many likeliest tokens.")
-@click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="With --sample: among those that hold this.")
-@click.option("--seed", type=click.IntRange(0), help="With --sample: the same number draws the same. [default: chance]")
-@click.option("--length", type=click.IntRange(1), help="Tokens that are added at most. [default: the model's]")
+@click.option("--top-k", type=click.IntRange(1), help="With --sample: only among the k most probable tokens.")
+@click.option(
+    "--top-p",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="With --sample: only among the most probable tokens whose probabilities sum to p.",
+)
+@click.option("--seed", type=click.IntRange(0), help="With --sample: the same seed gives the same texts.")
+@click.option("--max-new-tokens", type=click.IntRange(1), help="Most tokens to add. [default: the model's own]")
 @json_option
 def command(
     model: Path,
     texts: tuple[str, ...],
     source: Path | None,
-    beam: int | None,
+    beam_size: int | None,
+    nbest: int,
+    do_sample: bool,
+    temperature: float | None,
+    top_k: int | None,
+    top_p: float | None,
     seed: int | None,
-    length: int | None,
+    max_new_tokens: int | None,
     as_json: bool,
-    **drawing: object,
 ) -> None:
-    """Go on with each TEXT by MODEL, a decoder-only one: each comes back with what follows it, on a line of its own.
+    """Continue each TEXT with MODEL, a decoder-only model: the text and its continuation, on one line.
 
-    An empty text is begun. With --nbest, several lines for each: NUMBER ||| TEXT ||| SCORE.
+    An empty text is continued from its start. With --nbest, several lines for each text: NUMBER ||| TEXT ||| SCORE.
     """
-    from regard.cli.running.language import Beginnings, Drawing, run_completion
 
-    drawn = Drawing(beam=beam, seed=seed, length_extra=length, **drawing)  # type: ignore[arg-type]
-    run_completion(model, Beginnings(texts, source), drawn, as_json=as_json)
+    from regard.inference.open import load
+
+    sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    unfit = [f"--{name.replace('_', '-')}" for name, value in (sampling | {"seed": seed}).items() if value is not None]
+    if unfit and not do_sample:
+        raise RegardError(f"{', '.join(unfit)} has an effect with --sample only. Add --sample, or remove the option.")
+    if not do_sample and beam_size is None and nbest > 1:
+        beam_size = nbest  # the search has to be as wide as the number of outputs
+    given: dict[str, Any] = sampling | {"beam_size": beam_size, "max_length_extra": max_new_tokens}
+    options = {name: value for name, value in given.items() if value is not None}
+
+    generator, number = load(model, task="text-generation"), 0
+    decoding = generator.decoding_config(nbest=nbest, do_sample=do_sample, **options)
+    if seed is not None:
+        import torch
+
+        torch.manual_seed(seed)
+    with progress_bar("generating", None, is_shown=not sys.stdout.isatty()) as progress:
+        for batch in text_batches(texts, source):
+            for outputs in generator.iter_texts(batch, decoding):
+                print_bytes(_format_outputs(number, outputs, nbest=nbest, as_json=as_json))
+                number += 1
+                progress(1)
+
+
+def text_batches(texts: tuple[str, ...], source: Path | None) -> Iterator[list[str]]:
+    """The given texts, or those of a file, in batches."""
+
+    from regard.data.readers import check_monolingual
+    from regard.data.readers.lines import read_lines
+
+    if bool(texts) == (source is not None):
+        raise RegardError("give texts in quotation marks, or --input with a file of texts; - is standard input.")
+    if source is None:
+        yield list(texts)
+        return
+    check_monolingual(source)
+    batch: list[str] = []
+    for line in read_lines(source):
+        batch.append(line)
+        if len(batch) == TEXTS_PER_BATCH:
+            yield batch
+            batch = []
+    yield batch
+
+
+def print_bytes(text: str) -> None:
+    """Print a line in UTF-8 whatever the locale is, at once."""
+    sys.stdout.buffer.write(f"{text}\n".encode())
+    sys.stdout.buffer.flush()
+
+
+def _format_outputs(number: int, outputs: list[GeneratedText], *, nbest: int, as_json: bool) -> str:
+    if as_json:
+        record = {"line": number + 1} | _text_record(outputs[0])
+        record |= {"nbest": [_text_record(one) for one in outputs]} if nbest > 1 else {}
+        return msgspec.json.encode(record).decode()
+    if nbest > 1:
+        return "\n".join(f"{number} ||| {one.text} ||| {one.score:.4f}" for one in outputs)
+    return outputs[0].text
+
+
+def _text_record(output: GeneratedText) -> dict[str, Any]:
+    fields = ("text", "score", "log_probability", "is_finished")
+    return {name: getattr(output, name) for name in fields}

@@ -1,55 +1,75 @@
-"""`regard data world ...`: what can be asked."""
+"""`regard data generate`: write the corpora that regard generates."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
+from regard.cli.console import echo
 from regard.cli.options import PATH
+from regard.errors import RegardError
 
 COUNT = click.IntRange(0)
+SPLITS = ("train", "valid", "test")
 
 
 @click.group(name="data")
 def command() -> None:
-    """Make the corpora that regard generates itself."""
+    """Generate the corpora that come with regard."""
 
 
 @command.group()
-def world() -> None:
-    """Small worlds, in which the truth about every sentence is known."""
+def generate() -> None:
+    """Small artificial corpora with gold annotations of every sentence."""
 
 
-@world.command()
-@click.option("--out", type=PATH, required=True, help="Directory to write to.")
-@click.option("--train", type=COUNT, default=60_000, show_default=True, help="Pairs to train on.")
-@click.option("--valid", type=COUNT, default=500, show_default=True, help="Pairs to validate on.")
-@click.option("--test", type=COUNT, default=1_000, show_default=True, help="Pairs to test on.")
+@generate.command()
+@click.option("--out", type=PATH, required=True, help="Output directory.")
+@click.option("--train", type=COUNT, default=60_000, show_default=True, help="Training pairs.")
+@click.option("--valid", type=COUNT, default=500, show_default=True, help="Validation pairs.")
+@click.option("--test", type=COUNT, default=1_000, show_default=True, help="Test pairs.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other sentences.")
-def sentences(out: Path, seed: int, **counts: int) -> None:
-    """English and Korean sentences that mean the same, with the links between their words.
+def sentences(out: Path, train: int, valid: int, test: int, seed: int) -> None:
+    """English and Korean sentences with the same meaning, and the gold alignment of their words.
 
-    The splits share no sentence. NAME.en and NAME.ko go together line by line; NAME.align links their words.
+    The splits share no sentence. NAME.en and NAME.ko are parallel line by line; NAME.align has the word links.
     """
-    from regard.cli.running.data import run_sentences
+    from regard.worlds import sentences as generator
 
-    run_sentences(out, counts, seed=seed)
+    _check_output(out, [f"{split}.{kind}" for split in SPLITS for kind in ("en", "ko", "align")], generator.README)
+    written = generator.write_world(out, seed=seed, train=train, valid=valid, test=test)
+    echo(f"{out}: " + ", ".join(f"{count:,} {name}" for name, count in written.items()) + " pairs (.en, .ko, .align)")
 
 
-@world.command()
-@click.option("--out", type=PATH, required=True, help="Directory to write to.")
-@click.option("--train", type=COUNT, default=10_000, show_default=True, help="Pictures to train on.")
-@click.option("--valid", type=COUNT, default=500, show_default=True, help="Pictures to validate on.")
-@click.option("--test", type=COUNT, default=1_000, show_default=True, help="Pictures to test on.")
+@generate.command()
+@click.option("--out", type=PATH, required=True, help="Output directory.")
+@click.option("--train", type=COUNT, default=10_000, show_default=True, help="Training images.")
+@click.option("--valid", type=COUNT, default=500, show_default=True, help="Validation images.")
+@click.option("--test", type=COUNT, default=1_000, show_default=True, help="Test images.")
 @click.option("--language", type=click.Choice(["en", "ko"]), default="en", show_default=True, help="Of the captions.")
 @click.option("--size", type=click.IntRange(16, 1024), default=64, show_default=True, help="Pixels of a side.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other scenes.")
-def scenes(out: Path, **wish: Any) -> None:
-    """Pictures of coloured shapes, with captions, and the boxes of what each word speaks of.
+def scenes(out: Path, **options: object) -> None:
+    """Images of coloured shapes with captions, and a gold box for each word that names an object.
 
-    Each picture has one right caption, and no caption of one split is in another. captions.txt, train.txt, valid.txt
-    and test.txt are as Flickr8k has them, the pictures are in images/, the boxes in boxes.jsonl.
+    Each image has one correct caption, and no caption is in two splits. captions.txt, train.txt, valid.txt and test.txt
+    have the format of Flickr8k; the images are in images/, the boxes in boxes.jsonl.
     """
-    from regard.cli.running.data import run_scenes
+    from regard.worlds import scenes as generator
 
-    run_scenes(out, wish)
+    _check_output(
+        out, ["captions.txt", "boxes.jsonl", "images", *(f"{split}.txt" for split in SPLITS)], generator.README
+    )
+    written = generator.write_world(out, generator.SceneWorldOptions(**options))  # type: ignore[arg-type]
+    echo(f"{out}: " + ", ".join(f"{count:,} {name}" for name, count in written.items()) + " images with captions")
+
+
+def _check_output(out: Path, names: Sequence[str], readme: str) -> None:
+    """An error if a file would be overwritten that is not of a generated corpus."""
+    from regard.worlds import FINISHED_README, UNFINISHED_README, is_generated_corpus
+
+    existing = [str(out / name) for name in [*names, FINISHED_README, UNFINISHED_README] if (out / name).exists()]
+    if existing and not is_generated_corpus(out, readme):
+        raise RegardError(
+            f"{existing[0]} exists and is not of a generated corpus. Choose another directory with --out."
+        )

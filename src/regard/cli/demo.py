@@ -1,35 +1,253 @@
-"""`regard demo`: what can be asked."""
+"""`regard demo`: a server that shows the runs, and one job after another that trains them.
 
+Each job is a command that a user can run, and its output shows that it is done. So a demo that was stopped continues
+with the next job, and a finished one starts at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from regard.cli import ChildStopper
+from regard.cli.console import echo, warn
 from regard.cli.options import PATH
+from regard.errors import RegardError
+from regard.files import CONFIG_FILE
+from regard.process import exit_with_parent
+from regard.training.events import EVENT_LOG, EventLog, TrainingEnded
+from regard.worlds import is_complete_corpus
+
+GENERATIONS = ("transformer", "rnn-attention", "rnn")
+CAPTIONER = "captioner"
+RECIPES = {name: f"world-{name}.toml" for name in GENERATIONS} | {CAPTIONER: "scenes-attention.toml"}
+# Waiting threads sleep, because the page and its browser run beside them (docs/decisions/0009).
+PASSIVE_WAIT = {"OMP_WAIT_POLICY": "PASSIVE"}
+PROBES = (  # a short sentence; then longer ones, whose word order differs in Korean
+    "AI changes the world",
+    "Anna will read a novel at the library at seven o'clock",
+    "The singer who learned Korean laughed because she was happy",
+)
+STOP_TIMEOUT = 10.0  # seconds that a process has to save and exit
 
 
 @click.command(name="demo")
-@click.option("--directory", type=PATH, default=Path("runs/demo"), show_default=True, help="Where everything is kept.")
-@click.option("--recipes", type=PATH, help="Directory of other recipes by the same names. [default: regard's own]")
-@click.option("--pairs", type=click.IntRange(1), default=60_000, show_default=True, help="Sentence pairs to train on.")
-@click.option("--pictures", type=click.IntRange(1), default=40_000, show_default=True, help="Pictures to train on.")
+@click.option("--directory", type=PATH, default=Path("runs/demo"), show_default=True, help="Directory for all files.")
+@click.option("--recipes", type=PATH, help="Directory of other recipes with the same names. [default: regard's own]")
+@click.option("--pairs", type=click.IntRange(1), default=60_000, show_default=True, help="Training sentence pairs.")
+@click.option("--images", type=click.IntRange(1), default=40_000, show_default=True, help="Training images.")
 @click.option(
     "--probe",
     "probes",
     multiple=True,
     metavar="TEXT",
-    help="English sentence whose attention is seen as it forms; repeatable. [default: AI changes the world, and two]",
+    help="English sentence whose attention is saved while it forms; repeatable. [default: AI changes the world, and 2]",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0: any free one.")
-@click.option("--browser/--no-browser", default=True, help="Open the page where there is a browser to open it with.")
-@click.option("--leave", is_flag=True, help="Stop when everything is trained, instead of serving on.")
-def command(recipes: Path | None, **wish: object) -> None:
-    """Open the page, and train every generation of the lineage before your eyes, on sentences regard makes itself.
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0: any free port.")
+@click.option("--browser/--no-browser", default=True, help="Open the page in a browser if there is a display.")
+@click.option("--exit-when-done", is_flag=True, help="Stop when everything is trained, instead of serving on.")
+def command(
+    directory: Path,
+    recipes: Path | None,
+    pairs: int,
+    images: int,
+    probes: tuple[str, ...],
+    port: int,
+    browser: bool,
+    exit_when_done: bool,
+) -> None:
+    """Open the page and train every generation of the lineage on sentences that regard generates.
 
-    The Transformer comes first; last comes a captioner, on pictures that regard draws. Ctrl-C stops; the next call goes
-    on from there, or starts at once if all is trained.
+    The Transformer comes first; last comes a captioner, on images that regard draws. Ctrl-C stops; the next call
+    continues from there, or starts at once if everything is trained.
     """
-    from regard.cli.running.demo import Demo, run_demo
-    from regard.cli.running.recipe_files import own_recipes
 
-    demo = Demo(recipes=recipes or own_recipes(), **wish)  # type: ignore[arg-type]
-    click.get_current_context().exit(run_demo(demo))
+    from regard.training.plan import packaged_recipes
+
+    demo = Demo(directory, recipes or packaged_recipes(), pairs, images, probes)
+    _check_recipes(demo)
+    directory.mkdir(parents=True, exist_ok=True)
+    _warn_about_older_probes(demo)
+    with ChildStopper() as stopper, _running_server(demo, port, browser=browser) as server:
+        for job in demo_jobs(demo):
+            if not job.is_done and not stopper.received and server.poll() is None:
+                _run_job(job, stopper)
+        if not stopper.received and not exit_when_done and server.poll() is None:
+            echo("Everything is trained. The page stays open until Ctrl-C.")
+            stopper.wait_for(server)
+    # Ctrl-C is the usual end of a demo, so it is a success.
+    click.get_current_context().exit(128 + signal.SIGTERM if signal.SIGTERM in stopper.received else 0)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The files of a demo, and how much data to generate."""
+
+    directory: Path
+    recipes: Path
+    pairs: int
+    images: int
+    probes: tuple[str, ...]  # empty: PROBES
+
+    @property
+    def world(self) -> Path:
+        return self.directory / "world"
+
+    @property
+    def scenes(self) -> Path:
+        return self.directory / "scenes"
+
+    def model(self, name: str) -> Path:
+        """The directory of a trained model."""
+        return self.directory / name / "model"
+
+    def recipe(self, name: str) -> Path:
+        """The recipe of a model."""
+        return self.recipes / RECIPES[name]
+
+
+@dataclass(frozen=True)
+class DemoJob:
+    """A command, its title, and whether it is done."""
+
+    title: str
+    arguments: list[str]
+    is_done: bool
+
+
+def demo_jobs(demo: Demo) -> list[DemoJob]:
+    """All jobs, in order."""
+    world = DemoJob(
+        "Generating the sentences",
+        ["data", "generate", "sentences", "--out", str(demo.world), "--train", str(demo.pairs)],
+        is_complete_corpus(demo.world),
+    )
+    splits = ("train", "valid")
+    data = [_data_option(split, [str(demo.world / f"{split}.{side}") for side in ("en", "ko")]) for split in splits]
+    probes = [f"--probe={text}" for text in demo.probes or PROBES]
+    trained = [_train_job(demo, name, [*data, *probes]) for name in GENERATIONS]
+    compared = DemoJob(
+        "Comparing the three models", _compare_arguments(demo), (demo.directory / "evaluation.json").exists()
+    )
+    scenes = DemoJob(
+        "Drawing the scenes",
+        ["data", "generate", "scenes", "--out", str(demo.scenes), "--train", str(demo.images)],
+        is_complete_corpus(demo.scenes),
+    )
+    captioner = _train_job(demo, CAPTIONER, [_data_option(split, [str(demo.scenes), split]) for split in splits])
+    captions = demo.directory / "captions.txt"
+    test = ["--captions", str(demo.scenes), "--split", "test", "--output", str(captions)]
+    tried = DemoJob("Evaluating the captioner", ["evaluate", str(demo.model(CAPTIONER)), *test], captions.exists())
+    return [world, *trained, compared, scenes, captioner, tried]
+
+
+def _train_job(demo: Demo, name: str, options: list[str]) -> DemoJob:
+    run = demo.directory / name
+    if (run / CONFIG_FILE).exists():  # a run that has a config can only be resumed
+        arguments = ["train", "--run", str(run), "--resume"]
+    else:
+        arguments = ["train", str(demo.recipe(name)), "--run", str(run), *options]
+    events = EventLog(run / EVENT_LOG).read()  # a model exists before the end: the best one so far
+    return DemoJob(f"Training the {name}", arguments, bool(events) and isinstance(events[-1], TrainingEnded))
+
+
+def _data_option(split: str, paths: list[str]) -> str:
+    return f"--set=data.{split}=[" + ", ".join(f'"{path}"' for path in paths) + "]"
+
+
+def _compare_arguments(demo: Demo) -> list[str]:
+    test = ["--source", str(demo.world / "test.en"), "--reference", str(demo.world / "test.ko")]
+    test += ["--gold", str(demo.world / "test.align")]
+    report = ["--report", str(demo.directory / "evaluation.json")]
+    return ["compare", *(str(demo.model(name)) for name in GENERATIONS), *test, *report]
+
+
+def _check_recipes(demo: Demo) -> None:
+    missing = [recipe for name in RECIPES if not (recipe := demo.recipe(name)).is_file()]
+    if missing:
+        raise RegardError(
+            f"{missing[0]} does not exist. Give a directory that has it with --recipes, or remove --recipes to use "
+            "regard's own."
+        )
+
+
+def _warn_about_older_probes(demo: Demo) -> None:
+    """A run keeps its probes from its start to its end."""
+    started = [name for name in GENERATIONS if (demo.directory / name / CONFIG_FILE).exists()]
+    if demo.probes and started:
+        warn(
+            f"{', '.join(started)}: started before with other probes, which stay. To probe your sentences from the "
+            "start, give another --directory."
+        )
+
+
+def _run_job(job: DemoJob, stopper: ChildStopper) -> None:
+    echo(f"\n{job.title}: regard {' '.join(job.arguments)}")
+    code = stopper.wait_for(_start_process(job.arguments))
+    if code and not stopper.received:
+        raise RegardError(
+            f"{job.title} has failed (exit code {code}); its error is above. Run the same command again to continue."
+        )
+
+
+@contextmanager
+def _running_server(demo: Demo, port: int, *, browser: bool) -> Iterator[subprocess.Popen[bytes]]:
+    """The server of the page, which logs to a file; it is stopped at the end."""
+    log = demo.directory / "server.log"
+    runs = [f"--run={demo.directory / name}" for name in RECIPES]
+    results = [f"--gold={demo.world / 'test'}", f"--report={demo.directory / 'evaluation.json'}"]
+    demo.world.mkdir(exist_ok=True)
+    with log.open("wb") as file:
+        process = _start_process(
+            ["serve", *runs, *results, f"--port={_free_port(port)}"], stdout=subprocess.PIPE, stderr=file
+        )
+    try:
+        assert process.stdout is not None  # noqa: S101  (for the type checker)
+        line = process.stdout.readline().decode().strip()
+        if not line:
+            raise RegardError(f"the server did not start. See {log}.")
+        address = line.split()[-1]
+        echo(f"The page: {address}    (Ctrl-C stops; the same command continues from there)")
+        if browser and _has_display():
+            webbrowser.open(address)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(STOP_TIMEOUT)
+
+
+def _start_process(arguments: list[str], **streams: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+        [sys.executable, "-m", "regard", *arguments],
+        env=PASSIVE_WAIT | os.environ,
+        process_group=0,  # so that Ctrl-C reaches it once, through us
+        preexec_fn=exit_with_parent,  # noqa: PLW1509  (this process has no threads)
+        **streams,
+    )
+
+
+def _free_port(wanted: int) -> int:
+    """The wanted port, or 0, for any free one, if it is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError:
+            return 0
+    return wanted
+
+
+def _has_display() -> bool:
+    """Whether there is a display for a browser: without one a browser may start in the terminal, over our lines."""
+    is_linux = sys.platform.startswith("linux")
+    return not is_linux or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

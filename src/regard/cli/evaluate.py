@@ -1,26 +1,55 @@
-"""`regard evaluate`: what can be asked."""
+"""`regard evaluate`: measure a translator, a captioner or a language model; and what `regard compare` shares."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
+from regard.cli.console import echo, print_json, print_table, progress_bar, warn
 from regard.cli.options import (
     PATH,
     beam_option,
     captions_option,
+    check_direction,
+    check_outputs,
     engine_option,
     json_option,
+    languages_of,
+    load_translator,
     lowercase_option,
     model_argument,
     plot_option,
     quantization_option,
     reference_option,
-    refuse_unfit,
+    reject_options,
     resamples_option,
     source_option,
     split_option,
     tokenize_option,
+    write_texts,
 )
+from regard.config import decode_options
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.data.captions import CaptionedImage
+    from regard.inference.captioner import Captioner
+    from regard.inference.evaluation import CaptionReport, TranslationReport
+    from regard.inference.interface import EngineName
+    from regard.inference.translator import Translator
+    from regard.interop.ctranslate2 import Quantization
+    from regard.metrics.text import LengthBucket, Score
+    from regard.tracing.image_maps import BoxedCaption
+    from regard.worlds.scenes import GoldBoxes
+
+BOXES_FILE = "boxes.jsonl"
+SHOWN_HEADS = 3
+PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 
 
 @click.command(name="evaluate")
@@ -29,7 +58,7 @@ from regard.cli.options import (
 @reference_option
 @captions_option
 @split_option
-@click.option("--text", type=PATH, help="For a decoder-only or encoder-only model: plain text, a line a text.")
+@click.option("--text", type=PATH, help="For a decoder-only or encoder-only model: plain text, one text per line.")
 @beam_option
 @engine_option
 @quantization_option
@@ -37,63 +66,299 @@ from regard.cli.options import (
 @lowercase_option
 @resamples_option
 @plot_option
-@click.option("--output", type=PATH, help="File for the translations, or the captions.")
+@click.option("--output", type=PATH, help="File for the translations or captions.")
 @json_option
 def command(
     model: Path,
     source: Path | None,
     reference: Path | None,
     captions: Path | None,
+    split: str | None,
     text: Path | None,
-    **wish: object,
+    beam_size: int | None,
+    engine: EngineName | None,
+    quantization: Quantization | None,
+    tokenize: str | None,
+    lowercase: bool,
+    resamples: int,
+    plot: Path | None,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
     """Translate with MODEL and score against the reference: BLEU, chrF and TER with sacrebleu's signatures.
 
-    A captioner is given --captions instead: BLEU-1 to 4, ROUGE-L, CIDEr-D, the share of captions that are exactly right
-    and, where gold boxes lie beside the captions, how often its attention peaks in the box.
+    For a captioner give --captions: BLEU-1 to 4, ROUGE-L, CIDEr-D, the exact matches and, if there are gold boxes
+    beside the captions, how often the attention peaks inside the box.
 
-    A language model is given --text: perplexity of a token and of a word, bits of a character, and the share of tokens
-    that it names right; each token from those before it or, by an encoder-only model, from all others.
+    For a language model give --text: perplexity by token and by word, bits per character, and token accuracy. A
+    decoder-only model predicts each token from those before it, an encoder-only model from all others.
 
-    Brackets hold the range in which 95 % of resampled corpora score. BLEU is given by source length too.
+    Brackets hold the 95 % confidence interval. BLEU is also given by source length.
     """
+    translation_options: dict[str, object] = {
+        "engine": engine,
+        "quantization": quantization,
+        "tokenize": tokenize,
+        "lowercase": lowercase,
+        "plot": plot,
+    }
     match source, reference, captions, text:
         case Path(), Path(), None, None:
-            _evaluate_text(model, (source, reference), **wish)  # type: ignore[arg-type]
+            reject_options({"split": split}, "captioners", "--source")
+            check_plot_path(plot)
+            check_outputs({"--output": output, "--plot": plot}, [source, reference])
+            sources, references = read_test_set(source, reference, [model])
+            tokenize = choose_tokenization(tokenize, [model], references)
+            translator = load_translator(model, engine, quantization)
+            scoring = ScoringOptions(beam_size, tokenize, lowercase, resamples)
+            report = measure_translator(translator, sources, references, scoring)
+            warn_about_tokenized_text(references, [report], tokenize)
+            _write_translation_report(report, plot=plot, output=output, as_json=as_json)
         case None, None, Path(), None:
-            _evaluate_pictures(model, captions, **wish)  # type: ignore[arg-type]
+            reject_options(translation_options, "translators", "--captions")
+            images = ImageTestSet.read(captions, split)
+            check_outputs({"--output": output}, [images.file])
+            caption_report = measure_captioner(model, images, beam_size=beam_size, resamples=resamples)
+            _write_caption_report(caption_report, output=output, as_json=as_json)
         case None, None, None, Path():
-            _evaluate_language(model, text, **wish)  # type: ignore[arg-type]
+            generation_options: dict[str, object] = {"split": split, "beam": beam_size, "output": output}
+            reject_options(translation_options | generation_options, "translators and captioners", "--text")
+            _evaluate_language_model(model, text, resamples=resamples, as_json=as_json)
         case _:
             raise click.UsageError(
-                "Give --source and --reference to a translator, --captions to a captioner, or --text to a language "
+                "Give --source and --reference for a translator, --captions for a captioner, or --text for a language "
                 "model."
             )
 
 
-def _evaluate_text(
-    model: Path, files: tuple[Path, Path], *, plot: Path | None, output: Path | None, as_json: bool, **scoring: object
+# --- translators
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """How translations are generated and scored."""
+
+    beam_size: int | None
+    tokenize: str
+    lowercase: bool
+    resamples: int
+
+
+def read_test_set(source: Path, reference: Path, models: Sequence[Path]) -> tuple[list[str], list[str]]:
+    """Sources and references from two files with the same number of lines, in the direction of the models."""
+
+    from regard.data.readers import read_pairs
+
+    check_direction(models, source, reference, ("--source", "--reference"))
+    pairs = list(read_pairs([source, reference]))
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
+def choose_tokenization(tokenize: str | None, models: Sequence[Path], references: Sequence[str]) -> str:
+    """The tokenizer of BLEU for all models: the given one, or by target language, or by the references' script."""
+
+    from regard.inference.evaluation import common_tokenization
+    from regard.metrics.text import language_by_script
+
+    if tokenize is not None:
+        return tokenize
+    targets = {code: str(model) for model in models for code in languages_of(model)[-1:]}
+    chosen = common_tokenization(targets, references)
+    if not targets and (language := language_by_script(references)):
+        warn(
+            f"no model names its languages; BLEU is tokenised for {language} ({chosen}), by the script of the reference"
+        )
+    return chosen
+
+
+def measure_translator(
+    translator: Translator, sources: list[str], references: list[str], scoring: ScoringOptions
+) -> TranslationReport:
+    """A translator's figures, with a progress bar and warnings of truncated sources."""
+
+    from regard.inference.evaluation import evaluate_translator
+
+    with progress_bar(f"translating with {translator.name}", len(sources)) as progress:
+        report = evaluate_translator(
+            translator,
+            sources,
+            references,
+            tokenize=scoring.tokenize,
+            lowercase=scoring.lowercase,
+            resamples=scoring.resamples,
+            progress=progress,
+            **decode_options(beam_size=scoring.beam_size),
+        )
+    for number in report.truncated:
+        limit = f"more than {translator.max_source_tokens} tokens"
+        warn(f"source line {number} has {limit}; only its beginning was translated")
+    return report
+
+
+def warn_about_tokenized_text(references: list[str], reports: Sequence[TranslationReport], tokenize: str) -> None:
+    """One warning for all models if the text seems to be tokenised already."""
+
+    from regard.inference.evaluation import tokenized_text_warning
+
+    if warning := tokenized_text_warning(references, [report.outputs for report in reports], tokenize):
+        warn(warning)
+
+
+def _write_translation_report(
+    report: TranslationReport, *, plot: Path | None, output: Path | None, as_json: bool
 ) -> None:
-    from regard.cli.running.evaluate import run_evaluation
-    from regard.cli.running.measuring import Scoring
+    try:  # files first, because the reader of standard output may be gone; the figures even if the disk is full
+        if output is not None:
+            write_texts(output, report.outputs)
+        if plot is not None:
+            write_length_plot(plot, [report])
+    finally:
+        if as_json:
+            print_json(figures_of(report))
+        else:
+            print_table(
+                [f"{report.sentences:,} sentences", "score [95 %]"],
+                [[one.name, format_score(one)] for one in report.scores],
+            )
+            rows = [[format_word_range(one), f"{one.count:,}", f"{one.score:.1f}"] for one in report.lengths]
+            print_table(["source words", "sentences", "BLEU"], rows)
+            for score in report.scores:
+                echo(f"{score.name:<6} {score.signature}")
 
-    if scoring.pop("split") is not None:
-        raise click.UsageError("--split goes with --captions.")
-    run_evaluation(model, files, Scoring(**scoring), plot=plot, output=output, as_json=as_json)  # type: ignore[arg-type]
+
+def figures_of(report: TranslationReport | CaptionReport) -> dict[str, Any]:
+    """The figures of a report without its texts."""
+    record: dict[str, Any] = msgspec.to_builtins(report)
+    return {name: value for name, value in record.items() if name not in ("outputs", "truncated")}
 
 
-def _evaluate_pictures(
-    model: Path, captions: Path, *, split: str | None, output: Path | None, as_json: bool, **wish: object
-) -> None:
-    from regard.cli.running.evaluate_pictures import PictureSet, run_picture_evaluation
-
-    how = {name: wish.pop(name) for name in ("beam", "resamples")}
-    refuse_unfit(wish, "translators", "--captions")
-    run_picture_evaluation(model, PictureSet(captions, split), output=output, as_json=as_json, **how)  # type: ignore[arg-type]
+def format_score(score: Score) -> str:
+    """A score with its confidence interval."""
+    return f"{score.value:.1f} [{score.low:.1f}, {score.high:.1f}]"
 
 
-def _evaluate_language(model: Path, text: Path, *, resamples: int, as_json: bool, **wish: object) -> None:
-    from regard.cli.running.evaluate_language import run_language_evaluation
+def format_word_range(bucket: LengthBucket) -> str:
+    """The range of source lengths of a bucket."""
+    return f"{bucket.low}–{bucket.high}"
 
-    refuse_unfit(wish, "models that say something", "--text")
-    run_language_evaluation(model, text, resamples=resamples, as_json=as_json)
+
+def check_plot_path(path: Path | None) -> None:
+    """An error for a file name of another format, before a model is loaded."""
+    if path is not None and path.suffix.lower() not in PLOT_SUFFIXES:
+        raise RegardError(f"{path.name} does not end with .svg, .png or .pdf. Give one of these names.")
+
+
+def write_length_plot(path: Path, reports: Sequence[TranslationReport]) -> None:
+    """Plot BLEU by source length, one line for each model."""
+    from regard.plotting.curves import Line, plot_curves, save_figure
+
+    buckets = reports[0].lengths  # of the sources, so they are the same for every model
+    lines = [Line(one.model, [(index, bucket.score) for index, bucket in enumerate(one.lengths)]) for one in reports]
+    ticks = [(index, f"{format_word_range(bucket)}\n{bucket.count:,} lines") for index, bucket in enumerate(buckets)]
+    figure = plot_curves(
+        lines,
+        title="Quality by sentence length",
+        x_label="words in the source sentence",
+        y_label="BLEU",
+        x_ticks=ticks,
+    )
+    save_figure(figure, path)
+
+
+# --- captioners
+
+
+@dataclass(frozen=True)
+class ImageTestSet:
+    """Captioned images, and the gold boxes of those that have any."""
+
+    file: Path
+    captioned: list[CaptionedImage]
+    boxes: dict[Path, GoldBoxes]
+
+    @classmethod
+    def read(cls, captions: Path, split: str | None) -> ImageTestSet:
+        """The images of a split, or all; generated scenes have a file of boxes beside their captions."""
+        from regard.data.captions import find_captions_file, read_captioned
+        from regard.worlds.scenes import read_boxes
+
+        file, captioned = find_captions_file(captions), read_captioned(captions, split=split)
+        beside = file.with_name(BOXES_FILE)
+        found = read_boxes(beside) if beside.is_file() else {}
+        named = {one.image: "/".join(one.image.parts[-2:]) for one in captioned}  # boxes are named by split and file
+        return cls(file, captioned, {path: found[name] for path, name in named.items() if name in found})
+
+    def boxed(self, captioner: Captioner) -> Iterator[BoxedCaption]:
+        """The images with gold boxes, as the captioner reads them."""
+        from regard.tracing.image_maps import BoxedCaption
+
+        for path, gold in self.boxes.items():
+            yield BoxedCaption(captioner.load_image(path), gold.words, gold.boxes)
+
+
+def measure_captioner(model: Path, images: ImageTestSet, *, beam_size: int | None, resamples: int) -> CaptionReport:
+    """A captioner's figures, with a progress bar."""
+
+    from regard.inference.evaluation import evaluate_captioner
+    from regard.inference.open import load
+
+    captioner = load(model, task="image-to-text")
+    with progress_bar("describing", len(images.captioned)) as progress:
+        return evaluate_captioner(
+            captioner,
+            [one.image for one in images.captioned],
+            [one.captions for one in images.captioned],
+            boxed=images.boxed(captioner),
+            resamples=resamples,
+            progress=progress,
+            **decode_options(beam_size=beam_size),
+        )
+
+
+def _write_caption_report(report: CaptionReport, *, output: Path | None, as_json: bool) -> None:
+    try:  # the file first, because the reader of standard output may be gone; the figures even if the disk is full
+        if output is not None:
+            write_texts(output, report.outputs)
+    finally:
+        if as_json:
+            print_json(figures_of(report))
+        else:
+            _print_caption_report(report)
+
+
+def _print_caption_report(report: CaptionReport) -> None:
+    print_table([f"{report.images:,} images", "score [95 %]"], [[one.name, format_score(one)] for one in report.scores])
+    echo(f"exact match: {100 * report.exact_match:.1f} %")
+    if report.pointing:
+        rows = [
+            [str(one.selection), f"{one.score.peak:.3f}", f"{one.score.mass:.3f}", f"{one.score.chance:.3f}"]
+            for one in report.pointing[:SHOWN_HEADS]
+        ]
+        print_table(["pointing", "peak in the box", "mass in the box", "by chance"], rows)
+    for score in report.scores:
+        echo(f"{score.name:<8} {score.signature}")
+
+
+# --- language models
+
+
+def _evaluate_language_model(model: Path, source: Path, *, resamples: int, as_json: bool) -> None:
+    from regard.data.readers import check_monolingual
+    from regard.data.readers.text import read_monolingual
+    from regard.inference.evaluation import evaluate_language_model
+    from regard.inference.open import load
+
+    check_monolingual(source)
+    texts = [pair.target for pair in read_monolingual([source]) if pair.has_text(monolingual=True)]
+    if not texts:
+        raise RegardError(f"{source} has no line with words. Give another file.")
+    opened = load(model)
+    if opened.task not in ("text-generation", "fill-mask"):
+        raise RegardError(f"{model} is a model for {opened.task}, but --text is for language models. Remove --text.")
+    with progress_bar("evaluating", len(texts)) as progress:
+        report = evaluate_language_model(opened, texts, resamples=resamples, progress=progress)
+    if as_json:
+        print_json(report)
+        return
+    rows = [[one.name, f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"] for one in report.scores]
+    print_table([f"{report.texts:,} texts, {report.tokens:,} tokens", "figure [95 %]"], rows)

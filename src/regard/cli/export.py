@@ -1,10 +1,20 @@
-"""`regard export`: what can be asked."""
+"""`regard export`: write a model in the format of another program."""
 
+from __future__ import annotations
+
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from regard.cli.console import echo
 from regard.cli.options import PATH, model_argument
+from regard.errors import RegardError
+from regard.files import find_model_directory
+
+if TYPE_CHECKING:
+    from regard.interop.ctranslate2 import Quantization
 
 
 @click.command(
@@ -26,15 +36,39 @@ Examples:
 @click.option(
     "--quantization",
     type=click.Choice(["int8", "int8_float32", "int16", "float16", "float32"]),
-    help="Numbers of the ctranslate2 export. [default: int8]",
+    help="Number format of the ctranslate2 export. [default: int8]",
 )
-@click.option("--shortlist", type=PATH, help="Vocabulary map to put into the ctranslate2 export (vmap.txt).")
-def command(model: Path, target: tuple[str, Path], quantization: str | None, shortlist: Path | None) -> None:
+@click.option("--shortlist", type=PATH, help="Vocabulary map for the ctranslate2 export (vmap.txt).")
+def command(model: Path, target: tuple[str, Path], quantization: Quantization | None, shortlist: Path | None) -> None:
     """Write MODEL in another program's format: a directory for CTranslate2, or one for Hugging Face's Marian classes.
 
-    `regard translate DIR` takes a CTranslate2 export as it takes a model. What a format cannot hold is refused, with
-    every reason.
+    `regard translate DIR` reads a CTranslate2 export like a model. A model that the format cannot hold is an error that
+    lists every reason.
     """
-    from regard.cli.running.export import run_export
+    kind, directory = target
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise RegardError(f"{directory} exists already. Remove it, or give another directory.")
 
-    run_export(model, target, quantization=quantization, shortlist=shortlist)
+    from regard.bundle import load_bundle
+
+    bundle = load_bundle(find_model_directory(model))
+    if kind == "safetensors-hf":
+        from regard.interop.marian import export_huggingface
+
+        if quantization or shortlist:
+            raise RegardError("--quantization and --shortlist are for --to ctranslate2. Remove them.")
+        export_huggingface(bundle, directory)
+        echo(f"{directory} is for MarianMTModel.from_pretrained and MarianTokenizer.from_pretrained.")
+    else:
+        from regard.interop.ctranslate2 import export_ctranslate2
+
+        words = _read_shortlist(shortlist) if shortlist else None
+        export_ctranslate2(bundle, directory, quantization=quantization or "int8", shortlist=words)
+        echo(f"To use it: regard translate {shlex.quote(str(directory))}")
+
+
+def _read_shortlist(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RegardError(f"{path} cannot be read: {error.strerror}. Give a vocabulary map.") from None

@@ -1,62 +1,175 @@
-"""Options that several commands share, so that they mean the same and read the same everywhere."""
+"""Options that several commands share, and checks of the files that a command reads and writes."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from regard.config import Config
+from regard.errors import RegardError
+from regard.files import CONFIG_FILE, atomic_file, check_writable, find_model_directory
+from regard.languages import base_code, languages_swapped
+from regard.process import configure_malloc
+
+if TYPE_CHECKING:
+    from regard.inference.interface import EngineName
+    from regard.inference.translator import Translator
+    from regard.interop.ctranslate2 import Quantization
 
 PATH = click.Path(path_type=Path)
 STANDARD_OUTPUT = Path("-")
 
 
-def unless_standard_output(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
-    """The file to write; none for `-`, which is standard output, the default."""
+def none_for_standard_output(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    """The output file; None for `-`, which is standard output, the default."""
     return None if path == STANDARD_OUTPUT else path
 
 
-def refuse_unfit(options: dict[str, object], whose: str, given: str) -> None:
-    """Refuse the options of other models than those that `given` is for."""
-    unfit = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
-    if unfit:
-        raise click.UsageError(f"{', '.join(unfit)} is for {whose}; leave it away with {given}.")
-
-
 model_argument = click.argument("model", type=PATH)
+
 beam_option = click.option(
-    "--beam", type=click.IntRange(1, 1024), help="Hypotheses kept; 1 is greedy. [default: the model's]"
+    "--beam", "beam_size", type=click.IntRange(1, 1024), help="Beam size; 1 is greedy. [default: the model's own]"
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, to be read by programs.")
-source_option = click.option("--source", type=PATH, help="Source sentences, one a line (.gz too).")
-reference_option = click.option("--reference", type=PATH, help="Their translations by people, line by line.")
+
+nbest_option = click.option(
+    "--nbest",
+    type=click.IntRange(1, 1024),
+    default=1,
+    help="Number of outputs for each input, written as NUMBER ||| TEXT ||| SCORE.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON for programs.")
+
+source_option = click.option("--source", type=PATH, help="Source sentences, one per line (.gz is read too).")
+
+reference_option = click.option("--reference", type=PATH, help="Reference translations, line by line.")
+
 captions_option = click.option(
     "--captions", type=PATH, help="For captioners: a file of captions, or a folder with a captions.txt."
 )
-split_option = click.option("--split", metavar="NAME", help="The pictures of this split alone, such as test.")
+
+split_option = click.option("--split", metavar="NAME", help="Only the images of this split, such as test.")
+
 tokenize_option = click.option(
     "--tokenize",
     metavar="NAME",
-    help="How BLEU cuts words: 13a, intl, zh, ja-mecab, ko-mecab, char or none. [default: by the target language, or "
-    "the reference's script]",
+    help="Tokenizer of BLEU: 13a, intl, zh, ja-mecab, ko-mecab, char or none. [default: by the target language, or by "
+    "the script of the reference]",
 )
-lowercase_option = click.option("--lowercase", is_flag=True, help="Score without regard to upper and lower case.")
+
+lowercase_option = click.option("--lowercase", is_flag=True, help="Ignore upper and lower case in the scores.")
+
 resamples_option = click.option(
-    "--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Draws for the confidence intervals."
+    "--resamples",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Bootstrap samples for the confidence intervals.",
 )
-plot_option = click.option("--plot", type=PATH, metavar="FILE.svg", help="Draw quality against sentence length.")
-gold_base_option = click.option(
-    "--gold-base",
+
+plot_option = click.option(
+    "--plot", type=PATH, metavar="FILE.svg", help="Plot quality by sentence length (.svg, .png or .pdf)."
+)
+
+gold_index_base_option = click.option(
+    "--gold-index-base",
     type=click.IntRange(0, 1),
     default=0,
     show_default=True,
-    help="The number of a gold line's first word.",
+    help="Index of the first word in the gold links.",
 )
+
 engine_option = click.option(
     "--engine",
     type=click.Choice(["torch", "ctranslate2", "auto"]),
-    help="Who decodes: ctranslate2 is faster, and says the same in float32; auto is the fastest this model can have, "
-    "in int8, which says nearly the same. [default: torch]",
+    help="Decoding engine. ctranslate2 is faster and gives the same output in float32. auto is the fastest engine that "
+    "supports the model, in int8, with nearly the same output. [default: torch]",
 )
+
 quantization_option = click.option(
     "--quantization",
     type=click.Choice(["int8", "int8_float32", "int16", "float16", "float32"]),
-    help="Numbers that ctranslate2 computes with; naming them chooses that engine. [default: float32; with auto, int8]",
+    help="Number format of ctranslate2; it implies --engine ctranslate2. [default: float32; with auto, int8]",
 )
+
+
+def reject_options(options: Mapping[str, object], whose: str, given: str) -> None:
+    """An error if an option is given that is for other models than `given` is for."""
+    unfit = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
+    if unfit:
+        raise click.UsageError(f"{', '.join(unfit)} is for {whose}. Remove it, or remove {given}.")
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
+    """An error if an output file, named by its option, cannot be written or is read by the command as well."""
+    read = [path for path in inputs if path is not None and path.is_file()]
+    for option, output in outputs.items():
+        if output is None:
+            continue
+        if output.is_file() and any(output.samefile(path) for path in read):
+            raise RegardError(f"{option} {output} is also an input file. Give another name.")
+        check_writable(output)
+
+
+def write_texts(output: Path, texts: Iterable[str]) -> None:
+    """Write the texts, one per line."""
+    with atomic_file(output) as file:
+        file.writelines(f"{text}\n".encode() for text in texts)
+
+
+def check_direction(models: Iterable[Path], source: Path, target: Path, options: tuple[str, str]) -> None:
+    """An error if both files are one, or if their names end in the models' languages in the wrong order."""
+    both = " and ".join(options)
+    if source.is_file() and target.is_file() and source.samefile(target):
+        raise RegardError(f"{both} are the same file, {source}. Give the sentences and their translations.")
+    for model in models:
+        languages = languages_of(model)
+        if ending := languages_swapped(source, target, languages):
+            raise RegardError(
+                f"{source} and {target} end in {ending[0]} and {ending[1]}, but {model} translates "
+                f"{' to '.join(languages)}. Swap {both}, or rename the files if they are in these languages."
+            )
+
+
+def languages_of(model: Path) -> list[str]:
+    """The language codes in the config of a model or an export, read without its weights."""
+    try:
+        return Config.load(find_model_directory(model) / CONFIG_FILE).data.languages
+    except RegardError:
+        return []  # opening the model reports the problem
+
+
+def base_codes(languages: Sequence[str]) -> list[str]:
+    """The codes without regions: en of en-GB."""
+    return [base_code(code) for code in languages]
+
+
+def load_translator(
+    model: Path,
+    engine: EngineName | None = None,
+    quantization: Quantization | None = None,
+    *,
+    with_weights: bool = False,
+) -> Translator:
+    """The translator with the chosen engine; the choice of `auto` is printed."""
+
+    from regard.inference.open import load
+
+    translator = load(model, task="translation", engine=engine, quantization=quantization, with_weights=with_weights)
+    if translator.engine.name == "torch":
+        configure_malloc()
+    if engine == "auto":
+        click.echo(f"engine: {translator.engine.description}", err=True)
+    return translator
+
+
+def distinct_names(models: Sequence[Path]) -> list[str]:
+    """A name for each model in a table: the name of its run, or its path if another model has the same name."""
+
+    from regard.inference.interface import model_name
+
+    names = [model_name(find_model_directory(model)) for model in models]
+    return [str(path) if names.count(name) > 1 else name for path, name in zip(models, names, strict=True)]

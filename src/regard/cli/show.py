@@ -1,12 +1,35 @@
-"""`regard show`: what can be asked."""
+"""`regard show`: the attention of a model as a map in the terminal, an image, or a page; a run's training as a page."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from regard.cli.options import PATH, beam_option
+from regard.cli.console import echo, make_console, warn
+from regard.cli.options import PATH, beam_option, check_outputs
+from regard.config import decode_options
+from regard.errors import RegardError
+from regard.special_tokens import UNKNOWN
+from regard.training.events import EVENT_LOG
 
-USES = ["cross", "encoder-self", "decoder-self", "picture", "picture-self"]
+if TYPE_CHECKING:
+    from regard.config import DecodeOptions
+    from regard.inference.captioner import Caption, Captioner
+    from regard.inference.mask_filler import MaskFiller
+    from regard.inference.text_generator import TextGenerator
+    from regard.inference.translator import Translator
+    from regard.models.interface import AttentionRole
+    from regard.plotting.attention_map import AttentionMap, MapSelection
+    from regard.plotting.html_data import ProbeSnapshot, RunData, TracedCaption
+    from regard.plotting.image_map import ImageMaps
+    from regard.training.runs import Run
+
+ROLES = ["cross", "encoder-self", "decoder-self", "image-cross", "image-self"]
+SELF_ATTENTION_ROLES = ("image-self", "decoder-self")  # of a captioner: drawn as one map, like a translator's
+PANEL_PIXELS = 264  # size of a drawn image: sharper than the pixels that the model reads
 
 
 @click.command(
@@ -16,50 +39,295 @@ Examples:
   regard show runs/x/model "AI changes the world"
   regard show runs/x/model "AI changes the world" --layer 2 --head 1 --out map.svg
   regard show runs/x/model "AI changes the world" --out page.html
-  regard show runs/captioner/model picture.png --out words.svg
+  regard show runs/captioner/model image.png --out words.svg
   regard show runs/captioner/model *.jpg --out sheet.png
   regard show --run runs/x --out training.html""",
 )
 @click.argument("model", type=PATH, required=False)
-@click.argument("given", nargs=-1, metavar="[SENTENCE|PICTURE...]")
-@click.option("--run", type=PATH, metavar="RUN", help="Show a run's training instead: a page of curves and maps.")
-@click.option("--target", metavar="TEXT", help="A translation, or a caption, that the model is made to say.")
-@click.option("--use", type=click.Choice(USES), help="Which attention. [default: the last one, as cross]")
+@click.argument("inputs", nargs=-1, metavar="[SENTENCE|IMAGE...]")
+@click.option(
+    "--run", type=PATH, metavar="RUN", help="Show the training of a run instead, as a page of curves and maps."
+)
+@click.option("--target", metavar="TEXT", help="Show the attention for this translation or caption.")
+@click.option("--role", type=click.Choice(ROLES), help="Which attention. [default: the model's last, such as cross]")
 @click.option("--layer", type=click.IntRange(1), help="Layer to show, counted from 1. [default: the mean of all]")
 @click.option("--head", type=click.IntRange(1), help="Head to show, counted from 1. [default: the mean of all]")
 @click.option(
-    "--when",
-    type=click.Choice(["said", "read"]),
-    default="said",
+    "--at",
+    type=click.Choice(["output", "input"]),
+    default="output",
     show_default=True,
-    help="Cross-attention as a target word is said, or as it is read as the next step's input.",
+    help="Cross-attention of the decoder step whose output, or whose input, is the target word.",
 )
-@click.option("--pieces", is_flag=True, help="Show the model's pieces, not whole words.")
+@click.option("--subwords", is_flag=True, help="Show subword tokens instead of words.")
 @beam_option
-@click.option("--out", type=PATH, metavar="FILE", help="FILE.svg, FILE.png, or FILE.html with everything in it.")
-def command(model: Path | None, given: tuple[str, ...], run: Path | None, out: Path | None, **wish: object) -> None:
-    """Show what MODEL looks at when it translates SENTENCE: as a map in the terminal, a picture, or a page.
+@click.option("--out", type=PATH, metavar="FILE", help="FILE.svg, FILE.png, or FILE.html with all layers and heads.")
+def command(model: Path | None, inputs: tuple[str, ...], run: Path | None, out: Path | None, **options: object) -> None:
+    """Show the attention of MODEL while it translates SENTENCE: as a map in the terminal, an image, or a page.
 
-    Of a decoder-only or encoder-only model, show how the words of SENTENCE look at each other.
+    For a decoder-only or encoder-only model, show the self-attention between the words of SENTENCE.
 
-    Of a captioner, show where it looks in a PICTURE at each word; several pictures become one sheet.
+    For a captioner, show the attention of each word to the IMAGE; several images are drawn on one sheet.
 
-    A page is one HTML file with every layer, head and number; it works from a disk, without a network. With --run, it
-    is the course of a training: the losses, what was said, and the attention as it formed.
+    A page is one HTML file with every layer, head and number; it works from a disk, without a network. With --run it
+    shows the training of a run: the losses, sample outputs, and the attention while it formed.
     """
     if run is not None:
-        from regard.cli.running.show_run import run_show_run
-
-        run_show_run(run, out, others=_besides(model, wish))
+        others = ["MODEL"] * (model is not None)
+        others += [
+            f"--{name.replace('_size', '')}" for name, value in options.items() if value not in (None, False, "output")
+        ]
+        _show_run(run, out, others)
         return
-    if model is None or not given:
-        raise click.UsageError("Give a MODEL and a SENTENCE or PICTURE, or --run with a run.")
-    from regard.cli.running.show import Wish, run_show
-
-    run_show(model, given, out, wish=Wish(**wish))  # type: ignore[arg-type]
+    if model is None or not inputs:
+        raise click.UsageError("Give a MODEL and a SENTENCE or IMAGE, or --run with a run.")
+    _show_model(model, inputs, ShowOptions(out=out, **options))  # type: ignore[arg-type]
 
 
-def _besides(model: Path | None, wish: dict[str, object]) -> list[str]:
-    """The names of what was given, of all that a run has no use for."""
-    options = [f"--{name}" for name, value in wish.items() if value not in (None, False, "said")]
-    return ["MODEL"] * (model is not None) + options
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """Which map to show, of which output, and in which file."""
+
+    out: Path | None  # None: the terminal
+    target: str | None
+    role: AttentionRole | None
+    layer: int | None  # counted from 1, as are heads
+    head: int | None
+    at: Literal["output", "input"]
+    subwords: bool
+    beam_size: int | None
+
+    @property
+    def suffix(self) -> str:
+        """The format of the output file; empty for the terminal."""
+        from regard.plotting.svg import file_suffix
+
+        return "" if self.out is None else file_suffix(self.out)
+
+    @property
+    def search(self) -> DecodeOptions:
+        """The options of the search."""
+        return decode_options(beam_size=self.beam_size)
+
+    def selection(self, default_role: AttentionRole) -> MapSelection:
+        """The selected map."""
+        from regard.plotting.attention_map import MapSelection
+
+        layer, head = (None if number is None else number - 1 for number in (self.layer, self.head))
+        return MapSelection(self.role or default_role, layer, head, self.at, "pieces" if self.subwords else "words")
+
+    def write(self, content: bytes) -> None:
+        """Write the output file, complete or not at all."""
+        from regard.plotting.svg import write_file
+
+        assert self.out is not None  # noqa: S101  (for the type checker)
+        write_file(self.out, content)
+
+
+def _show_model(model: Path, inputs: tuple[str, ...], options: ShowOptions) -> None:
+    from regard.inference.open import load
+    from regard.plotting.svg import forbid_selection_for_html
+
+    has_selection = options.role or options.layer or options.head or options.subwords or options.at == "input"
+    if options.suffix == ".html" and has_selection:
+        forbid_selection_for_html("--role, --layer, --head, --subwords and --at input")
+    opened = load(model)
+    if opened.task == "image-to-text":
+        shown = _show_images(opened, [Path(name) for name in inputs], options)
+    else:
+        shown = _show_sentence(opened, inputs, options)
+    if options.out is not None:
+        echo(f"{options.out} shows: {shown}", to_error=True)
+
+
+# --- texts
+
+
+def _show_sentence(
+    model: Translator | TextGenerator | MaskFiller, inputs: tuple[str, ...], options: ShowOptions
+) -> str:
+    from regard.plotting.attention_map import select_map
+    from regard.plotting.save import require_attention, trace_html
+
+    if len(inputs) > 1:
+        raise RegardError(f"{len(inputs)} texts were given; one can be shown at a time. Give one, in quotation marks.")
+    [text] = inputs
+    if not text.strip():
+        raise RegardError("the sentence is empty. Give a sentence with words.")
+    if model.task == "translation":
+        trace = model.trace(text, options.target, **options.search)
+    else:
+        unfit = {"--target": options.target, "--beam": options.beam_size}
+        names = [name for name, value in unfit.items() if value is not None]
+        if names:
+            raise RegardError(
+                f"{', '.join(names)} is for translators and captioners; {model.name} is for {model.task}. Remove it."
+            )
+        trace = model.trace(text)
+    require_attention(trace)
+    if options.suffix == ".html":
+        options.write(trace_html(trace, name=model.name, languages=model.languages))
+    else:
+        _draw_map(select_map(trace, options.selection(trace.layers[-1].role)), options)
+    return trace.text
+
+
+def _draw_map(drawn: AttentionMap, options: ShowOptions) -> None:
+    from regard.plotting.save import render_map
+    from regard.plotting.terminal import print_map
+
+    if options.suffix:
+        options.write(render_map(drawn, options.suffix))
+    else:
+        print_map(make_console(), drawn)
+
+
+# --- images
+
+
+def _show_images(captioner: Captioner, images: list[Path], options: ShowOptions) -> str:
+    """Describe the images and show the attention of each word; returns the captions."""
+    from regard.plotting.attention_map import select_map
+    from regard.plotting.html_data import caption_page_data
+    from regard.plotting.save import render_image_maps
+    from regard.plotting.terminal import print_image_maps
+    from regard.web.pages import render_html_file
+
+    _check_image_options(options, len(images))
+    check_outputs({"--out": options.out}, images)
+    traced = [_caption_with_trace(captioner, image, options) for image in images]
+    if options.suffix == ".html":
+        data = caption_page_data(traced, name=captioner.name, language=captioner.languages[1])
+        options.write(render_html_file(data, title=f"{traced[0].trace.text} · regard").encode())
+    elif options.role in SELF_ATTENTION_ROLES:
+        _draw_map(select_map(traced[0].trace, options.selection("image-cross")), options)
+    else:
+        maps = [_image_maps(path, one, options) for path, one in zip(images, traced, strict=True)]
+        if options.suffix:
+            options.write(render_image_maps(maps, options.suffix))
+        else:
+            for one in maps:
+                print_image_maps(make_console(), one)
+    return "; ".join(one.trace.text for one in traced)
+
+
+def _check_image_options(options: ShowOptions, images: int) -> None:
+    if options.role not in (None, "image-cross", *SELF_ATTENTION_ROLES):
+        raise RegardError(
+            f"--role {options.role} is for translators, but this model describes images. Give image-cross, "
+            f"{' or '.join(SELF_ATTENTION_ROLES)}, or remove it."
+        )
+    if options.role in SELF_ATTENTION_ROLES and images > 1:
+        raise RegardError(f"--role {options.role} shows one image at a time, but {images} were given. Give one image.")
+    if options.subwords and options.role not in SELF_ATTENTION_ROLES:
+        raise RegardError("--subwords is for translators, but this model describes images. Remove it.")
+    if options.at == "input":
+        raise RegardError("--at input is for translators, but this model describes images. Remove it.")
+    if options.target is not None and images > 1:
+        raise RegardError(f"--target is one caption, but there are {images} images. Give one image.")
+    if options.target is not None and not options.target.strip():
+        raise RegardError("--target is empty. Give a caption with words.")
+
+
+def _caption_with_trace(captioner: Captioner, image: Path, options: ShowOptions) -> TracedCaption:
+    from regard.plotting.attention_map import check_selection
+    from regard.plotting.html_data import GoldCaption, TracedCaption
+    from regard.plotting.save import require_attention
+    from regard.worlds.scenes import boxes_beside
+
+    pixels = captioner.load_image(image)
+    if options.target:
+        caption = _encode_forced_caption(captioner, options.target)
+    else:
+        [caption] = captioner.caption([pixels], **options.search)
+    if not caption.tokens:
+        raise RegardError(f"the caption of {image} is empty, so there is no attention to show. Give one with --target.")
+    trace = captioner.trace(pixels, caption.tokens)
+    require_attention(trace)
+    check_selection(trace, options.selection("image-cross"))
+    gold = GoldCaption.from_boxes(boxes_beside(image))
+    return TracedCaption(pixels, captioner.image_encoder.grid_size, caption, trace, gold)
+
+
+def _encode_forced_caption(captioner: Captioner, text: str) -> Caption:
+    from regard.inference.captioner import Caption
+
+    tokens = captioner.tokenizers.target.encode(text)
+    if UNKNOWN in tokens:
+        warn(f"{text!r} has words that are not in the model's vocabulary; they are shown as <unk>")
+    return Caption(text, 0.0, 0.0, tokens)
+
+
+def _image_maps(image: Path, traced: TracedCaption, options: ShowOptions) -> ImageMaps:
+    from regard.data.images import load_image
+    from regard.plotting.save import trace_image_maps
+
+    gold, trace = traced.gold, traced.trace
+    boxes = gold.boxes if gold is not None and gold.words == trace.target.words[1:] else ()
+    drawn = load_image(image, size=max(PANEL_PIXELS, len(traced.image[0])))
+    return trace_image_maps(trace, options.selection("image-cross"), drawn, boxes)
+
+
+# --- runs
+
+
+def _show_run(directory: Path, out: Path | None, others: list[str]) -> None:
+    """Write the training of a run as one page."""
+    from regard.plotting.html_data import run_page_data
+    from regard.plotting.svg import write_file
+    from regard.training.runs import Run
+    from regard.web.pages import render_html_file
+
+    if others:
+        raise RegardError(f"--run shows a whole run, but {', '.join(others)} was given too. Remove it.")
+    if out is None or out.suffix.lower() != ".html":
+        raise RegardError("a run is shown as a page. Name it with --out, such as --out training.html.")
+    if not (directory / EVENT_LOG).is_file():
+        raise RegardError(
+            f"{directory} has no {EVENT_LOG}, so no training has started there. Give the directory of a run."
+        )
+    run = _run_data(Run(directory.resolve().name, directory))
+    data = run_page_data(run)
+    write_file(out, render_html_file(data, title=f"{run.record['name']} · regard").encode())
+    omitted = data["run"]["omitted"]
+    note = (
+        "{steps} of {of_steps} steps, {probes} of {of_probes} probes, weights rounded".format(**omitted)
+        if omitted
+        else ""
+    )
+    reason = f" ({note}, to keep the file small)" if note else ""
+    echo(f"{out} shows: the training of {run.record['name']}{reason}", to_error=True)
+
+
+def _run_data(run: Run) -> RunData:
+    import msgspec
+
+    from regard.plotting.html_data import RunData, image_data_uri
+    from regard.server.errors import ApiError
+
+    events = run.events(0).events
+    probed = {event["step"] for event in events if event.get("event") == "probe"}  # a resume may have dropped some
+    try:
+        images = [(name, image_data_uri(run.image(probe))) for probe, name in enumerate(run.images().images)]
+    except ApiError:
+        images = []  # a file is gone: the maps are shown without images
+    return RunData(
+        record=msgspec.to_builtins(run.record(None)),
+        events=events,
+        steps=[step for step in run.probes(None).steps if step in probed] if probed else [],
+        load_snapshot=lambda step: _probe_snapshot(run, step),
+        images=images,
+    )
+
+
+def _probe_snapshot(run: Run, step: int) -> ProbeSnapshot:
+    import msgspec
+
+    from regard.plotting.html_data import ProbeSnapshot
+    from regard.server.errors import ApiError
+
+    try:
+        probes, maps = run.probes(step), run.all_maps(step)
+    except ApiError as error:
+        raise RegardError(f"the probes of step {step} of {run.directory} cannot be shown: {error}") from None
+    return ProbeSnapshot(msgspec.to_builtins(probes), maps)

@@ -1,10 +1,27 @@
-"""`regard train`: what can be asked."""
+"""`regard train`: train a model from a recipe or from text files."""
 
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from regard.cli import acknowledged_signals, deferred_signals, stop_signals
+from regard.cli.console import SilentDisplay, TrainingDisplay, echo, make_display, try_to_echo
 from regard.cli.options import PATH, json_option
+from regard.errors import RegardError
+from regard.languages import languages_from_names
+
+if TYPE_CHECKING:
+    from regard.training.corpora import Corpus
+    from regard.training.distributed import ProcessGroup
+    from regard.training.plan import TextFiles, TrainingPlan, TrainOptions
 
 
 @click.command(
@@ -17,20 +34,25 @@ Examples:
   regard train --pairs train.tsv --valid-pairs valid.tsv --languages en,de
   regard train --text novel.txt --run runs/novel
   regard train --run runs/world-transformer --resume
+  regard train world-transformer --processes 2
   torchrun --nproc-per-node 8 -m regard train recipes/world-transformer.toml""",
 )
 @click.argument("recipe", type=PATH, required=False)
 @click.option(
-    "--set", "settings", multiple=True, metavar="SECTION.KEY=VALUE", help="Change an option of the recipe; repeatable."
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="SECTION.KEY=VALUE",
+    help="Override an option of the recipe; repeatable.",
 )
 @click.option(
     "--run",
     "--run-directory",
     "run",
     type=PATH,
-    help="Directory of the run (torchrun takes --run for its own). [default: runs/NAME-OF-THE-RECIPE]",
+    help="Directory of the run (under torchrun use the long name). [default: runs/NAME-OF-THE-RECIPE]",
 )
-@click.option("--resume", is_flag=True, help="Go on from the newest good checkpoint of the run.")
+@click.option("--resume", is_flag=True, help="Continue from the latest valid checkpoint of the run.")
 @click.option(
     "--processes",
     type=click.IntRange(1, 1024),
@@ -42,52 +64,172 @@ Examples:
     "probes",
     multiple=True,
     metavar="TEXT",
-    help="Sentence whose attention is saved as it forms; repeatable.",
+    help="Sentence whose attention is saved while it forms; repeatable.",
 )
 @click.option("--source", type=PATH, help="Without a recipe: source sentences to train on.")
 @click.option("--target", type=PATH, help="Their translations, line by line.")
 @click.option(
-    "--pairs", type=PATH, help="Instead of these two: one file of pairs (.tsv, .jsonl, .po or .tmx; .gz too)."
+    "--pairs",
+    type=PATH,
+    help="Instead of --source and --target: one file of pairs (.tsv, .jsonl, .po or .tmx; .gz too).",
 )
-@click.option("--text", type=PATH, help="Instead of these three: plain text, a line an example, for a language model.")
-@click.option("--valid-source", type=PATH, help="Source sentences to validate on. [default: pairs that are held out]")
+@click.option("--text", type=PATH, help="For a language model: plain text, one example per line.")
+@click.option("--valid-source", type=PATH, help="Source sentences to validate on. [default: held-out pairs]")
 @click.option("--valid-target", type=PATH, help="Their translations.")
 @click.option("--valid-pairs", type=PATH, help="Instead of these two: one file of pairs.")
+@click.option("--valid-text", type=PATH, help="With --text: plain text to validate on. [default: held-out lines]")
 @click.option(
-    "--valid-text", type=PATH, help="With --text: plain text to validate on. [default: lines that are held out]"
+    "--languages", metavar="SOURCE,TARGET", help="Language codes, such as en,de. [default: the endings of the files]"
 )
-@click.option("--languages", metavar="SOURCE,TARGET", help="Language codes, as in en,de. [default: the files' endings]")
 @json_option
 def command(
     recipe: Path | None,
+    overrides: tuple[str, ...],
     run: Path | None,
-    settings: tuple[str, ...],
-    probes: tuple[str, ...],
     resume: bool,
     processes: int,
-    as_json: bool,
+    probes: tuple[str, ...],
     languages: str | None,
+    as_json: bool,
     **files: Path | None,
 ) -> None:
     """Train a model by RECIPE.toml, or with defaults that fit the given text files; a recipe without a [model] section
-    gets a model that fits its files too. A name that is no file is that of a recipe that comes with regard. With --text
-    the model is a decoder-only one, or with --set model.kind=encoder-only one that fills blanks.
+    gets a model that fits its files too. RECIPE may be the name of a recipe that comes with regard. With --text the
+    model is decoder-only, or with --set model.kind=encoder-only a masked language model.
 
-    The run's directory gets the whole config, a journal (JSON lines), checkpoints, and model/, which the other commands
-    take. Ctrl-C saves and stops, as do SIGTERM, a closed terminal, and output that nobody reads any more; --resume
-    goes on.
+    The run's directory gets the complete config, the event log (JSON lines), checkpoints, and model/ for the other
+    commands. Ctrl-C, SIGTERM, a closed terminal and a closed output save and stop; --resume continues.
     """
-    from regard.cli.running.launching import is_member, launch
 
-    if processes > 1 and not is_member():
+    from regard.training.plan import TrainOptions, find_recipe
+
+    if processes > 1 and int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        from regard.training.distributed import launch
+
         context = click.get_current_context()
-        context.exit(launch(processes, context.find_root().obj))
+        context.exit(launch(processes, context.find_root().obj, stop_signals()))
+    texts = read_text_options(recipe, languages, files)
+    recipe = recipe and find_recipe(recipe)
+    run_training(TrainOptions(recipe, texts, overrides, probes, run, resume), as_json=as_json)
 
-    from regard.cli.running.recipe_files import found_recipe
-    from regard.cli.running.recipes import Wish
-    from regard.cli.running.text_files import TextFiles
-    from regard.cli.running.train import run_training
 
-    texts = TextFiles.given(languages, recipe=recipe, **files)
-    recipe = recipe and found_recipe(recipe)
-    run_training(Wish(recipe, texts, settings=settings, probes=probes, run=run, resume=resume), as_json=as_json)
+def run_training(options: TrainOptions, *, as_json: bool) -> None:
+    """Train by these options, in one process or as one of several, and print what to do next."""
+
+    from regard.training.distributed import is_restarted, join_process_group
+    from regard.training.plan import locked_run_directory, make_plan
+
+    options = replace(options, resume=options.resume or is_restarted())
+    with join_process_group() as group:
+        plan = group.rank0_first(lambda: make_plan(options))
+        group.barrier()  # rank 0 writes from here on: the other ranks must have planned before
+        display = make_display(as_json=as_json, steps=plan.config.training.steps) if group.is_rank0 else SilentDisplay()
+        with locked_run_directory(plan.run) if group.is_rank0 else nullcontext(), closing(display):
+            with _interruptible_preparation(resume=options.resume) if group.is_rank0 else nullcontext():
+                corpus = group.rank0_first(lambda: _prepare(plan, display, group, resume=options.resume))
+            stopped_by = _train(plan, corpus, display, group, resume=options.resume)
+        if group.is_rank0:
+            _print_next_steps(plan, corpus, stopped_by, as_json=as_json)
+    if stopped_by:
+        raise click.exceptions.Exit(128 + stopped_by)
+
+
+def _prepare(plan: TrainingPlan, display: TrainingDisplay, group: ProcessGroup, *, resume: bool) -> Corpus:
+    from regard.training.plan import prepare_run
+
+    for note in plan.notes:
+        display.note(note)
+    corpus = prepare_run(plan, resume=resume, is_rank0=group.is_rank0, progress=display.preparing)
+    display.note(corpus.describe())
+    return corpus
+
+
+@contextmanager
+def _interruptible_preparation(*, resume: bool) -> Iterator[None]:
+    """A stop before the first step loses nothing, and a message says so."""
+    try:
+        with acknowledged_signals():
+            yield
+    except (KeyboardInterrupt, SystemExit):
+        effect = "continues" if resume else "starts over"
+        echo(f"stopped; there is nothing to save yet, and the same command {effect}", to_error=True)
+        raise
+
+
+def _train(
+    plan: TrainingPlan, corpus: Corpus, display: TrainingDisplay, group: ProcessGroup, *, resume: bool
+) -> int | None:
+    """Train to the end; returns the signal that stopped it, SIGPIPE for a closed output, or None."""
+    from regard.training.loop import TrainingInterrupted, train
+
+    with deferred_signals() as stop:
+        try:
+            for event in train(plan.config, plan.run, corpus, resume=resume, stop_signal=stop.requested, group=group):
+                with stop.stop_on_closed_output():
+                    display.on_event(event)
+        except TrainingInterrupted as interruption:
+            return interruption.signal
+    return None
+
+
+def _print_next_steps(plan: TrainingPlan, corpus: Corpus, stopped_by: int | None, *, as_json: bool) -> None:
+    if stopped_by:
+        try_to_echo(f"stopped and saved. To continue: regard train --run {shlex.quote(str(plan.run))} --resume")
+        return
+    model = plan.run / "model"
+    echo(f"The model is in {model}. To try it:", to_error=as_json)
+    echo(f"  {corpus.example_command(model)}", to_error=as_json)
+
+
+# --- text files instead of a recipe
+
+
+def read_text_options(recipe: Path | None, languages: str | None, files: dict[str, Path | None]) -> TextFiles | None:
+    """The text files to train and validate on, if any option names one; an error if the options do not fit."""
+
+    from regard.training.plan import TextFiles
+
+    given = {f"--{name.replace('_', '-')}": path for name, path in files.items()}
+    present = ", ".join(name for name, path in given.items() if path)
+    if not present:
+        if languages:
+            raise RegardError(
+                f"--languages {languages} needs --source and --target, or --pairs. With a recipe use "
+                '--set \'data.languages=["en", "ko"]\'.'
+            )
+        return None
+    if recipe is not None:
+        raise RegardError(
+            f"a recipe ({recipe}) and text files ({present}) exclude each other. Remove one of them; "
+            "--set data.train=... and --set data.valid=... change the files of a recipe."
+        )
+    train, valid = _files_of_role(given, "--"), _files_of_role(given, "--valid-")
+    if not train:
+        raise RegardError(f"{present} without a file to train on. {_expected_files('--')}.")
+    is_text = given["--text"] is not None
+    if valid and is_text != (given["--valid-text"] is not None):
+        raise RegardError("--text needs --valid-text, and pairs need pairs to validate on. Give both of one kind.")
+    if languages:
+        return TextFiles(train, valid, tuple(code.strip() for code in languages.split(",")), is_text=is_text)
+    codes = languages_from_names(*train) if len(train) == 2 else ()
+    return TextFiles(train, valid, codes, is_by_endings=bool(codes), is_text=is_text)
+
+
+def _files_of_role(given: dict[str, Path | None], prefix: str) -> tuple[Path, ...]:
+    """The files of the options with this prefix: none, one of text, one of pairs, or a source and a target."""
+    text, pairs, *sides = (given[f"{prefix}{name}"] for name in ("text", "pairs", "source", "target"))
+    if text and (pairs or any(sides)):
+        raise RegardError(f"{prefix}text is for a language model. {_expected_files(prefix)}, or {prefix}text alone.")
+    if pairs and any(sides):
+        raise RegardError(f"{prefix}pairs has sources and targets. {_expected_files(prefix)}, but not both.")
+    if any(sides) and not all(sides):
+        missing = f"{prefix}target" if sides[0] else f"{prefix}source"
+        raise RegardError(f"{missing} is missing. {_expected_files(prefix)}.")
+    return tuple(path for path in (text, pairs, *sides) if path)
+
+
+def _expected_files(prefix: str) -> str:
+    from regard.data.readers import PAIR_FORMATS
+
+    formats = ", ".join(PAIR_FORMATS)
+    return f"Give {prefix}source and {prefix}target, or {prefix}pairs with one file of pairs ({formats})"

@@ -2,57 +2,47 @@
 
 from regard.data.batching import (
     EpochPlan,
+    EpochPosition,
     GlobalBatch,
-    Position,
     batches,
     global_batches,
     plan_epoch,
     slice_for_rank,
 )
-from regard.data.filters import FilterReport, pair_settings
-from regard.data.held_out import hash_of_pair, hold_out
-from regard.data.readers import (
-    PAIR_FORMATS,
-    Pair,
-    PairBlock,
-    check_one_side,
-    in_blocks,
-    read_blocks,
-    read_lines,
-    read_pairs,
-    read_texts,
-    text_blocks,
-)
-from regard.data.store import Example, TokenStore, fingerprint, open_store, write_store
-from regard.data.tokenising import Cutting, tokenised
+from regard.data.filters import FilterReport, held_out_hash, hold_out, pair_settings
+from regard.data.readers import PAIR_FORMATS, check_monolingual, read_blocks, read_pairs
+from regard.data.readers.lines import read_lines
+from regard.data.readers.text import Pair, PairBlock, monolingual_blocks, pair_blocks, read_monolingual
+from regard.data.token_store import TokenPair, TokenStore, fingerprint, open_store, write_store
+from regard.data.tokenize import TokenizeJob, tokenize_corpus
 
 __all__ = [
     "PAIR_FORMATS",
-    "Cutting",
     "EpochPlan",
-    "Example",
+    "EpochPosition",
     "FilterReport",
     "GlobalBatch",
     "Pair",
     "PairBlock",
-    "Position",
+    "TokenPair",
     "TokenStore",
+    "TokenizeJob",
     "batches",
-    "check_one_side",
+    "check_monolingual",
     "fingerprint",
     "global_batches",
-    "hash_of_pair",
+    "held_out_hash",
     "hold_out",
-    "in_blocks",
+    "monolingual_blocks",
     "open_store",
+    "pair_blocks",
     "pair_settings",
     "plan_epoch",
     "read_blocks",
     "read_lines",
+    "read_monolingual",
     "read_pairs",
-    "read_texts",
     "slice_for_rank",
-    "text_blocks",
-    "tokenised",
+    "tokenize_corpus",
     "write_store",
 ]

@@ -1,9 +1,9 @@
 """The order of training: which pairs make up which batch, as a pure function of (seed, epoch, cursor).
 
-A run that stops needs to remember a `Position` and nothing else, and any number of ranks can share one order: each
+A run that stops has to save an `EpochPosition` and nothing else, and any number of ranks can share one order: each
 takes its slice of every global batch. Pairs are shuffled, sorted by length inside pools of about a hundred batches
-(unless they are to be mixed), cut into batches, and the batches shuffled: little padding, yet long and short alternate
-and each epoch groups anew.
+(with `bucket_by_length`) and split into batches, and the batches are shuffled: there is little padding, long and short
+batches alternate, and each epoch has different batches.
 """
 
 from collections.abc import Iterator
@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 
 from regard.errors import RegardError
 
-POOL_BATCHES = 128  # more pad less and mix less; 32 leave 7 % of Multi30k's token places as padding, 128 leave 3 %
+POOL_BATCHES = 128  # more pad less and mix less; 32 leave 7 % of Multi30k's token indices as padding, 128 leave 3 %
 Lengths = NDArray[np.integer]
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, order=True)
-class Position:
-    """A place in the endless order: the epoch, and how many of its batches have been taken."""
+class EpochPosition:
+    """A position in the endless order: the epoch, and how many of its batches have been used."""
 
     epoch: int = 0
     cursor: int = 0
 
 
-BEGINNING = Position()
+START = EpochPosition()
 
 
 class GlobalBatch(NamedTuple):
-    """The pairs of one batch, the epoch they belong to, and the position from which the next batch is drawn."""
+    """The pairs of one batch, their epoch, and the position of the next batch."""
 
     indices: Indices
     epoch: int
-    resume: Position
+    resume: EpochPosition
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,8 @@ class EpochPlan:
         return self.order[self.bounds[batch] : self.bounds[batch + 1]]
 
     @property
-    def real_share(self) -> float:
-        """The share of all token places, on both sides, that hold a token and not padding."""
+    def non_padding_fraction(self) -> float:
+        """The fraction of all token positions, on both sides, that are not padding."""
         return self.real_tokens / self.padded_tokens if self.padded_tokens else 1.0
 
 
@@ -70,34 +70,37 @@ def plan_epoch(
     batch_tokens: int,
     seed: int,
     epoch: int,
-    is_mixed: bool = False,
+    bucket_by_length: bool = True,
 ) -> EpochPlan:
     """Batches whose rows times longest side (BEGIN or END counted) stay within `batch_tokens`.
 
-    A pair that is longer than that by itself is a batch by itself. If they are to be mixed, pairs come together as
-    chance will have it: all count alike, for the mean length, and a batch that has long ones may exceed the budget.
+    A pair that is longer than that is a batch by itself. Without `bucket_by_length` batches are random: every pair
+    counts with the mean length, and a batch with long pairs may exceed the budget.
     """
     sources, targets = (np.asarray(lengths, np.int32) + 1 for lengths in (source_lengths, target_lengths))
     widths = np.maximum(sources, targets)
-    if is_mixed and len(widths):
+    if not bucket_by_length and len(widths):
         widths = np.full_like(widths, round(widths.mean()))
     stream = np.random.PCG64([seed, epoch])
-    order = _shuffled(len(widths), stream)
+    order = _shuffled_indices(len(widths), stream)
     sizes: list[int] = []
     pool_rows = max(1, POOL_BATCHES * batch_tokens * len(widths) // max(1, int(widths.sum())))
-    pool_rows = max(1, len(order)) if is_mixed else pool_rows  # nothing is sorted, so that pools would only leave rests
+    if not bucket_by_length:
+        pool_rows = max(1, len(order))  # nothing is sorted, so pools would only leave incomplete batches
     for start in range(0, len(order), pool_rows):
         pool = order[start : start + pool_rows]
-        if not is_mixed:
-            pool[:] = pool[_by_length(sources[pool], targets[pool])]
+        if bucket_by_length:
+            pool[:] = pool[_length_order(sources[pool], targets[pool])]
         sizes += _batch_sizes(widths[pool].tolist(), batch_tokens)
     order, bounds = _shuffle_batches(order, np.array(sizes, np.int64), stream)
     real = int(sources.sum()) + int(targets.sum())
-    return EpochPlan(order, bounds, real, _padded(sources[order], bounds) + _padded(targets[order], bounds))
+    return EpochPlan(
+        order, bounds, real, _padded_tokens(sources[order], bounds) + _padded_tokens(targets[order], bounds)
+    )
 
 
 def batches(plan: EpochPlan, *, start: int = 0) -> Iterator[Indices]:
-    """The batches of an epoch, from the one at the cursor on."""
+    """The batches of an epoch, from `start` on."""
     for batch in range(start, len(plan)):
         yield plan[batch]
 
@@ -108,23 +111,23 @@ def global_batches(
     *,
     batch_tokens: int,
     seed: int,
-    start: Position = BEGINNING,
-    is_mixed: bool = False,
+    start: EpochPosition = START,
+    bucket_by_length: bool = True,
 ) -> Iterator[GlobalBatch]:
     """Batches without end, epoch after epoch, from a position on."""
     if not len(source_lengths):
-        raise RegardError("There are no pairs to make batches of. Give data with at least one pair.")
+        raise RegardError("There are no pairs to make batches from. Give data with at least one pair.")
     epoch, cursor = start.epoch, start.cursor
-    wanted = partial(plan_epoch, batch_tokens=batch_tokens, seed=seed, is_mixed=is_mixed)
+    plan_next = partial(plan_epoch, batch_tokens=batch_tokens, seed=seed, bucket_by_length=bucket_by_length)
     while True:
-        plan = wanted(source_lengths, target_lengths, epoch=epoch)
+        plan = plan_next(source_lengths, target_lengths, epoch=epoch)
         if cursor > len(plan):
             raise RegardError(
-                f"epoch {epoch} has {len(plan):,} batches, and the run to continue stood after {cursor:,}. "
-                "Continue it with the data, seed and training.batch_tokens it began with."
+                f"epoch {epoch} has {len(plan):,} batches, but the run stopped after batch {cursor:,}. "
+                "Resume it with the data, seed and training.batch_tokens that it started with."
             )
         for taken, indices in enumerate(batches(plan, start=cursor), start=cursor + 1):
-            yield GlobalBatch(indices, epoch, Position(epoch, taken))
+            yield GlobalBatch(indices, epoch, EpochPosition(epoch, taken))
         epoch, cursor = epoch + 1, 0
 
 
@@ -138,23 +141,23 @@ def slice_for_rank(indices: Indices, rank: int, world: int) -> Indices:
     return indices[rank::world]
 
 
-def _shuffled(count: int, stream: np.random.PCG64) -> Indices:
-    # numpy promises the raw stream for all its versions, but not what its shuffles make of it.
+def _shuffled_indices(count: int, stream: np.random.PCG64) -> Indices:
+    # numpy guarantees the raw stream for all versions, but not its shuffles.
     return np.argsort(stream.random_raw(count), kind="stable")
 
 
-def _by_length(sources: Lengths, targets: Lengths) -> Indices:
-    """Sorts by the longer side, and among equals by the difference of the two, up and down by turns.
+def _length_order(sources: Lengths, targets: Lengths) -> Indices:
+    """Sort by the longer side, then by the difference of the sides, alternately ascending and descending.
 
-    By turns, because a batch may span two lengths, and where one passes into the next the other side should not jump.
+    A batch may span two lengths; alternation avoids a jump of the other side between them.
     """
     longer, difference = np.maximum(sources, targets), sources - targets
-    turned = np.where(longer % 2 == 0, difference, -difference)
-    return np.lexsort((turned, longer))
+    alternated = np.where(longer % 2 == 0, difference, -difference)
+    return np.lexsort((alternated, longer))
 
 
 def _batch_sizes(widths: list[int], batch_tokens: int) -> list[int]:
-    """Cuts ascending widths into the fewest batches within the budget."""
+    """Split ascending widths into the fewest batches within the budget."""
     sizes, rows = [], 0
     for width in widths:
         if rows and (rows + 1) * width > batch_tokens:
@@ -166,15 +169,15 @@ def _batch_sizes(widths: list[int], batch_tokens: int) -> list[int]:
 
 def _shuffle_batches(order: Indices, sizes: Indices, stream: np.random.PCG64) -> tuple[Indices, Indices]:
     starts = np.cumsum(sizes) - sizes
-    shuffled = _shuffled(len(sizes), stream)
+    shuffled = _shuffled_indices(len(sizes), stream)
     sizes, starts = sizes[shuffled], starts[shuffled]
     bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places = np.repeat(starts - bounds[:-1], sizes)
-    places += np.arange(len(order))
-    return order[places], bounds
+    indices = np.repeat(starts - bounds[:-1], sizes)
+    indices += np.arange(len(order))
+    return order[indices], bounds
 
 
-def _padded(widths: Lengths, bounds: Indices) -> int:
+def _padded_tokens(widths: Lengths, bounds: Indices) -> int:
     """Rows times the longest row, over all batches of one side."""
     if len(bounds) == 1:
         return 0

@@ -1,60 +1,126 @@
-"""Which pairs are worth training on: what is dropped is counted by its reason, so that nothing vanishes in silence."""
+"""Which pairs are used for training: filters by length, duplicates, and pairs held out for validation.
 
+Every dropped pair is counted with its reason. Pairs are held out by a hash of their text, so the same pairs are held
+out whatever the order of the corpus, and copies of a pair are never on both sides.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import DataConfig
+from regard.data.readers.text import Pair
+from regard.tokenization.text import nfc
 
-REASONS = {
+DROP_REASONS = {
     "blank": "with a blank side",
-    "too_long": "longer than data.maximum_length",
-    "ratio": "with lengths further apart than data.maximum_ratio",
+    "too_long": "longer than data.max_tokens",
+    "ratio": "with lengths further apart than data.max_length_ratio",
     "duplicate": "seen before",
-    "held_out": "held out to validate on",
+    "held_out": "held out for validation",
 }
+HELD_OUT_FRACTION = 0.02  # of the distinct pairs
+MAX_HELD_OUT = 1000  # pairs: as many as one validation translates
+_HASH_RANGE = 2**64
+
 Lengths = NDArray[np.int32]  # tokens of each sentence
+Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class FilterReport:
-    """How many pairs were kept, and how many dropped for each reason."""
+    """How many pairs were kept, and how many were dropped for each reason."""
 
     kept: int
     dropped: dict[str, int]
 
     @property
     def read(self) -> int:
-        """How many pairs were looked at."""
+        """How many pairs were read."""
         return self.kept + sum(self.dropped.values())
 
     def describe(self, examples: str = "pairs") -> str:
         """One sentence for people."""
-        parts = [f"{count:,} {REASONS.get(reason, reason)}" for reason, count in self.dropped.items() if count]
+        parts = [f"{count:,} {DROP_REASONS.get(reason, reason)}" for reason, count in self.dropped.items() if count]
         return f"kept {self.kept:,} of {self.read:,} {examples}; dropped " + (", ".join(parts) or "none")
 
 
-def sort_out(source: Lengths, target: Lengths, config: DataConfig) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """Which pairs of these lengths pass, and how many fail for each reason; what the text decides is found elsewhere.
-
-    A pair that could be dropped for several reasons is counted under the first.
-    """
+def filter_by_length(source: Lengths, target: Lengths, config: DataConfig) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """Which pairs of these lengths pass, and how many fail for each reason; the first reason counts."""
     shorter, longer = np.minimum(source, target), np.maximum(source, target)
-    faults = {
+    failures = {
         "blank": shorter == 0,
-        "too_long": longer > config.maximum_length,
-        "ratio": longer > config.maximum_ratio * shorter,
+        "too_long": longer > config.max_tokens,
+        "ratio": longer > config.max_length_ratio * shorter,
     }
-    passes, dropped = np.ones(len(source), bool), dict.fromkeys(REASONS, 0)
-    for reason, is_faulty in faults.items():
-        dropped[reason] = int((passes & is_faulty).sum())
-        passes &= ~is_faulty
-    return passes, dropped
+    is_kept, dropped = np.ones(len(source), bool), dict.fromkeys(DROP_REASONS, 0)
+    for reason, fails in failures.items():
+        dropped[reason] = int((is_kept & fails).sum())
+        is_kept &= ~fails
+    return is_kept, dropped
 
 
 def pair_settings(config: DataConfig) -> bytes:
-    """The options that decide which pairs are kept, as bytes to fingerprint."""
-    settings = (config.languages, config.maximum_length, config.maximum_ratio, config.deduplicate)
+    """The options that decide which pairs are kept, as bytes for a fingerprint."""
+    settings = (config.languages, config.max_tokens, config.max_length_ratio, config.deduplicate)
     return msgspec.json.encode(settings)
+
+
+def hash_pair(source: bytes, target: bytes) -> int:
+    """A 64-bit hash of a pair of lines; a collision among 10 million pairs has a probability of 3 in a million."""
+    return int.from_bytes(blake2b(source + b"\n" + target, digest_size=8).digest(), "little")
+
+
+def comparison_form(line: bytes) -> bytes:
+    """The line as it is compared with others: composed (NFC), without surrounding white space."""
+    return line.strip() if line.isascii() else nfc(line.decode("utf-8")).strip().encode("utf-8")
+
+
+class SeenHashes:
+    """A set of 64-bit hashes in sorted arrays: 8 bytes per hash, 24 while two arrays are merged.
+
+    Python's set takes about 100 bytes. An array is merged with the one before it unless that is over twice as long, so
+    there are few arrays to search and each hash is merged few times.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[Hashes] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._runs))
+
+    def add(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Add the hashes; returns which of them are new, counting the first of equal ones."""
+        is_new = np.zeros(len(hashes), np.bool_)
+        is_new[np.unique(hashes, return_index=True)[1]] = True
+        for run in self._runs:
+            indices = np.searchsorted(run, hashes)
+            is_new &= run[np.minimum(indices, len(run) - 1)] != hashes
+        if is_new.any():
+            self._runs.append(np.sort(hashes[is_new]))
+        while len(self._runs) > 1 and len(self._runs[-2]) <= 2 * len(self._runs[-1]):
+            self._runs[-2:] = [np.sort(np.concatenate(self._runs[-2:]), kind="stable")]
+        return is_new
+
+
+def hold_out(pairs: Iterable[Pair], *, monolingual: bool = False) -> list[Pair]:
+    """The pairs with the lowest hashes, each once: a fraction of those that have text, at least one."""
+    lowest: dict[int, Pair] = {}
+    bound = _HASH_RANGE
+    for pair in pairs:
+        if (value := held_out_hash(pair)) < bound and pair.has_text(monolingual=monolingual):
+            lowest.setdefault(value, pair)
+            if len(lowest) == 2 * MAX_HELD_OUT:
+                lowest = dict(sorted(lowest.items())[:MAX_HELD_OUT])
+                bound = max(lowest)
+    chosen = sorted(lowest.items())[:MAX_HELD_OUT]
+    return [pair for rank, (value, pair) in enumerate(chosen) if rank == 0 or value < HELD_OUT_FRACTION * _HASH_RANGE]
+
+
+def held_out_hash(pair: Pair) -> int:
+    """The hash that decides whether a pair is held out."""
+    return hash_pair(comparison_form(pair.source.encode("utf-8")), comparison_form(pair.target.encode("utf-8")))

@@ -1,1 +1,1 @@
-"""Choosing what to say: one loop for every model, and the ways to choose."""
+"""Decoding: one loop for every model; beam search, greedy search and sampling; ensembles."""

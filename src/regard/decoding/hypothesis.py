@@ -1,4 +1,4 @@
-"""A finished output, and how long it may be: what every engine agrees on, without torch."""
+"""A finished output, and its maximum length: the same for every engine, without torch."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ from regard.config import DecodingConfig
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A finished output: its tokens without BEGIN and END, and how good the model finds it."""
+    """A finished output: its tokens without BEGIN and END, and its score."""
 
     tokens: list[int]
-    score: float  # what hypotheses are ranked by: the log-probability, normalised for length
+    score: float  # the log-probability, normalised for length; hypotheses are ranked by it
     log_probability: float
-    is_ended: bool  # False: cut off at the length bound
+    is_finished: bool  # False: truncated at the maximum length
 
 
-def longest_output(source: int, config: DecodingConfig, *, prefix: int = 0, longest: int | None = None) -> int:
-    """How many tokens, END included, may be said of a source of so many, by a model of `longest` positions.
+def max_output_tokens(source: int, config: DecodingConfig, *, prefix: int = 0, max_positions: int | None = None) -> int:
+    """The most tokens, END included, of an output for a source of so many, by a model with `max_positions` positions.
 
-    A bound of its own for each sentence, whatever it is batched with. One position is left over, so that whatever is
-    said can also be read again, after BEGIN.
+    It does not depend on the other sentences of the batch. One position stays free, so that every output can be
+    rescored, after BEGIN.
     """
-    bound = prefix + int(config.length_ratio * source) + config.length_extra
-    return bound if longest is None else min(bound, max(1, longest - 1))
+    bound = prefix + int(config.max_length_ratio * source) + config.max_length_extra
+    return bound if max_positions is None else min(bound, max(1, max_positions - 1))

@@ -1,7 +1,7 @@
 """The one decode loop: encode, then one token after another until every sentence has ended.
 
-It knows no model by name and carries no attention: to see what a finished output looked at, score it again under
-`record_attention` (rescoring.py). Streaming is the same loop, watched step by step.
+It works with every model and carries no attention: to see the attention of a finished output, rescore it under
+`record_attention`. Streaming is the same loop, step by step. `rescore` computes the score of an output in one pass.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,133 +10,134 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.batch import TokenRows, shift_right
 from regard.config import DecodingConfig
-from regard.decoding.choosers import LogProbabilities, make_chooser
-from regard.decoding.coverage import with_coverage
-from regard.decoding.hypothesis import Hypothesis, longest_output
-from regard.decoding.search import Search
+from regard.decoding.hypothesis import Hypothesis, max_output_tokens
+from regard.decoding.search import BeamSearch
+from regard.decoding.selection import LogProbabilities, make_selector
 from regard.errors import RegardError
-from regard.models.interface import Decoded, Generator, Source, repeat_rows
-from regard.symbols import BEGIN, END, MASK, PADDING
+from regard.models.interface import DecoderOutput, GenerativeModel, Source, repeat_rows, select_rows
+from regard.special_tokens import BEGIN, END, MASK, PADDING
 
-NEVER_SAID = [PADDING, BEGIN, MASK]
+SUPPRESSED_TOKENS = [PADDING, BEGIN, MASK]
 Prefixes = Sequence[Sequence[int]]
 
 
 def generate(
-    model: Generator,
+    model: GenerativeModel,
     source: Source,
     config: DecodingConfig,
     *,
     prefixes: Prefixes | None = None,
     scores: bool = True,
 ) -> list[list[Hypothesis]]:
-    """For each sentence its `nbest` best outputs, the best first; with prefixes, outputs that begin with them.
+    """The `nbest` best outputs of each sentence, the best first; with prefixes, outputs that begin with them.
 
-    Where nobody wants scores, those of a greedy search are NaN.
+    With scores=False, the scores of a greedy search are NaN.
     """
-    *_, search = steps(model, source, config, prefixes=prefixes, scores=scores)
-    return outputs_of(search, model, source, config)
+    *_, search = decode_steps(model, source, config, prefixes=prefixes, scores=scores)
+    return best_hypotheses(search, config)
 
 
-def outputs_of(search: Search, model: Generator, source: Source, config: DecodingConfig) -> list[list[Hypothesis]]:
-    """The `nbest` best outputs of each sentence of a search that is over."""
-    ended = with_coverage(model, source, search.ended, config.coverage) if config.coverage else search.ended
-    return [sorted(one, key=lambda hypothesis: -hypothesis.score)[: config.nbest] for one in ended]
+def best_hypotheses(search: BeamSearch, config: DecodingConfig) -> list[list[Hypothesis]]:
+    """The `nbest` best outputs of each sentence of a finished search."""
+    return [sorted(one, key=lambda hypothesis: -hypothesis.score)[: config.nbest] for one in search.finished]
 
 
 def stream(
-    model: Generator, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
+    model: GenerativeModel, source: Source, config: DecodingConfig, *, prefixes: Prefixes | None = None
 ) -> Iterator[list[list[int]]]:
     """After each step the best output of each sentence so far; with a beam, a later step may change earlier tokens."""
-    if config.coverage:
-        raise RegardError("a coverage penalty is known only at the end; to stream, set decoding.coverage to 0")
-    for search in steps(model, source, config, prefixes=prefixes):
-        yield search.best()
+    for search in decode_steps(model, source, config, prefixes=prefixes):
+        yield search.best_so_far()
 
 
-def steps(
-    model: Generator,
+def decode_steps(
+    model: GenerativeModel,
     source: Source,
     config: DecodingConfig,
     *,
     prefixes: Prefixes | None = None,
     scores: bool = True,
-) -> Iterator[Search]:
+) -> Iterator[BeamSearch]:
     """The search after each token."""
-    choose = make_chooser(config)
-    is_scored = scores or config.beam > 1 or config.sample  # else the largest logit is all that is needed
-    search, likely = _set_out(model, source, config, prefixes, is_scored)
+    select = make_selector(config)
+    is_scored = scores or config.beam_size > 1 or config.do_sample  # else the largest logit is all that is needed
+    search, next_scores = _prefill(model, source, config, prefixes, is_scored)
     while True:
-        choice = choose(_allow(likely, search, prefixes), search.scores)
-        _refuse_nan(choice.scores)
-        search.advance(choice, search.state)
+        candidates = select(_mask_logits(next_scores, search, prefixes), search.scores)
+        _check_finite(candidates.scores)
+        search.step(candidates, search.state)
         yield search
-        if not search.is_going:
+        if not search.is_running:
             return
-        likely = _predict(model, search)
+        next_scores = _step(model, search)
 
 
 @torch.inference_mode()
-def _set_out(
-    model: Generator, source: Source, config: DecodingConfig, prefixes: Prefixes | None, is_scored: bool
-) -> tuple[Search, Float[Tensor, "N V"]]:
-    """Encode the source, read BEGIN and what all prefixes have a token for, and say what may follow."""
+def _prefill(
+    model: GenerativeModel, source: Source, config: DecodingConfig, prefixes: Prefixes | None, is_scored: bool
+) -> tuple[BeamSearch, Float[Tensor, "N V"]]:
+    """Encode the source, decode BEGIN and the tokens that all prefixes have, and score the next token."""
     if any(END in row for row in prefixes or []):
-        raise RegardError(f"a prefix holds END ({END}), and nothing can follow END. Take it off the prefix.")
+        raise RegardError(f"a prefix holds END ({END}), and nothing can follow END. Remove it from the prefix.")
     memory = model.encode(source)
-    limits = _limits(source, config, prefixes, model.longest)
-    width = config.width
+    max_lengths = _max_lengths(source, config, prefixes, model.max_positions)
+    width = config.num_hypotheses
     shared = min(map(len, prefixes)) if prefixes else 0
-    given = [[BEGIN, *row[:shared]] for row in prefixes or [[]] * len(limits)]
-    tokens = torch.tensor(given, device=source.device)
-    decoded = model.decode(tokens, memory, model.start(memory))
+    start_rows = [[BEGIN, *row[:shared]] for row in prefixes or [[]] * len(max_lengths)]
+    tokens = torch.tensor(start_rows, device=source.device)
+    decoded = model.decode(tokens, memory, model.init_state(memory))
     penalty = config.length_penalty if is_scored else None
-    search = Search(memory, limits, width=width, length_penalty=penalty, device=tokens.device)
-    scores = _said(decoded, tokens)[:, None].repeat(1, width)
-    if not config.sample:
-        scores[:, 1:] = float("-inf")  # all hypotheses are the same yet: only the first may be extended
-    repeated = repeat_rows(decoded.state, width, batch=len(limits), device=tokens.device)
-    search.begin(tokens[:, 1:], scores, repeated)
-    return search, _likely(decoded, is_scored).repeat_interleave(width, dim=0)
+    search = BeamSearch(memory, max_lengths, width=width, length_penalty=penalty, device=tokens.device)
+    scores = _prefix_score(decoded, tokens)[:, None].repeat(1, width)
+    if not config.do_sample:
+        scores[:, 1:] = float("-inf")  # all hypotheses are still the same: only the first may be extended
+    repeated = repeat_rows(decoded.state, width, batch=len(max_lengths), device=tokens.device)
+    search.start(tokens[:, 1:], scores, repeated)
+    return search, _next_token_scores(decoded, is_scored).repeat_interleave(width, dim=0)
 
 
 @torch.inference_mode()
-def _predict(model: Generator, search: Search) -> Float[Tensor, "N V"]:
-    """What may follow the newest token of each hypothesis."""
-    decoded = model.decode(search.newest, search.memory, search.state)
+def _step(model: GenerativeModel, search: BeamSearch) -> Float[Tensor, "N V"]:
+    """Score the token after the last one of each hypothesis."""
+    decoded = model.decode(search.last_tokens, search.memory, search.state)
     search.state = decoded.state
-    return _likely(decoded, search.is_scored)
+    return _next_token_scores(decoded, search.is_scored)
 
 
-def _said(decoded: Decoded, tokens: Int[Tensor, "B T"]) -> Float[Tensor, " B"]:
-    """The log-probability of the tokens that were given after BEGIN."""
-    log_probabilities = _log_probabilities(decoded.output(decoded.hidden[:, :-1]))
+def _prefix_score(decoded: DecoderOutput, tokens: Int[Tensor, "B T"]) -> Float[Tensor, " B"]:
+    """The log-probability of the given tokens after BEGIN."""
+    log_probabilities = _log_probabilities(decoded.projection(decoded.hidden[:, :-1]))
     return log_probabilities.gather(-1, tokens[:, 1:, None]).squeeze(-1).sum(dim=1)
 
 
-def _likely(decoded: Decoded, is_scored: bool) -> Float[Tensor, "N V"]:
-    """What may follow the last token: log-probabilities, or where no score is wanted the logits, which rank alike."""
-    logits = decoded.output(decoded.hidden[:, -1])
+def _next_token_scores(decoded: DecoderOutput, is_scored: bool) -> Float[Tensor, "N V"]:
+    """Log-probabilities of the next token, or, without scores, the logits, which have the same order."""
+    logits = decoded.projection(decoded.hidden[:, -1])
     return _log_probabilities(logits) if is_scored else logits
 
 
 def _log_probabilities(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
     log_probabilities = logits.log_softmax(dim=-1)
-    _refuse_nan(log_probabilities[..., 0])  # one NaN or Inf among its logits makes the whole of a row NaN
+    _check_finite(log_probabilities[..., 0])  # one NaN or Inf among the logits makes the whole row NaN
     return log_probabilities
 
 
-def _refuse_nan(values: Tensor) -> None:
+def _check_finite(values: Tensor) -> None:
     if (values.isnan() | values.isposinf()).any():
-        raise RegardError("the model's probabilities are not numbers: its weights hold NaN or Inf. Load others.")
+        raise RegardError(
+            "the model's probabilities are not finite: its weights contain NaN or Inf. Load another checkpoint."
+        )
 
 
 @torch.inference_mode()
-def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Prefixes | None) -> LogProbabilities:
-    """-inf for what is never said and, while a sentence's prefix lasts, for all but the prefix's next token."""
+def _mask_logits(
+    log_probabilities: Float[Tensor, "N V"], search: BeamSearch, prefixes: Prefixes | None
+) -> LogProbabilities:
+    """-inf for suppressed tokens and, within the prefix of a sentence, for all but its next token."""
     allowed = log_probabilities.clone() if prefixes else log_probabilities
-    allowed[:, NEVER_SAID] = float("-inf")
+    allowed[:, SUPPRESSED_TOKENS] = float("-inf")
     position = search.tokens.shape[2]
     for row, sentence in enumerate(search.sentences.tolist() if prefixes else []):
         if position < len(prefixes[sentence]):  # type: ignore[index]
@@ -146,10 +147,39 @@ def _allow(log_probabilities: Float[Tensor, "N V"], search: Search, prefixes: Pr
     return allowed.view(-1, search.width, allowed.shape[-1])
 
 
-def _limits(source: Source, config: DecodingConfig, prefixes: Prefixes | None, longest: int | None) -> list[int]:
-    """How many tokens each output may have: a bound of its own for each sentence, whatever it is batched with."""
-    given = [len(row) for row in prefixes] if prefixes is not None else [0] * len(source.lengths)
-    if len(given) != len(source.lengths):
-        raise RegardError(f"there are {len(given)} prefixes for {len(source.lengths)} sentences; give as many of each.")
-    pairs = zip(given, source.lengths, strict=True)
-    return [longest_output(length, config, prefix=prefix, longest=longest) for prefix, length in pairs]
+def _max_lengths(
+    source: Source, config: DecodingConfig, prefixes: Prefixes | None, max_positions: int | None
+) -> list[int]:
+    """The maximum length of each output; it does not depend on the other sentences of the batch."""
+    start_rows = [len(row) for row in prefixes] if prefixes is not None else [0] * len(source.lengths)
+    if len(start_rows) != len(source.lengths):
+        raise RegardError(
+            f"there are {len(start_rows)} prefixes for {len(source.lengths)} sentences; give as many of each."
+        )
+    pairs = zip(start_rows, source.lengths, strict=True)
+    return [max_output_tokens(length, config, prefix=prefix, max_positions=max_positions) for prefix, length in pairs]
+
+
+@torch.inference_mode()
+def forced_decode(model: GenerativeModel, source: Source, targets: TokenRows, *, sentences: list[int]) -> DecoderOutput:
+    """Decode every target in one pass, for recordings; `sentences` gives the source of each target."""
+    memory = select_rows(model.encode(source), torch.tensor(sentences, device=source.device))
+    inputs, _ = shift_right(targets, device=source.device)
+    return model.decode(inputs.tokens, memory, model.init_state(memory))
+
+
+@torch.inference_mode()
+def rescore(
+    model: GenerativeModel, source: Source, targets: TokenRows, *, sentences: list[int]
+) -> Float[Tensor, "R T"]:
+    """The log-probabilities of each target's tokens and END, zero for padding; `sentences` gives their sources."""
+    return token_log_probabilities(forced_decode(model, source, targets, sentences=sentences), targets)
+
+
+@torch.inference_mode()
+def token_log_probabilities(decoded: DecoderOutput, targets: TokenRows) -> Float[Tensor, "R T"]:
+    """The same for targets that are decoded already."""
+    logits = decoded.logits
+    _, outputs = shift_right(targets, device=logits.device)
+    log_probabilities = logits.log_softmax(dim=-1).gather(-1, outputs.tokens.unsqueeze(-1)).squeeze(-1)
+    return log_probabilities * outputs.is_real

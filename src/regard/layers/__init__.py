@@ -1,1 +1,1 @@
-"""What models are built from: embeddings, positions, Transformer blocks, recurrence, convolution."""
+"""Layers that models are built from: embeddings, positions, Transformer blocks, recurrent layers, image encoders."""

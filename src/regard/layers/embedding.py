@@ -1,4 +1,4 @@
-"""Tokens as vectors, and the way back: the output layer may be the same table."""
+"""Token embeddings, with positions or without, and the output projection, which may be the same table."""
 
 import math
 from typing import NamedTuple
@@ -8,23 +8,28 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.layers.dropout import Dropout
-from regard.layers.positions import Positions
-from regard.symbols import PADDING
+from regard.cpu import Dropout
+from regard.layers.positions import PositionEncoding
+from regard.special_tokens import PADDING
 
 
-class Output(NamedTuple):
-    """The output layer as its tensors, so that a loss may apply it to the rows it wants, in pieces it likes."""
+class OutputProjection(NamedTuple):
+    """The output layer as tensors, so that a loss can apply it to some of the rows, or in parts."""
 
     weight: Float[Tensor, "V W"]
     bias: Float[Tensor, " V"] | None
+
+    @classmethod
+    def from_linear(cls, linear: nn.Linear) -> "OutputProjection":
+        """An output layer with its own weights."""
+        return cls(linear.weight, linear.bias)
 
     def __call__(self, hidden: Float[Tensor, "... W"]) -> Float[Tensor, "... V"]:
         return functional.linear(hidden, self.weight, self.bias)
 
 
 class TokenEmbedding(nn.Module):
-    """A table of one vector for each token; `scaled` multiplies by the root of the width, as published."""
+    """One vector for each token; `scaled` multiplies by the root of the width, as published."""
 
     def __init__(self, vocabulary: int, width: int, *, scaled: bool = False) -> None:
         super().__init__()
@@ -37,15 +42,15 @@ class TokenEmbedding(nn.Module):
         embedded = functional.embedding(tokens, self.weight, padding_idx=PADDING)
         return embedded if self.scale == 1.0 else embedded * self.scale
 
-    def output(self) -> Output:
-        """The tied output layer: a hidden state is compared with every token's vector."""
-        return Output(self.weight, None)
+    def tied_projection(self) -> OutputProjection:
+        """The tied output layer: the dot product of a hidden state with every token's vector."""
+        return OutputProjection(self.weight, None)
 
 
-class PlacedEmbedding(nn.Module):
-    """Tokens with their positions: what enters the first block of a Transformer."""
+class PositionedEmbedding(nn.Module):
+    """Token embeddings with positions: the input of the first Transformer block."""
 
-    def __init__(self, tokens: TokenEmbedding, positions: Positions, *, dropout: float) -> None:
+    def __init__(self, tokens: TokenEmbedding, positions: PositionEncoding, *, dropout: float) -> None:
         super().__init__()
         self.tokens = tokens
         self.positions = positions
@@ -54,8 +59,3 @@ class PlacedEmbedding(nn.Module):
     def forward(self, tokens: Int[Tensor, "B T"], positions: Int[Tensor, " T"]) -> Float[Tensor, "B T W"]:
         embedded: Tensor = self.dropout(self.positions(self.tokens(tokens), positions))
         return embedded
-
-
-def output_layer(linear: nn.Linear) -> Output:
-    """An output layer of its own."""
-    return Output(linear.weight, linear.bias)

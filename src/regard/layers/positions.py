@@ -1,98 +1,125 @@
-r"""Where a token stands, told to a model that would not know: attention by itself is blind to order.
+r"""Position encodings: attention by itself does not depend on the order of the tokens.
 
-    sinusoidal   angle(t, i) = t / 10000^(2i / W); sine and cosine of it added to the embedding    Vaswani et al., 2017
-    learned      a table of one vector for each position
-    rotary       queries and keys turned by the angle, so that scores depend on distance          Su et al., 2021
+    sinusoidal   angle(t, i) = t / 10000^(2i / W); its sine and cosine are added to the embedding   Vaswani et al., 2017
+    learned      a table with one vector for each position
+    rotary       queries and keys are rotated by the angle, so scores depend on distance            Su et al., 2021
+    none         no positions
 
-The four wishes of a position encoding: one for each position; the same distance between positions whatever the length;
-longer sentences within the same bounds; always the same. `tests/layers/test_positions.py` measures each.
+A good encoding is different for each position, gives two positions the same distance in sentences of any length, stays
+bounded in longer sentences, and is deterministic; tests/unit/layers/test_positions.py checks each property.
+
+To add an encoding, write a class here with its `name` and `formula`, list it in `POSITION_ENCODINGS`, and add its name
+to `PositionsName` in config.py.
 """
+
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.attention.multi_head import RotaryFunction
 from regard.errors import RegardError
 
-Turned = Float[Tensor, "B H T D"]
+Rotated = Float[Tensor, "B H T D"]
 
 
 def angles(positions: Int[Tensor, " T"], width: int) -> Float[Tensor, "T half"]:
-    """t / 10000^(2i / W) for every position t and every i below W / 2; in float64, where the device has it."""
-    exponents = torch.arange(0, width, 2, device=positions.device, dtype=_exact(positions)) / width
-    return positions.to(exponents.dtype)[:, None] / 10_000**exponents
+    """t / 10000^(2i / W) for every position t and every i below W / 2; in float64 where the device supports it."""
+    dtype = torch.float32 if positions.device.type == "mps" else torch.float64  # MPS has no float64
+    exponents = torch.arange(0, width, 2, device=positions.device, dtype=dtype) / width
+    return positions.to(dtype)[:, None] / 10_000**exponents
 
 
-def sinusoidal(positions: Int[Tensor, " T"], width: int, *, layout: str = "interleaved") -> Float[Tensor, "T W"]:
-    """Sines and cosines of the angles: alternating as published ("interleaved"), or all sines first ("halves")."""
+def sinusoidal(positions: Int[Tensor, " T"], width: int) -> Float[Tensor, "T W"]:
+    """Sines and cosines of the angles, alternating."""
     angle = angles(positions, width)
-    if layout == "interleaved":
-        return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :width]
-    return torch.cat([angle.sin(), angle[:, : width // 2].cos()], dim=-1)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :width]
 
 
-def rotate(x: Turned, positions: Int[Tensor, " T"] | None) -> Turned:
-    """Each pair of entries (i, i + D/2) turned by its angle: a dot product then sees only how far apart two are."""
+def apply_rotary(x: Rotated, positions: Int[Tensor, " T"] | None) -> Rotated:
+    """Each pair of entries (i, i + D/2) rotated by its angle: a dot product then depends only on the distance."""
     if positions is None:
-        raise ValueError("rotary positions need the positions to turn by")
+        raise ValueError("rotary positions need the positions to rotate by")
     angle = angles(positions, x.shape[-1])
-    wide = torch.promote_types(x.dtype, torch.float32)  # narrower numbers are turned in float32, and rounded once
-    sine, cosine = angle.sin().to(wide), angle.cos().to(wide)
+    dtype = torch.promote_types(x.dtype, torch.float32)  # narrower numbers are rotated in float32 and rounded once
+    sine, cosine = angle.sin().to(dtype), angle.cos().to(dtype)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cosine - second * sine, first * sine + second * cosine], dim=-1).to(x.dtype)
 
 
-class Sinusoidal(nn.Module):
-    """Adds the sinusoidal encoding; it has no parameters and no longest length."""
+class PositionEncoding(nn.Module):
+    """Base of all encodings: a vector that is added to the embedding, a rotation of queries and keys, or neither."""
 
-    def __init__(self, width: int, *, layout: str = "interleaved") -> None:
+    name: ClassVar[str]
+    formula: ClassVar[str]
+    rotate: RotaryFunction | None = None
+
+    def __init__(self, width: int, max_position_embeddings: int = 0) -> None:  # noqa: ARG002  (learned positions only)
         super().__init__()
         self.width = width
-        self.layout = layout
+
+    def encoding(self, positions: Int[Tensor, " T"]) -> Float[Tensor, "T W"] | None:  # noqa: ARG002
+        """The vectors to add at these positions, if any."""
+        return None
 
     def forward(self, x: Float[Tensor, "B T W"], positions: Int[Tensor, " T"]) -> Float[Tensor, "B T W"]:
-        return x + sinusoidal(positions, self.width, layout=self.layout).to(x.dtype)
+        encoding = self.encoding(positions)
+        return x if encoding is None else x + encoding.to(x.dtype)
 
 
-class Learned(nn.Module):
-    """Adds a learned vector for each position, up to a longest length."""
+class SinusoidalPositions(PositionEncoding):
+    """Adds sines and cosines; no parameters, and no maximum length."""
 
-    def __init__(self, width: int, *, maximum_length: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(maximum_length, width) * 0.02)
+    name = "sinusoidal"
+    formula = "p(t, 2i) = sin(t / 10000^(2i/W)), p(t, 2i+1) = cos(t / 10000^(2i/W))"
 
-    def forward(self, x: Float[Tensor, "B T W"], positions: Int[Tensor, " T"]) -> Float[Tensor, "B T W"]:
+    def encoding(self, positions: Int[Tensor, " T"]) -> Float[Tensor, "T W"]:
+        return sinusoidal(positions, self.width)
+
+
+class LearnedPositions(PositionEncoding):
+    """Adds a learned vector for each position, up to a maximum length."""
+
+    name = "learned"
+    formula = "p(t) = P[t]"
+
+    def __init__(self, width: int, max_position_embeddings: int) -> None:
+        super().__init__(width)
+        self.weight = nn.Parameter(torch.randn(max_position_embeddings, width) * 0.02)
+
+    def encoding(self, positions: Int[Tensor, " T"]) -> Float[Tensor, "T W"]:
         last = int(positions[-1])
         if last >= len(self.weight):
             raise RegardError(
-                f"position {last + 1} was asked for, and this model has learned {len(self.weight)} positions. Give it "
-                "shorter input, or train one with a larger maximum_length or with sinusoidal positions."
+                f"the input has {last + 1} positions, and this model has {len(self.weight)} learned positions. Give it "
+                "shorter input, or train one with a larger max_position_embeddings or with sinusoidal positions."
             )
-        return x + self.weight[positions]
+        return self.weight[positions]
 
 
-class Unplaced(nn.Module):
-    """Adds nothing: positions are told elsewhere (rotary), or not at all."""
+class RotaryPositions(PositionEncoding):
+    """Rotates queries and keys; adds nothing to the embedding."""
 
-    def forward(self, x: Float[Tensor, "B T W"], positions: Int[Tensor, " T"]) -> Float[Tensor, "B T W"]:  # noqa: ARG002
-        return x
-
-
-Positions = Sinusoidal | Learned | Unplaced
+    name = "rotary"
+    formula = "q(t) = R(t) q, k(t) = R(t) k"
+    rotate = staticmethod(apply_rotary)
 
 
-def make_positions(name: str, width: int, *, maximum_length: int, layout: str = "interleaved") -> Positions:
-    """The module that adds positions of that kind to embeddings."""
-    match name:
-        case "sinusoidal":
-            return Sinusoidal(width, layout=layout)
-        case "learned":
-            return Learned(width, maximum_length=maximum_length)
-        case "rotary" | "none":
-            return Unplaced()
-        case _:
-            raise ValueError(f"no positions are called {name!r}; there are sinusoidal, learned, rotary and none")
+class NoPositions(PositionEncoding):
+    """Adds nothing."""
+
+    name = "none"
+    formula = "p(t) = 0"
 
 
-def _exact(positions: Tensor) -> torch.dtype:
-    return torch.float32 if positions.device.type == "mps" else torch.float64  # MPS has no float64
+POSITION_ENCODINGS: dict[str, type[PositionEncoding]] = {
+    encoding.name: encoding for encoding in (SinusoidalPositions, LearnedPositions, RotaryPositions, NoPositions)
+}
+
+
+def make_positions(name: str, width: int, *, max_position_embeddings: int) -> PositionEncoding:
+    """The position encoding of this name."""
+    if name not in POSITION_ENCODINGS:
+        raise ValueError(f"{name!r} is not a position encoding; choose one of {', '.join(POSITION_ENCODINGS)}")
+    return POSITION_ENCODINGS[name](width, max_position_embeddings)

@@ -1,56 +1,57 @@
-"""What a model's output is worth: translations and captions against references, attention against what was meant."""
+"""Metrics: translations and captions against references, attention against gold alignments and boxes."""
 
 from regard.metrics.alignment import (
-    Alignment,
     AlignmentScore,
+    GoldAlignment,
     Links,
-    Symmetry,
-    alignment_error,
+    Symmetrization,
+    alignment_error_rate,
     format_alignment,
+    links_from_attention,
     parse_alignment,
     parse_alignments,
-    symmetrise,
+    pieces_to_words,
+    symmetrize,
 )
-from regard.metrics.captions import CaptionTokens, caption_words, evaluate_captions, exactly_right
-from regard.metrics.pointing import Pointing, pointing
-from regard.metrics.translation import (
-    Bucket,
+from regard.metrics.captions import CaptionTokenization, evaluate_captions, exact_match, tokenize_caption
+from regard.metrics.pointing_game import PointingScore, pointing_game
+from regard.metrics.text import (
     Difference,
+    LengthBucket,
     Score,
     Tokenization,
-    by_length,
+    bleu_by_length,
     differences,
     evaluate,
     language_by_script,
     tokenization_for,
 )
-from regard.metrics.word_attention import links_from_weights, merge_words
 
 __all__ = [
-    "Alignment",
     "AlignmentScore",
-    "Bucket",
-    "CaptionTokens",
+    "CaptionTokenization",
     "Difference",
+    "GoldAlignment",
+    "LengthBucket",
     "Links",
-    "Pointing",
+    "PointingScore",
     "Score",
-    "Symmetry",
+    "Symmetrization",
     "Tokenization",
-    "alignment_error",
-    "by_length",
-    "caption_words",
+    "alignment_error_rate",
+    "bleu_by_length",
     "differences",
     "evaluate",
     "evaluate_captions",
-    "exactly_right",
+    "exact_match",
     "format_alignment",
     "language_by_script",
-    "links_from_weights",
-    "merge_words",
+    "links_from_attention",
     "parse_alignment",
     "parse_alignments",
-    "pointing",
-    "symmetrise",
+    "pieces_to_words",
+    "pointing_game",
+    "symmetrize",
     "tokenization_for",
+    "tokenize_caption",
 ]

@@ -1,6 +1,6 @@
-"""Word alignments: reading and writing them, joining two directions, and their error against a manual one.
+"""Word alignments: the Pharaoh format, symmetrization, error rate, and alignments from attention weights.
 
-The alignment error rate is that of Och and Ney (2003): people mark some links as sure and others as merely possible; a
+The alignment error rate is that of Och and Ney (2003): annotators mark some links as sure and others as possible; a
 system must find the sure ones and may give the possible ones.
 """
 
@@ -10,18 +10,23 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from regard.errors import RegardError
 
-Links = frozenset[tuple[int, int]]  # of (source word, target word), counted from 0
-Symmetry = Literal["intersection", "union", "grow-diag-final-and"]
-
+Links = frozenset[tuple[int, int]]  # (source word, target word), counted from 0
+Words = Sequence[Sequence[int]]  # the indices of each word's pieces
+Symmetrization = Literal["intersection", "union", "grow-diag-final-and"]
+LINK_THRESHOLD = 0.5  # of the largest weight: 따라야 belongs to "must" and to "obey", and attends to both
 _LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
+
 # Steps of (target, source), in the published order: it decides which of two rival links is added.
 _NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
 @dataclass(frozen=True)
-class Alignment:
+class GoldAlignment:
     """The links of one sentence pair; every sure link is also a possible one."""
 
     sure: Links
@@ -30,11 +35,11 @@ class Alignment:
 
 @dataclass(frozen=True)
 class AlignmentScore:
-    """How well links agree with a manual alignment, over a whole corpus; `error` is the alignment error rate."""
+    """The agreement of links with a gold alignment over a corpus; `aer` is the alignment error rate."""
 
     precision: float
     recall: float
-    error: float
+    aer: float
     links: int
     sure: int
     possible: int
@@ -43,7 +48,7 @@ class AlignmentScore:
 # --- Pharaoh format: `i-j` is a sure link, `ipj` a possible one -------------------------------------------------------
 
 
-def parse_alignments(lines: Iterable[str], *, one_based: bool = False, origin: str = "line") -> list[Alignment]:
+def parse_alignments(lines: Iterable[str], *, one_based: bool = False, origin: str = "line") -> list[GoldAlignment]:
     """The alignment on each line; a blank line has no links."""
     return [
         parse_alignment(line, one_based=one_based, origin=f"{origin}:{number}")
@@ -51,14 +56,14 @@ def parse_alignments(lines: Iterable[str], *, one_based: bool = False, origin: s
     ]
 
 
-def parse_alignment(line: str, *, one_based: bool = False, origin: str = "the alignment") -> Alignment:
+def parse_alignment(line: str, *, one_based: bool = False, origin: str = "the alignment") -> GoldAlignment:
     """The alignment on one line of Pharaoh format."""
-    links = [(_link(token, int(one_based), origin), "p" in token) for token in line.split()]
+    links = [(_parse_link(token, int(one_based), origin), "p" in token) for token in line.split()]
     sure = frozenset(link for link, is_only_possible in links if not is_only_possible)
-    return Alignment(sure=sure, possible=frozenset(link for link, _ in links))
+    return GoldAlignment(sure=sure, possible=frozenset(link for link, _ in links))
 
 
-def format_alignment(alignment: Alignment, *, one_based: bool = False) -> str:
+def format_alignment(alignment: GoldAlignment, *, one_based: bool = False) -> str:
     """The alignment in Pharaoh format, its links in order."""
     return " ".join(
         f"{source + one_based}{'-' if (source, target) in alignment.sure else 'p'}{target + one_based}"
@@ -66,7 +71,7 @@ def format_alignment(alignment: Alignment, *, one_based: bool = False) -> str:
     )
 
 
-def _link(token: str, first: int, origin: str) -> tuple[int, int]:
+def _parse_link(token: str, first: int, origin: str) -> tuple[int, int]:
     match = _LINK.fullmatch(token)
     if match is None or min(int(match[1]), int(match[3])) < first:
         raise RegardError(
@@ -79,8 +84,10 @@ def _link(token: str, first: int, origin: str) -> tuple[int, int]:
 # --- error -----------------------------------------------------------------------------------------------------------
 
 
-def alignment_error(hypotheses: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links]) -> AlignmentScore:
-    """Precision, recall and error over all sentences together; where there was nothing to link, nothing is wrong."""
+def alignment_error_rate(
+    hypotheses: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links]
+) -> AlignmentScore:
+    """Precision, recall and error rate over all sentences; without any link to find, the error is zero."""
     counts = {len(hypotheses), len(sure), len(possible)}
     if len(counts) > 1:
         raise RegardError(
@@ -88,44 +95,44 @@ def alignment_error(hypotheses: Sequence[Links], sure: Sequence[Links], possible
             "give one of each for every sentence."
         )
     if counts == {0}:
-        raise RegardError("there are no alignments to measure. Give at least one sentence.")
+        raise RegardError("there are no alignments to score. Give at least one sentence.")
     allowed = [one | other for one, other in zip(sure, possible, strict=True)]
     found_sure = sum(len(links & gold) for links, gold in zip(hypotheses, sure, strict=True))
     found_allowed = sum(len(links & gold) for links, gold in zip(hypotheses, allowed, strict=True))
-    given, wanted = sum(map(len, hypotheses)), sum(map(len, sure))
+    linked, sure_links = sum(map(len, hypotheses)), sum(map(len, sure))
     return AlignmentScore(
-        precision=_share(found_allowed, given),
-        recall=_share(found_sure, wanted),
-        error=1.0 - _share(found_sure + found_allowed, given + wanted),
-        links=given,
-        sure=wanted,
+        precision=_fraction(found_allowed, linked),
+        recall=_fraction(found_sure, sure_links),
+        aer=1.0 - _fraction(found_sure + found_allowed, linked + sure_links),
+        links=linked,
+        sure=sure_links,
         possible=sum(map(len, allowed)),
     )
 
 
-def _share(part: int, whole: int) -> float:
+def _fraction(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
 # --- two directions into one -----------------------------------------------------------------------------------------
 
 
-def symmetrise(forward: Links, backward: Links, how: Symmetry = "grow-diag-final-and") -> Links:
+def symmetrize(forward: Links, backward: Links, method: Symmetrization = "grow-diag-final-and") -> Links:
     """One alignment from the links of both directions, all given as (source, target)."""
-    if how == "intersection":
+    if method == "intersection":
         return forward & backward
-    if how == "union":
+    if method == "union":
         return forward | backward
-    if how == "grow-diag-final-and":
+    if method == "grow-diag-final-and":
         grown = _grow(forward, backward)
-        _add_between_free_words(grown, forward)
-        _add_between_free_words(grown, backward)
+        _link_unlinked_words(grown, forward)
+        _link_unlinked_words(grown, backward)
         return frozenset(grown)
-    raise RegardError(f"the symmetry is {how!r}; choose intersection, union or grow-diag-final-and.")
+    raise RegardError(f"the symmetrization is {method!r}; choose intersection, union or grow-diag-final-and.")
 
 
 def _grow(forward: Links, backward: Links) -> set[tuple[int, int]]:
-    """The links of both, and from there, step by step, neighbours of either that reach a word without a link."""
+    """The links of both, then repeatedly the neighbours in either that reach a word without a link."""
     union, links = forward | backward, set(forward & backward)
     in_target_order = sorted(union, key=lambda link: (link[1], link[0]))
     before = -1
@@ -133,16 +140,61 @@ def _grow(forward: Links, backward: Links) -> set[tuple[int, int]]:
         before = len(links)
         for (source, target), (up, right) in product(in_target_order, _NEIGHBOURS):
             neighbour = (source + right, target + up)
-            if (source, target) in links and neighbour in union and _reaches_a_free_word(neighbour, links):
+            if (source, target) not in links or neighbour not in union:
+                continue
+            is_source_free = all(neighbour[0] != other for other, _ in links)
+            if is_source_free or all(neighbour[1] != other for _, other in links):
                 links.add(neighbour)
     return links
 
 
-def _reaches_a_free_word(link: tuple[int, int], links: set[tuple[int, int]]) -> bool:
-    return all(link[0] != source for source, _ in links) or all(link[1] != target for _, target in links)
-
-
-def _add_between_free_words(links: set[tuple[int, int]], candidates: Links) -> None:
+def _link_unlinked_words(links: set[tuple[int, int]], candidates: Links) -> None:
     for source, target in sorted(candidates, key=lambda link: (link[1], link[0])):
         if all(source != other and target != another for other, another in links):
             links.add((source, target))
+
+
+# --- alignments from attention ---------------------------------------------------------------------------------------
+
+
+def pieces_to_words(weights: ArrayLike, source_words: Words, target_words: Words) -> NDArray[np.float64]:
+    """Weights [target word][source word] from weights [target piece][source piece].
+
+    Weights are summed over the pieces of a source word and averaged over those of a target word, so a row that sums to
+    one still does. Pieces of no word, such as an excluded `</s>`, are dropped.
+    """
+    matrix = _check_matrix(weights)
+    _check_indices("source", source_words, matrix.shape[1])
+    _check_indices("target", target_words, matrix.shape[0])
+    merged = np.zeros((len(target_words), len(source_words)))
+    for row, target_pieces in enumerate(target_words):
+        mean_weights = matrix[list(target_pieces)].mean(axis=0)
+        merged[row] = [mean_weights[list(source_pieces)].sum() for source_pieces in source_words]
+    return merged
+
+
+def links_from_attention(weights: ArrayLike) -> Links:
+    """Links of each target word to the source word with the largest weight, and to others with nearly as much."""
+    matrix = _check_matrix(weights)
+    if matrix.shape[1] == 0:
+        return frozenset()
+    is_linked = (matrix >= LINK_THRESHOLD * matrix.max(axis=1, keepdims=True)) & (matrix > 0)
+    return frozenset((int(source), int(target)) for target, source in np.argwhere(is_linked))
+
+
+def _check_matrix(weights: ArrayLike) -> NDArray[np.float64]:
+    matrix = np.asarray(weights, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise RegardError(f"the weights have {matrix.ndim} axes; give two, target by source.")
+    if not np.isfinite(matrix).all():
+        raise RegardError("the weights contain NaN or infinity; give weights after the softmax.")
+    return matrix
+
+
+def _check_indices(side: str, words: Words, pieces: int) -> None:
+    for number, word in enumerate(words, start=1):
+        if not word or not all(0 <= index < pieces for index in word):
+            raise RegardError(
+                f"{side} word {number} is made of the pieces {list(word)}; the weights have {pieces} {side} pieces, "
+                "counted from 0, and a word needs at least one."
+            )

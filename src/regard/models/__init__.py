@@ -1,1 +1,1 @@
-"""One file for each step of the lineage, all behind the `Generator` of interface.py; catalogue.py builds them."""
+"""Architectures: one file each, one interface, built from a config by `factory.build_model`."""

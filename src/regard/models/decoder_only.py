@@ -1,4 +1,4 @@
-"""A language model: the decoder alone. Its memory is empty: what it goes on from is a prefix of its own output."""
+"""A causal language model: the decoder alone (GPT: Radford et al., 2018). The prompt is a prefix."""
 
 from dataclasses import dataclass
 
@@ -6,46 +6,47 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.batch import Padded
+from regard.batch import PaddedTokens
 from regard.config import DecoderOnlyConfig
-from regard.layers.blocks import BlockStack, BlockStyle, Past, causal_newest, initialise
-from regard.layers.embedding import PlacedEmbedding, TokenEmbedding
-from regard.layers.positions import make_positions, rotate
-from regard.models.interface import Decoded
+from regard.layers.embedding import PositionedEmbedding, TokenEmbedding
+from regard.layers.positions import make_positions
+from regard.layers.transformer_block import BlockOptions, DecoderCache, TransformerStack, causal_visibility, init_xavier
+from regard.models.interface import DecoderOutput
 
 
 @dataclass(frozen=True)
-class Nothing:
-    """A memory of nothing: it has the batch's rows, and no columns."""
+class EmptyMemory:
+    """A memory without content: it has the rows of the batch, and no columns."""
 
     rows: Float[Tensor, "B 0"]
 
 
 class DecoderOnlyModel(nn.Module):
-    """Blocks of masked self-attention, with the embedding table as the output layer (GPT: Radford et al., 2018)."""
+    """Blocks of causal self-attention, with the embedding table as the output layer."""
 
     def __init__(self, config: DecoderOnlyConfig, vocabulary: int) -> None:
         super().__init__()
-        self.longest = config.maximum_length if config.positions == "learned" else None
-        width = config.stack.width
-        positions = make_positions(config.positions, width, maximum_length=config.maximum_length)
+        self.max_positions = config.max_positions
+        width = config.transformer.width
+        positions = make_positions(config.positions, width, max_position_embeddings=config.max_position_embeddings)
         tokens = TokenEmbedding(vocabulary, width)
-        self.embedding = PlacedEmbedding(tokens, positions, dropout=config.dropout)
-        turning = rotate if config.positions == "rotary" else None
-        style = BlockStyle(norm=config.norm, activation=config.activation, dropout=config.dropout, rotate=turning)
-        self.decoder = BlockStack(config.stack, style)
-        initialise(self)
+        self.embedding = PositionedEmbedding(tokens, positions, dropout=config.dropout)
+        options = BlockOptions(
+            norm=config.norm, activation=config.activation, dropout=config.dropout, rotate=positions.rotate
+        )
+        self.decoder = TransformerStack(config.transformer, options)
+        init_xavier(self)
 
-    def encode(self, source: Padded) -> Nothing:
-        """Nothing of the source but how many rows it has."""
-        return Nothing(self.embedding.tokens.weight.new_empty(source.tokens.shape[0], 0))
+    def encode(self, source: PaddedTokens) -> EmptyMemory:
+        """A memory with as many rows as the source; its tokens are not used."""
+        return EmptyMemory(self.embedding.tokens.weight.new_empty(source.tokens.shape[0], 0))
 
-    def start(self, memory: Nothing) -> Past:  # noqa: ARG002
-        return Past.empty(len(self.decoder.blocks))
+    def init_state(self, memory: EmptyMemory) -> DecoderCache:  # noqa: ARG002
+        return DecoderCache.empty(len(self.decoder.blocks))
 
-    def decode(self, tokens: Int[Tensor, "B T"], memory: Nothing, state: Past) -> Decoded:  # noqa: ARG002
+    def decode(self, tokens: Int[Tensor, "B T"], memory: EmptyMemory, state: DecoderCache) -> DecoderOutput:  # noqa: ARG002
         length = state.length + tokens.shape[1]
         positions = torch.arange(state.length, length, device=tokens.device)
-        visible = causal_newest(positions, length)
-        hidden, past = self.decoder(self.embedding(tokens, positions), visible, positions, past=state)
-        return Decoded(hidden, self.embedding.tokens.output(), past)
+        visible = causal_visibility(positions, length)
+        hidden, cache = self.decoder(self.embedding(tokens, positions), visible, positions, cache=state)
+        return DecoderOutput(hidden, self.embedding.tokens.tied_projection(), cache)

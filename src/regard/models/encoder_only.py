@@ -1,80 +1,81 @@
-"""A reader: the encoder alone, with a head that names masked tokens or a class (BERT: Devlin et al., 2019)."""
+"""The encoder alone, with a head that predicts masked tokens or a class (BERT: Devlin et al., 2019)."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention.visibility import real_keys
-from regard.batch import Padded
+from regard.batch import PaddedTokens
 from regard.config import EncoderOnlyConfig
-from regard.layers.blocks import BlockStack, BlockStyle, initialise
-from regard.layers.dropout import Dropout
-from regard.layers.embedding import Output, PlacedEmbedding, TokenEmbedding
-from regard.layers.feed_forward import ACTIVATIONS
-from regard.layers.positions import make_positions, rotate
-from regard.models.interface import Decoded
+from regard.cpu import Dropout
+from regard.layers.embedding import OutputProjection, PositionedEmbedding, TokenEmbedding
+from regard.layers.positions import make_positions
+from regard.layers.transformer_block import ACTIVATIONS, BlockOptions, TransformerStack, init_xavier
+from regard.models.interface import DecoderOutput
 
 
 class EncoderOnlyModel(nn.Module):
-    """`encode` gives a vector for each token; calling the model gives what its head says of them."""
+    """`encode` returns a vector for each token; calling the model returns the logits of its head."""
 
     def __init__(self, config: EncoderOnlyConfig, vocabulary: int) -> None:
         super().__init__()
-        self.longest = config.maximum_length if config.positions == "learned" else None
-        width = config.stack.width
-        positions = make_positions(config.positions, width, maximum_length=config.maximum_length)
-        self.embedding = PlacedEmbedding(TokenEmbedding(vocabulary, width), positions, dropout=0.0)
+        self.max_positions = config.max_positions
+        width = config.transformer.width
+        positions = make_positions(config.positions, width, max_position_embeddings=config.max_position_embeddings)
+        self.embedding = PositionedEmbedding(TokenEmbedding(vocabulary, width), positions, dropout=0.0)
         self.norm = nn.LayerNorm(width)
         self.dropout = Dropout(config.dropout)
-        turning = rotate if config.positions == "rotary" else None
-        style = BlockStyle(norm=config.norm, activation=config.activation, dropout=config.dropout, rotate=turning)
-        self.encoder = BlockStack(config.stack, style)
+        options = BlockOptions(
+            norm=config.norm, activation=config.activation, dropout=config.dropout, rotate=positions.rotate
+        )
+        self.encoder = TransformerStack(config.transformer, options)
         self.head = ClassHead(width, config) if config.classes else MaskedTokenHead(self.embedding.tokens, config)
-        initialise(self)
+        init_xavier(self)
 
-    def encode(self, source: Padded) -> Float[Tensor, "B T W"]:
+    def encode(self, source: PaddedTokens) -> Float[Tensor, "B T W"]:
         positions = torch.arange(source.tokens.shape[1], device=source.tokens.device)
         visible = real_keys(source.is_real) if source.has_padding else None
         embedded = self.dropout(self.norm(self.embedding(source.tokens, positions)))
-        encoded, _ = self.encoder(embedded, visible, positions)
-        return encoded  # type: ignore[no-any-return]
+        encoded: Tensor = self.encoder(embedded, visible, positions)[0]
+        return encoded
 
-    def read(self, source: Padded) -> Decoded:
-        """What may stand at each place, by the head that names tokens."""
+    def predict(self, source: PaddedTokens) -> DecoderOutput:
+        """Predict the token at each position, by the masked-token head."""
         if not isinstance(self.head, MaskedTokenHead):
-            raise ValueError("this model's head names classes, and no tokens")
-        return Decoded(self.head.transformed(self.encode(source)), self.head.output(), state=None)
+            raise ValueError("this model has a class head, and predicts no tokens")
+        return DecoderOutput(self.head.transform_hidden(self.encode(source)), self.head.projection(), state=None)
 
-    def forward(self, source: Padded) -> Float[Tensor, "..."]:
+    def forward(self, source: PaddedTokens) -> Float[Tensor, "..."]:
         """Logits over the vocabulary for each token (B, T, V), or over the classes for each row (B, classes)."""
         logits: Tensor = self.head(self.encode(source))
         return logits
 
 
 class MaskedTokenHead(nn.Module):
-    """What token stands at each position: the embedding table is the output layer, with a bias of its own."""
+    """Predicts the token at each position; the embedding table is the output layer, with its own bias."""
 
     def __init__(self, tokens: TokenEmbedding, config: EncoderOnlyConfig) -> None:
         super().__init__()
         self.tokens = tokens
-        self.transform = nn.Linear(config.stack.width, config.stack.width)
+        self.transform = nn.Linear(config.transformer.width, config.transformer.width)
         self.activation = ACTIVATIONS[config.activation]()
-        self.norm = nn.LayerNorm(config.stack.width)
+        self.norm = nn.LayerNorm(config.transformer.width)
         self.bias = nn.Parameter(torch.zeros(len(tokens.weight)))
 
-    def transformed(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
-        """What the output layer is applied to."""
-        return self.norm(self.activation(self.transform(encoded)))  # type: ignore[no-any-return]
+    def transform_hidden(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
+        """The hidden states that the output layer is applied to."""
+        hidden: Tensor = self.norm(self.activation(self.transform(encoded)))
+        return hidden
 
-    def output(self) -> Output:
-        return Output(self.tokens.weight, self.bias)
+    def projection(self) -> OutputProjection:
+        return OutputProjection(self.tokens.weight, self.bias)
 
     def forward(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B T V"]:
-        return self.output()(self.transformed(encoded))
+        return self.projection()(self.transform_hidden(encoded))
 
 
 class ClassHead(nn.Module):
-    """What class a row belongs to, read off its first token."""
+    """Predicts the class of a row from its first token."""
 
     def __init__(self, width: int, config: EncoderOnlyConfig) -> None:
         super().__init__()

@@ -10,18 +10,19 @@ from regard.config import (
     Config,
     DataConfig,
     DecoderOnlyConfig,
-    LanguageConfig,
+    LanguageModelConfig,
     ModelConfig,
-    Stack,
-    TokensConfig,
+    TokenizerConfig,
     TrainingConfig,
     TransformerConfig,
+    TransformerStackConfig,
 )
-from regard.data import read_pairs, read_texts
+from regard.data.readers import read_pairs
+from regard.data.readers.text import read_monolingual
 
-BYTES_OF_A_TOKEN = 4  # in UTF-8, about, whatever the script: longer words in letters, few characters in syllables
-VALIDATIONS = 25
-PATIENCE = 6
+BYTES_PER_TOKEN = 4  # in UTF-8, about, whatever the script: longer words in letters, few characters in syllables
+NUM_VALIDATIONS = 25
+DEFAULT_PATIENCE = 6
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class CorpusSize:
 
 
 @dataclass(frozen=True)
-class Size:
+class SizePreset:
     """What suits corpora of up to so many pairs."""
 
     pairs: float
@@ -46,97 +47,109 @@ class Size:
     epochs: int
 
 
-SIZES = [
-    Size(3_000, vocabulary=1_000, layers=2, width=128, dropout=0.3, batch_tokens=1_024, epochs=80),
-    Size(15_000, vocabulary=2_000, layers=3, width=128, dropout=0.3, batch_tokens=2_048, epochs=50),
-    Size(100_000, vocabulary=6_000, layers=4, width=256, dropout=0.3, batch_tokens=4_096, epochs=30),
-    Size(500_000, vocabulary=10_000, layers=5, width=256, dropout=0.2, batch_tokens=8_192, epochs=20),
-    Size(2_000_000, vocabulary=16_000, layers=6, width=512, dropout=0.1, batch_tokens=16_384, epochs=15),
-    Size(float("inf"), vocabulary=32_000, layers=6, width=512, dropout=0.1, batch_tokens=25_000, epochs=10),
+SIZE_PRESETS = [
+    SizePreset(3_000, vocabulary=1_000, layers=2, width=128, dropout=0.3, batch_tokens=1_024, epochs=80),
+    SizePreset(15_000, vocabulary=2_000, layers=3, width=128, dropout=0.3, batch_tokens=2_048, epochs=50),
+    SizePreset(100_000, vocabulary=6_000, layers=4, width=256, dropout=0.3, batch_tokens=4_096, epochs=30),
+    SizePreset(500_000, vocabulary=10_000, layers=5, width=256, dropout=0.2, batch_tokens=8_192, epochs=20),
+    SizePreset(2_000_000, vocabulary=16_000, layers=6, width=512, dropout=0.1, batch_tokens=16_384, epochs=15),
+    SizePreset(float("inf"), vocabulary=32_000, layers=6, width=512, dropout=0.1, batch_tokens=25_000, epochs=10),
 ]
-LARGEST_BATCH = 8_192  # tokens computed at once; a larger batch is the sum of several
+
+MAX_BATCH_TOKENS = 8_192  # tokens computed at once; a larger batch is the sum of several
 HEAD_WIDTH = 64
-MOST_STEPS = 300_000
+MAX_STEPS = 300_000
 
 
 def measure_corpus(data: DataConfig, *, is_text: bool = False) -> CorpusSize:
-    """Read through the training files once."""
+    """Read the training files once."""
     pairs = size = 0
-    for pair in read_texts(data.train) if is_text else read_pairs(data.train, languages=data.languages):
+    for pair in read_monolingual(data.train) if is_text else read_pairs(data.train, languages=data.languages):
         pairs += 1
-        size += max(len(pair.source.encode()), len(pair.target.encode())) + BYTES_OF_A_TOKEN  # END is a token too
-    return CorpusSize(pairs, size // BYTES_OF_A_TOKEN, is_text)
+        size += max(len(pair.source.encode()), len(pair.target.encode())) + BYTES_PER_TOKEN  # END is a token too
+    return CorpusSize(pairs, size // BYTES_PER_TOKEN, is_text)
 
 
-def config_for(data: DataConfig, found: CorpusSize, *, steps: int | None = None) -> Config:
-    """A model as large as the corpus can feed, trained for as long as that takes, or for the given steps.
+def default_config(data: DataConfig, corpus_size: CorpusSize, *, steps: int | None = None) -> Config:
+    """A model and a number of steps that fit the size of the corpus, or the given steps.
 
-    For pairs it is a Transformer, for text of one language the decoder alone.
+    For pairs it is a Transformer, for text of one language a decoder-only model.
     """
-    size = next(one for one in SIZES if found.pairs <= one.pairs)
-    stack = Stack(layers=size.layers, width=size.width, heads=size.width // HEAD_WIDTH, inner=4 * size.width)
+    size = next(one for one in SIZE_PRESETS if corpus_size.pairs <= one.pairs)
+    stack = TransformerStackConfig(
+        layers=size.layers, width=size.width, heads=size.width // HEAD_WIDTH, ffn_width=4 * size.width
+    )
     model: ModelConfig = TransformerConfig(
         encoder=stack, decoder=stack, norm="pre", dropout=size.dropout, share_embeddings=True
     )
-    if found.is_text:
-        model = DecoderOnlyConfig(stack=stack, positions="rotary", dropout=size.dropout)
+    if corpus_size.is_text:
+        model = DecoderOnlyConfig(transformer=stack, positions="rotary", dropout=size.dropout)
     return Config(
-        model=model, tokens=TokensConfig(size=size.vocabulary), data=data, training=_training(size, found, steps)
+        model=model,
+        tokenizer=TokenizerConfig(vocab_size=size.vocabulary),
+        data=data,
+        training=_training_defaults(size, corpus_size, steps),
     )
 
 
-def _training(size: Size, found: CorpusSize, steps: int | None) -> TrainingConfig:
-    steps_of_epoch = max(1, found.tokens // size.batch_tokens)
-    steps = steps or min(MOST_STEPS, max(400, size.epochs * steps_of_epoch))
-    accumulate = -(-size.batch_tokens // LARGEST_BATCH)
-    every = min(steps, max(50, steps // VALIDATIONS))
+def _training_defaults(size: SizePreset, corpus_size: CorpusSize, steps: int | None) -> TrainingConfig:
+    steps_of_epoch = max(1, corpus_size.tokens // size.batch_tokens)
+    steps = steps or min(MAX_STEPS, max(400, size.epochs * steps_of_epoch))
+    accumulate = -(-size.batch_tokens // MAX_BATCH_TOKENS)
+    every = min(steps, max(50, steps // NUM_VALIDATIONS))
     return TrainingConfig(
         steps=steps,
         batch_tokens=size.batch_tokens // accumulate,
-        accumulate=accumulate,
+        gradient_accumulation=accumulate,
         learning_rate={128: 2e-3, 256: 1e-3, 512: 7e-4}[size.width],
-        warmup=min(4_000, steps // 10),
+        warmup_steps=min(4_000, steps // 10),
         validate_every=every,
         checkpoint_every=every,
-        patience=PATIENCE,
-        metric="loss" if found.is_text else "bleu",
+        early_stopping_patience=DEFAULT_PATIENCE,
+        validation_metric="loss" if corpus_size.is_text else "bleu",
     )
 
 
-def explain(config: Config, found: CorpusSize) -> list[str]:
-    """What a config for this corpus came to, by the names that --set takes; some of it may have been set."""
+def describe_defaults(config: Config, corpus_size: CorpusSize) -> list[str]:
+    """The chosen options by the names that --set takes; some of them may have been set."""
     training = config.training
-    epochs = training.steps * training.batch_tokens * training.accumulate / max(1, found.tokens)
-    examples = "lines" if found.is_text else "pairs"
-    both = "one vocabulary for both sides" if config.tokens.shared else "a vocabulary for each side"
-    vocabulary = "the vocabulary" if found.is_text else both
+    epochs = training.steps * training.batch_tokens * training.gradient_accumulation / max(1, corpus_size.tokens)
+    examples = "lines" if corpus_size.is_text else "pairs"
+    both = "one vocabulary for both sides" if config.tokenizer.shared else "a vocabulary for each side"
+    vocabulary = "the vocabulary" if corpus_size.is_text else both
     return [
-        f"{found.pairs:,} {examples}, about {found.tokens:,} tokens. "
+        f"{corpus_size.pairs:,} {examples}, about {corpus_size.tokens:,} tokens. "
         "Chosen for a corpus of this size (change with --set):",
-        f"  tokens.size={config.tokens.size}: pieces of {vocabulary}, seen often enough to be learnt",
-        *_explain_model(config.model),
-        f"  training.batch_tokens={training.batch_tokens}, training.accumulate={training.accumulate}",
-        f"  training.learning_rate={training.learning_rate}, training.warmup={training.warmup} steps to reach it",
-        f"  training.steps={training.steps}: about {epochs:.0f} times through the corpus{_explain_end(training)}",
+        f"  tokenizer.vocab_size={config.tokenizer.vocab_size}: pieces of {vocabulary}, frequent enough to be learned",
+        *_describe_model(config.model),
+        f"  training.batch_tokens={training.batch_tokens}, "
+        f"training.gradient_accumulation={training.gradient_accumulation}",
+        f"  training.learning_rate={training.learning_rate}, "
+        f"training.warmup_steps={training.warmup_steps} steps to reach it",
+        f"  training.steps={training.steps}: about {epochs:.0f} times through the corpus{_describe_stopping(training)}",
     ]
 
 
-def _explain_end(training: TrainingConfig) -> str:
-    if not training.patience:
+def _describe_stopping(training: TrainingConfig) -> str:
+    if not training.early_stopping_patience:
         return ""
-    validations = f"{training.patience} validations (each {training.validate_every} steps)"
-    return f", or fewer: training ends after {validations} without a better {training.metric}"
+    validations = f"{training.early_stopping_patience} validations (each {training.validate_every} steps)"
+    return f", or fewer: training ends after {validations} without a better {training.validation_metric}"
 
 
-def _explain_model(model: ModelConfig) -> list[str]:
-    """Only these were chosen; another model was set, and its maker knows it."""
+def _describe_model(model: ModelConfig) -> list[str]:
+    """The chosen model; nothing for a model that was set by hand."""
     if isinstance(model, TransformerConfig):
         own, layers, name = model.encoder, f"{model.encoder.layers} + {model.decoder.layers}", "Transformer"
-    elif isinstance(model, LanguageConfig):
-        own, layers, name = model.stack, str(model.stack.layers), f"{type(model).__struct_config__.tag} model"
+    elif isinstance(model, LanguageModelConfig):
+        own, layers, name = (
+            model.transformer,
+            str(model.transformer.layers),
+            f"{type(model).__struct_config__.tag} model",
+        )
     else:
         return []
     return [
         f"  model: a{'n' if name[0] == 'e' else ''} {name} of {layers} layers, width {own.width}, {own.heads} heads",
-        f"  model.dropout={model.dropout}: more for a smaller corpus, so that it is not learnt by heart",
+        f"  model.dropout={model.dropout}: more for a smaller corpus, to prevent memorisation",
     ]

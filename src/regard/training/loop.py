@@ -1,7 +1,6 @@
-"""The training loop: steps, validations, probes and checkpoints, told as events.
+"""The training loop: steps, validations, probes and checkpoints, as an iterator of events.
 
-`train` is an iterator: each event is written to the journal, then given to whoever watches (a terminal, a page, a
-test). It knows no model by name.
+Each event is written to the event log before it is yielded. The loop does not depend on the kind of model.
 """
 
 import math
@@ -16,30 +15,47 @@ import torch
 
 from regard.bundle import Bundle, save_bundle
 from regard.config import Config
-from regard.data import plan_epoch
-from regard.training.checkpoint import load_weights, regular
-from regard.training.corpus import Corpus, batches
-from regard.training.distributed import ALONE, World
-from regard.training.journal import AnyEvent, Began, Ended, Journal, Probed, Validated
-from regard.training.lock import locked
-from regard.training.meter import Meter
-from regard.training.probes import is_milestone, save_probes
-from regard.training.resuming import go_on, save, sweep
-from regard.training.schedule import rate_at
-from regard.training.space import told_of_memory
-from regard.training.trainer import Trainer, begin, current_weights, take_step, with_weights
-from regard.training.validation import Validation
-from regard.training.weights import mean_of
+from regard.data.batching import plan_epoch
+from regard.files import lock_run
+from regard.training.checkpoint import (
+    explain_out_of_memory,
+    load_weights,
+    remove_stale_files,
+    resume_trainer,
+    save_trainer,
+    scheduled_checkpoints,
+)
+from regard.training.corpora import Corpus, rank_batches
+from regard.training.distributed import SINGLE_PROCESS, ProcessGroup
+from regard.training.events import (
+    EventLog,
+    ProbesSaved,
+    TrainingEnded,
+    TrainingEvent,
+    TrainingStarted,
+    Validated,
+)
+from regard.training.step import (
+    ThroughputMeter,
+    Trainer,
+    average_weights,
+    bundle_with_weights,
+    create_trainer,
+    current_weights,
+    learning_rate_at,
+    train_step,
+)
+from regard.training.validation import Validation, is_milestone, save_probes
 
 StopSignal = Callable[[], int | None]
-MEMORY_ADVICE = (
-    "Lower training.batch_tokens, and raise training.accumulate as much for updates of as many tokens; then go on with "
-    "--resume. What was saved is as it was."
+OUT_OF_MEMORY_ADVICE = (
+    "Lower training.batch_tokens, raise training.gradient_accumulation by the same factor, and continue with --resume. "
+    "Saved checkpoints are unchanged."
 )
 
 
-class Interrupted(Exception):  # noqa: N818  (not an error: the user asked for it)
-    """Training was asked to stop, and stopped after saving a checkpoint."""
+class TrainingInterrupted(Exception):  # noqa: N818  (not an error: the user stops the run)
+    """A signal stopped training, after a checkpoint was saved."""
 
     def __init__(self, signal: int) -> None:
         super().__init__(f"stopped by signal {signal}")
@@ -53,89 +69,99 @@ def train(
     *,
     resume: bool = False,
     stop_signal: StopSignal = lambda: None,
-    world: World = ALONE,
-) -> Iterator[AnyEvent]:
-    """Train to the end, or until a signal asks to stop; what happens is written to the journal and given as events.
+    group: ProcessGroup = SINGLE_PROCESS,
+) -> Iterator[TrainingEvent]:
+    """Train to the end, or until `stop_signal` returns a signal; every event is logged and yielded.
 
-    Of several ranks each must call this; the first one alone writes.
+    Every rank must call this; only rank 0 writes files.
     """
-    journal = Journal(run / "journal.jsonl" if world.is_first else Path(os.devnull))
-    with locked(run) if world.is_first else nullcontext(), told_of_memory(MEMORY_ADVICE):
-        if world.is_first:
-            sweep(run)
-        trainer = begin(config, run, corpus, world)
-        notes = go_on(trainer) if resume else []
-        journal.go_back_to(trainer.step)
-        for event in _events(trainer, notes, stop_signal):
-            journal.write(event)
+    event_log = EventLog(run / "events.jsonl" if group.is_rank0 else Path(os.devnull))
+    with lock_run(run) if group.is_rank0 else nullcontext(), explain_out_of_memory(OUT_OF_MEMORY_ADVICE):
+        if group.is_rank0:
+            remove_stale_files(run)
+        trainer = create_trainer(config, run, corpus, group)
+        notes = resume_trainer(trainer) if resume else []
+        event_log.truncate_after(trainer.step)
+        for event in _train_events(trainer, notes, stop_signal):
+            event_log.write(event)
             yield event
 
 
-def _events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -> Iterator[AnyEvent]:
-    config, world = trainer.config, trainer.world
-    yield _began(trainer, notes)
-    place, parts = trainer.device, trainer.crew.size
-    drawn = batches(trainer.corpus, config, trainer.position, device=place, world=world, parts=parts)
-    meter = Meter(trainer.seconds)
+def _train_events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -> Iterator[TrainingEvent]:
+    config, group = trainer.config, trainer.group
+    yield _started_event(trainer, notes)
+    batches = rank_batches(
+        trainer.corpus,
+        config,
+        trainer.position,
+        device=trainer.device,
+        group=group,
+        parts=trainer.microbatches.size,
+    )
+    meter = ThroughputMeter(trainer.seconds)
     if trainer.step == 0:
-        yield _probe(trainer, _bundle_now(trainer))
-    while not trainer.is_over:
-        skipped = take_step(trainer, list(islice(drawn, config.training.accumulate)), meter)
+        yield _run_probes(trainer, _current_bundle(trainer))
+    while not trainer.is_finished:
+        skipped = train_step(trainer, list(islice(batches, config.training.gradient_accumulation)), meter)
         if skipped is not None:
             yield skipped
-        if meter.is_due or trainer.is_over:
-            yield meter.read(trainer.step, rate=rate_at(trainer.step, config.training), epoch=trainer.epoch)
-        yield from _after_step(trainer, meter)
-        signal = int(world.largest(stop_signal() or 0))  # whichever rank it came to, all stop after the same step
+        if meter.is_due or trainer.is_finished:
+            yield meter.log_steps(
+                trainer.step, learning_rate=learning_rate_at(trainer.step, config.training), epoch=trainer.epoch
+            )
+        yield from _validate_and_save(trainer, meter)
+        signal = int(group.max(stop_signal() or 0))  # whichever rank received it, all stop after the same step
         if signal:
-            yield save(trainer, meter.seconds)
-            world.wait()  # whoever ended sooner would have the first one, which still writes, ended as well
-            raise Interrupted(signal)
-    yield _end(trainer, meter)
+            yield save_trainer(trainer, meter.seconds)
+            group.barrier()  # rank 0 still writes, and the launcher stops all ranks when one ends
+            raise TrainingInterrupted(signal)
+    yield _finish_training(trainer, meter)
 
 
-def _after_step(trainer: Trainer, meter: Meter) -> Iterator[AnyEvent]:
+def _validate_and_save(trainer: Trainer, meter: ThroughputMeter) -> Iterator[TrainingEvent]:
     options = trainer.config.training
     is_due = trainer.step % options.validate_every == 0 or trainer.step == options.steps
     if is_due or is_milestone(trainer.step):
         with meter.paused():
-            bundle = _bundle_now(trainer)
-            validated = _validate(trainer, bundle) if is_due else None
-            probed = _probe(trainer, bundle)
+            bundle = _current_bundle(trainer)
+            validated = _run_validation(trainer, bundle) if is_due else None
+            probed = _run_probes(trainer, bundle)
         if validated is not None:
             yield validated
         yield probed
-        if validated is not None and validated.is_best and options.average < 2:
-            _publish(trainer, bundle)
-    if trainer.step % options.checkpoint_every == 0 or trainer.is_over:
+        if validated is not None and validated.is_best and options.average_checkpoints < 2:
+            _save_model(trainer, bundle)
+    if trainer.step % options.checkpoint_every == 0 or trainer.is_finished:
         with meter.paused():
-            saved = save(trainer, meter.seconds)
+            saved = save_trainer(trainer, meter.seconds)
         yield saved
 
 
-def _bundle_now(trainer: Trainer) -> Bundle:
-    """The model as it would be used now, apart from the one that is being trained; every rank has a part in it."""
-    return with_weights(trainer, current_weights(trainer))
+def _current_bundle(trainer: Trainer) -> Bundle:
+    """A copy of the model with the weights to use now; every rank must call this."""
+    return bundle_with_weights(trainer, current_weights(trainer))
 
 
-def _publish(trainer: Trainer, bundle: Bundle) -> None:
-    if trainer.world.is_first:
+def _save_model(trainer: Trainer, bundle: Bundle) -> None:
+    if trainer.group.is_rank0:
         save_bundle(trainer.run / "model", bundle)
 
 
-def _validate(trainer: Trainer, bundle: Bundle) -> Validated:
-    world = trainer.world
-    found = trainer.corpus.validate(bundle) if world.is_first else Validation.unknown()
-    scores = [math.nan if one is None else one for one in (found.bleu, found.chrf, found.cider)]  # None cannot be told
-    loss, *told = world.told_by_first([found.loss, *scores])
-    bleu, chrf, cider = (None if math.isnan(one) else one for one in told)
+def _run_validation(trainer: Trainer, bundle: Bundle) -> Validated:
+    group = trainer.group
+    found = trainer.corpus.validate(bundle) if group.is_rank0 else Validation.empty()
+    scores = [
+        math.nan if one is None else one for one in (found.bleu, found.chrf, found.cider)
+    ]  # only numbers can be broadcast
+    loss, *values = group.broadcast_from_rank0([found.loss, *scores])
+    bleu, chrf, cider = (None if math.isnan(one) else one for one in values)
     found = replace(found, loss=loss, bleu=bleu, chrf=chrf, cider=cider)
-    score = found.score(trainer.config.training.metric)
-    before = -math.inf if trainer.best_score is None else trainer.best_score
-    is_best = score >= before  # of equals the one that has learnt longer, as while all score nothing yet
-    trainer.without_better = 0 if score > before else trainer.without_better + 1
+    score = found.score(trainer.config.training.validation_metric)
+    before = -math.inf if trainer.best_metric is None else trainer.best_metric
+    is_best = score >= before  # of equal scores the later one, as long as all are 0
+    trainer.validations_without_improvement = 0 if score > before else trainer.validations_without_improvement + 1
     if is_best:
-        trainer.best_score, trainer.best_step = score, trainer.step
+        trainer.best_metric, trainer.best_step = score, trainer.step
     return Validated(
         step=trainer.step,
         loss=found.loss,
@@ -147,39 +173,41 @@ def _validate(trainer: Trainer, bundle: Bundle) -> Validated:
     )
 
 
-def _probe(trainer: Trainer, bundle: Bundle) -> Probed:
+def _run_probes(trainer: Trainer, bundle: Bundle) -> ProbesSaved:
     directory = trainer.run / "probes" / f"step-{trainer.step:08d}"
-    if trainer.world.is_first:
+    if trainer.group.is_rank0:
         save_probes(directory, trainer.corpus.probes(bundle, trainer.config.training.probes))
-    return Probed(step=trainer.step, file=str(directory.relative_to(trainer.run)))
+    return ProbesSaved(step=trainer.step, path=str(directory.relative_to(trainer.run)))
 
 
-def _end(trainer: Trainer, meter: Meter) -> Ended:
+def _finish_training(trainer: Trainer, meter: ThroughputMeter) -> TrainingEnded:
     options = trainer.config.training
-    if options.average > 1 and trainer.world.is_first:
-        saved = regular(trainer.run / "checkpoints", options.checkpoint_every)[-options.average :]
-        weights = mean_of(len(saved), lambda index: load_weights(saved[index]))
-        _publish(trainer, with_weights(trainer, weights))
-    reason = "all steps were taken" if trainer.step >= options.steps else f"no better {options.metric} for long"
-    return Ended(step=trainer.step, reason=reason, model=str(trainer.run / "model"), seconds=meter.seconds)
+    if options.average_checkpoints > 1 and trainer.group.is_rank0:
+        saved = scheduled_checkpoints(trainer.run / "checkpoints", options.checkpoint_every)[
+            -options.average_checkpoints :
+        ]
+        weights = average_weights(len(saved), lambda index: load_weights(saved[index]))
+        _save_model(trainer, bundle_with_weights(trainer, weights))
+    reason = "all steps are done" if trainer.step >= options.steps else f"{options.validation_metric} did not improve"
+    return TrainingEnded(step=trainer.step, reason=reason, model=str(trainer.run / "model"), seconds=meter.seconds)
 
 
-def _began(trainer: Trainer, notes: list[str]) -> Began:
+def _started_event(trainer: Trainer, notes: list[str]) -> TrainingStarted:
     corpus, options = trainer.corpus, trainer.config.training
     plan = plan_epoch(
         *corpus.lengths,
         batch_tokens=options.batch_tokens,
         seed=options.seed,
         epoch=trainer.position.epoch,
-        is_mixed=corpus.is_mixed,
+        bucket_by_length=corpus.bucket_by_length,
     )
-    return Began(
+    return TrainingStarted(
         step=trainer.step,
-        pairs=len(corpus.lengths[0]),
+        examples=len(corpus.lengths[0]),
         parameters=sum(parameter.numel() for parameter in trainer.model.parameters()),
         device=trainer.device,
         precision=trainer.precision,
         threads=torch.get_num_threads(),
-        real_share=plan.real_share,
+        non_padding_fraction=plan.non_padding_fraction,
         notes=notes,
     )

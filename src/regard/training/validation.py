@@ -1,102 +1,114 @@
-"""How good the model is now: the loss on the validation set, and what it says against the references."""
+"""Validation: the loss and the scores on the validation set, and probes, whose attention is saved while it forms.
+
+A probe of the validation set is decoded against its reference, so that its tokens stay the same from step to step. A
+probe that the user gives has no reference, and is shown with the model's current output.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import TypeVar
 
+import msgspec
 import torch
+from safetensors.torch import save as save_tensors
 
-from regard.batch import Batch
+from regard.batch import Batch, ImageFeatures, Images
 from regard.bundle import Bundle
-from regard.captioning.captioner import Captioner
-from regard.data import Pair
-from regard.language.blanks import BLANK, take_out
-from regard.language.reader import Reader
-from regard.language.writer import Writer
-from regard.metrics import evaluate, tokenization_for
+from regard.data.readers.text import Pair
+from regard.files import atomic_directory
+from regard.inference.captioner import Captioner
+from regard.inference.mask_filler import MASK_TEXT, MaskFiller
+from regard.inference.text_generator import TextGenerator
+from regard.inference.translator import Translator
 from regard.metrics.captions import evaluate_captions
-from regard.models.interface import Decoded
-from regard.spelling import composed
-from regard.training.gallery import Gallery
-from regard.training.loss import smoothed_loss
-from regard.translation.lines import readable
-from regard.translation.translator import Translator
+from regard.metrics.text import evaluate, tokenization_for
+from regard.tokenization.text import nfc
+from regard.tracing.arithmetic import AttentionArrays, AttentionLayerInfo
+from regard.tracing.capture import LayerWeights, TokenIdPair, attention_weights
+from regard.tracing.image_maps import grid_cells, image_attention
+from regard.tracing.trace import Trace
+from regard.training.image_dataset import ImageDataset
+from regard.training.masking import mask_tokens
+from regard.training.objective import compute_loss
+from regard.training.runs import ATTENTION_FILE, LABELS_FILE, ProbeLabels, select_probes
 
-EXAMPLES = 1000  # of the validation set that are translated, or described, at each validation
-SAMPLES = 4
-ROWS_AT_ONCE = 32
-Row = TypeVar("Row")
+MAX_EXAMPLES = 1000  # of the validation set that are used
+NUM_SAMPLES = 4
+VALIDATION_BATCH_ROWS = 32
+MILESTONE_STEPS = 25  # between the first probes, from the untrained model on
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Scores on the validation set, and a few outputs to look at: source, reference, what the model says."""
+    """Scores on the validation set, and a few samples: source, reference, output."""
 
     loss: float
     samples: list[tuple[str, str, str]]
-    bleu: float | None = None  # where something is said that has a reference
+    bleu: float | None = None  # None without references
     chrf: float | None = None
     cider: float | None = None  # of captions only
 
     @classmethod
-    def unknown(cls) -> "Validation":
-        """What a rank knows before the first one has told it."""
+    def empty(cls) -> "Validation":
+        """What ranks other than 0 start with."""
         return cls(0.0, [])
 
     def score(self, metric: str) -> float:
-        """The chosen metric, turned so that more is better."""
+        """The chosen metric, negated if less is better."""
         return -self.loss if metric == "loss" else float(getattr(self, metric) or 0.0)
 
 
 def validate_pairs(bundle: Bundle, pairs: list[Pair]) -> Validation:
-    """Translate the pairs greedily and score them; the model is left in the mode it was in."""
-    pairs = pairs[:EXAMPLES]
+    """Translate the pairs greedily and score the translations."""
+    pairs = pairs[:MAX_EXAMPLES]
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    with in_use(bundle.model):
-        outputs = [output.text for output in Translator(bundle).translate(sources, beam=1, nbest=1)]
+    with eval_mode(bundle.model):
+        outputs = [output.text for output in Translator(bundle).translate(sources, beam_size=1, nbest=1)]
         loss = mean_loss(bundle, _pair_batches(bundle, pairs))
     tokenize = tokenization_for(bundle.languages[1])
     found = evaluate(outputs, references, tokenize=tokenize, resamples=1, wanted=("BLEU", "chrF2"))
     scores = {one.name: one.value for one in found}
-    samples = _spread(list(zip(sources, references, outputs, strict=True)))
+    samples = _evenly_spaced_samples(list(zip(sources, references, outputs, strict=True)))
     return Validation(loss, samples, bleu=scores["BLEU"], chrf=scores["chrF2"])
 
 
-def validate_captions(bundle: Bundle, gallery: Gallery) -> Validation:
-    """Describe the pictures greedily and score the captions; the loss is that of each picture's first caption."""
-    captioned = gallery.captioned[:EXAMPLES]
+def validate_captions(bundle: Bundle, dataset: ImageDataset) -> Validation:
+    """Describe the images greedily and score the captions; the loss is that of each image's first caption."""
+    captioned = dataset.captioned[:MAX_EXAMPLES]
     captioner = Captioner(bundle)
-    greedy = captioner.settings(beam=1, nbest=1)
-    with in_use(bundle.model):
-        sources = (gallery.source(part).to(captioner.device) for part in _parts(range(len(captioned))))
-        outputs = [own[0].text for source in sources for own in captioner.describe(source, greedy)]
-        loss = mean_loss(bundle, _caption_batches(bundle, gallery, len(captioned)))
+    greedy = captioner.decoding_config(beam_size=1, nbest=1)
+    with eval_mode(bundle.model):
+        sources = (dataset.source(part).to(captioner.device) for part in _batches_of_rows(range(len(captioned))))
+        outputs = [own[0].text for source in sources for own in captioner.caption_batch(source, greedy)]
+        loss = mean_loss(bundle, _caption_batches(bundle, dataset, len(captioned)))
     references = [one.captions for one in captioned]
     scores = {one.name: one.value for one in evaluate_captions(outputs, references, resamples=1)}
-    shown = [(one.picture.name, one.captions[0], text) for one, text in zip(captioned, outputs, strict=True)]
+    shown = [(one.image.name, one.captions[0], text) for one, text in zip(captioned, outputs, strict=True)]
     chrf = closest_chrf(outputs, references)
-    return Validation(loss, _spread(shown), bleu=scores["BLEU-4"], chrf=chrf, cider=scores["CIDEr-D"])
+    return Validation(loss, _evenly_spaced_samples(shown), bleu=scores["BLEU-4"], chrf=chrf, cider=scores["CIDEr-D"])
 
 
-def validate_writing(bundle: Bundle, texts: list[str]) -> Validation:
-    """The loss on the texts; of a few, how the model goes on with their beginnings."""
-    shown = _spread(texts[:EXAMPLES])
-    beginnings = [_first_half(text) for text in shown]
-    with in_use(bundle.model):
-        loss = mean_loss(bundle, _pair_batches(bundle, [Pair("", text, 0) for text in texts[:EXAMPLES]]))
-        written = Writer(bundle).complete(beginnings, beam=1, sample=False)
-    return Validation(loss, [*zip(beginnings, shown, (one.text for one in written), strict=True)])
+def validate_causal_lm(bundle: Bundle, texts: list[str]) -> Validation:
+    """The loss on the texts, and the model's continuations of a few."""
+    shown = _evenly_spaced_samples(texts[:MAX_EXAMPLES])
+    prompts = [_first_half(text) for text in shown]
+    with eval_mode(bundle.model):
+        loss = mean_loss(bundle, _pair_batches(bundle, [Pair("", text, 0) for text in texts[:MAX_EXAMPLES]]))
+        written = TextGenerator(bundle).generate(prompts, beam_size=1, do_sample=False)
+    return Validation(loss, [*zip(prompts, shown, (one.text for one in written), strict=True)])
 
 
-def validate_cloze(bundle: Bundle, texts: list[str]) -> Validation:
-    """The loss on what is taken out of the texts, always the same; of a few, how the model fills their blanks."""
-    with in_use(bundle.model):
-        loss = mean_loss(bundle, _cloze_batches(bundle, texts[:EXAMPLES]))
-        reader = Reader(bundle)
-        blanked = [(text, _with_blank(text)) for text in _spread(texts[:EXAMPLES])]
-        samples = [(given, text, reader.fill([given], guesses=1)[0].text) for text, given in blanked]
+def validate_masked_lm(bundle: Bundle, texts: list[str]) -> Validation:
+    """The loss on masked tokens, the same ones every time, and how the model fills a mask in a few texts."""
+    with eval_mode(bundle.model):
+        loss = mean_loss(bundle, _masked_batches(bundle, texts[:MAX_EXAMPLES]))
+        filler = MaskFiller(bundle)
+        masked = [(text, _mask_middle_word(text)) for text in _evenly_spaced_samples(texts[:MAX_EXAMPLES])]
+        samples = [(given, text, filler.fill([given], top_k=1)[0].text) for text, given in masked]
     return Validation(loss, samples)
 
 
@@ -105,33 +117,36 @@ def _first_half(text: str) -> str:
     return " ".join(words[: max(1, len(words) // 2)])
 
 
-def _with_blank(text: str) -> str:
-    """The text with a blank for the word in its middle."""
+def _mask_middle_word(text: str) -> str:
+    """The text with a mask instead of its middle word."""
     words = text.split()
-    return " ".join([*words[: len(words) // 2], BLANK, *words[len(words) // 2 + 1 :]])
+    return " ".join([*words[: len(words) // 2], MASK_TEXT, *words[len(words) // 2 + 1 :]])
 
 
-def _cloze_batches(bundle: Bundle, texts: list[str]) -> Iterator[Batch]:
+def _masked_batches(bundle: Bundle, texts: list[str]) -> Iterator[Batch]:
     tokenizer, device = bundle.tokenizers.target, next(bundle.model.parameters()).device
-    longest, share = readable(bundle.model.longest), bundle.config.training.blanks  # type: ignore[arg-type]
+    longest, mask_rate = bundle.max_source_tokens, bundle.config.training.mask_rate
     rows = [row for text in texts if (row := tokenizer.encode(text)[:longest])]
-    for part in _parts(sorted(rows, key=len)):
-        cut = [take_out(row, Random(str(row)), share=share, vocabulary=tokenizer.size) for row in part]  # noqa: S311
-        yield Batch.cloze([given for given, _ in cut], [wanted for _, wanted in cut], device=device)
+    for part in _batches_of_rows(sorted(rows, key=len)):
+        masked = [
+            mask_tokens(row, Random(str(row)), mask_rate=mask_rate, vocabulary=tokenizer.vocab_size)  # noqa: S311
+            for row in part
+        ]
+        yield Batch.masked([inputs for inputs, _ in masked], [targets for _, targets in masked], device=device)
 
 
 def closest_chrf(outputs: list[str], references: list[list[str]]) -> float:
     """chrF2 of each output against the closest of its references."""
-    from sacrebleu.metrics.chrf import CHRF  # here, not above: 0.1 s that other runs need not wait for
+    from sacrebleu.metrics.chrf import CHRF  # the import takes 0.1 s
 
     most = max(map(len, references))
-    streams = [[composed(own[min(at, len(own) - 1)]) for own in references] for at in range(most)]
-    return float(CHRF().corpus_score([composed(output) for output in outputs], streams).score)
+    streams = [[nfc(own[min(at, len(own) - 1)]) for own in references] for at in range(most)]
+    return float(CHRF().corpus_score([nfc(output) for output in outputs], streams).score)
 
 
 @contextmanager
-def in_use(model: torch.nn.Module) -> Iterator[None]:
-    """The model as it is used, not trained; it is left in the mode it was in."""
+def eval_mode(model: torch.nn.Module) -> Iterator[None]:
+    """Evaluation mode within the block; afterwards the mode is as before."""
     was_training = model.training
     model.eval()
     try:
@@ -142,52 +157,141 @@ def in_use(model: torch.nn.Module) -> Iterator[None]:
 
 @torch.no_grad()
 def mean_loss(bundle: Bundle, batches: Iterable[Batch]) -> float:
-    """The cross-entropy of a target token, without smoothing."""
+    """The cross-entropy per target token, without smoothing."""
     total, count = 0.0, 0
     for batch in batches:
-        total += float(batch_loss(bundle.model, batch, smoothing=0.0))
+        total += float(compute_loss(bundle.model, batch, smoothing=0.0))
         count += sum(batch.outputs.lengths)
     return total / count
 
 
 def _pair_batches(bundle: Bundle, pairs: list[Pair]) -> Iterator[Batch]:
     both, device = bundle.tokenizers, next(bundle.model.parameters()).device
-    longest = readable(bundle.model.longest)  # type: ignore[arg-type]
+    longest = bundle.max_source_tokens
     rows = [(both.source.encode(pair.source)[:longest], both.target.encode(pair.target)[:longest]) for pair in pairs]
     rows.sort(key=lambda row: len(row[1]))
-    for part in _parts(rows):
-        yield Batch.of([source for source, _ in part], [target for _, target in part], device=device)
+    for part in _batches_of_rows(rows):
+        yield Batch.from_pairs([source for source, _ in part], [target for _, target in part], device=device)
 
 
-def _caption_batches(bundle: Bundle, gallery: Gallery, count: int) -> Iterator[Batch]:
+def _caption_batches(bundle: Bundle, dataset: ImageDataset, count: int) -> Iterator[Batch]:
     device = next(bundle.model.parameters()).device
-    encode, longest = bundle.tokenizers.target.encode, readable(bundle.model.longest)  # type: ignore[arg-type]
-    for part in _parts(range(count)):
-        targets = [encode(gallery.captioned[index].captions[0])[:longest] for index in part]
-        yield Batch.of(gallery.source(part), targets, device=device)
+    encode, longest = bundle.tokenizers.target.encode, bundle.max_source_tokens
+    for part in _batches_of_rows(range(count)):
+        targets = [encode(dataset.captioned[index].captions[0])[:longest] for index in part]
+        yield Batch.from_pairs(dataset.source(part), targets, device=device)
 
 
-def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        yield rows[start : start + ROWS_AT_ONCE]
+def _batches_of_rows(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(rows), VALIDATION_BATCH_ROWS):
+        yield rows[start : start + VALIDATION_BATCH_ROWS]
 
 
-def _spread(rows: list[Row]) -> list[Row]:
+def _evenly_spaced_samples(rows: list[Item]) -> list[Item]:
     """A few rows, evenly spaced."""
-    return rows[:: max(1, len(rows) // SAMPLES)][:SAMPLES]
+    return rows[:: max(1, len(rows) // NUM_SAMPLES)][:NUM_SAMPLES]
 
 
-def batch_loss(model: torch.nn.Module, batch: Batch, *, smoothing: float) -> torch.Tensor:
-    """The summed loss of a batch's real target tokens, and what the model itself adds to it in training."""
-    decoded = _decoded(model, batch)
-    is_real, said = batch.outputs.is_real, batch.outputs.tokens
-    loss = smoothed_loss(decoded.hidden[is_real], decoded.output, said[is_real], smoothing=smoothing)
-    return loss if decoded.penalty is None else loss + decoded.penalty.sum()
+# --- attention probes
 
 
-def _decoded(model: Any, batch: Batch) -> Decoded:
-    """What the model says of a batch: at each place of a source with blanks, or after each token of a target."""
-    if batch.inputs is None:
-        return model.read(batch.source)  # type: ignore[no-any-return]
-    memory = model.encode(batch.source)
-    return model.decode(batch.inputs.tokens, memory, model.start(memory))  # type: ignore[no-any-return]
+@dataclass(frozen=True)
+class Probe:
+    """The maps of all layers and heads for one example."""
+
+    labels: ProbeLabels
+    maps: LayerWeights
+
+
+def is_milestone(step: int) -> bool:
+    """0, 25, 50, 75, 100, 150, 200, 300, ...: often while attention forms, 31 times in a million steps."""
+    times, between = divmod(step, MILESTONE_STEPS)
+    largest_power_of_two = times & -times
+    return between == 0 and times in (0, largest_power_of_two, 3 * largest_power_of_two)
+
+
+def pair_probes(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[Probe]:
+    """The given sentences, or a few of the validation set, neither the shortest nor the longest."""
+    pairs = _probe_pairs(bundle, valid, given)
+    both = bundle.tokenizers
+    labels = [
+        ProbeLabels([*both.source.pieces(source), "</s>"], ["<s>", *both.target.pieces(target)])
+        for source, target in pairs
+    ]
+    return [Probe(*one) for one in zip(labels, attention_weights(bundle, pairs), strict=True)]
+
+
+def caption_probes(bundle: Bundle, valid: ImageDataset, given: list[str]) -> list[Probe]:
+    """The images at the given paths, or a few of the validation set."""
+    cells, tokenizer = grid_cells(bundle).pieces, bundle.tokenizers.target
+    return [
+        Probe(ProbeLabels(cells, ["<s>", *tokenizer.pieces(tokens)], name), image_attention(bundle, source, tokens))
+        for name, source, tokens in _probe_images(bundle, valid, given)
+    ]
+
+
+def causal_lm_probes(bundle: Bundle, texts: list[str], *, are_given: bool) -> list[Probe]:
+    """The given texts, or a few of the validation set, with causal attention."""
+    tokenizer, longest = bundle.tokenizers.target, bundle.max_source_tokens
+    rows = [tokenizer.encode(text)[:longest] for text in _choose_texts(texts, are_given)]
+    labels = [ProbeLabels([], ["<s>", *tokenizer.pieces(row)]) for row in rows]
+    maps = attention_weights(bundle, [([], row) for row in rows])
+    return [Probe(*one) for one in zip(labels, maps, strict=True)]
+
+
+def masked_lm_probes(bundle: Bundle, texts: list[str], *, are_given: bool) -> list[Probe]:
+    """The given texts, or a few of the validation set, with bidirectional attention."""
+    filler = MaskFiller(bundle)
+    traces = [filler.trace(text) for text in _choose_texts(texts, are_given)]
+    return [
+        Probe(
+            ProbeLabels(one.source.pieces, []), {layer.name: numbers.weights for layer, numbers in _trace_layers(one)}
+        )
+        for one in traces
+    ]
+
+
+def save_probes(directory: Path, probes: list[Probe]) -> None:
+    """Write every map of every probe."""
+    tensors = {
+        f"{index}/{name}": torch.from_numpy(weights).half().contiguous()
+        for index, probe in enumerate(probes)
+        for name, weights in probe.maps.items()
+    }
+    with atomic_directory(directory) as staging:
+        (staging / LABELS_FILE).write_bytes(msgspec.json.encode([probe.labels for probe in probes]))
+        (staging / ATTENTION_FILE).write_bytes(save_tensors(tensors))
+
+
+def _probe_pairs(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[TokenIdPair]:
+    both, translator = bundle.tokenizers, Translator(bundle)
+    longest = translator.max_source_tokens
+    if given:
+        outputs = translator.translate(given, beam_size=1, nbest=1)
+        sources = [both.source.encode(text)[:longest] for text in given]
+        return [(source, output.tokens) for source, output in zip(sources, outputs, strict=True)]
+    chosen = select_probes(sorted(valid, key=lambda pair: len(pair.source.split())))
+    return [(both.source.encode(pair.source)[:longest], both.target.encode(pair.target)[:longest]) for pair in chosen]
+
+
+def _probe_images(
+    bundle: Bundle, valid: ImageDataset, given: list[str]
+) -> list[tuple[str, Images | ImageFeatures, list[int]]]:
+    captioner = Captioner(bundle)
+    if given:
+        outputs = captioner.caption(given, beam_size=1, nbest=1)
+        both = zip(given, outputs, strict=True)
+        return [(Path(path).name, captioner.to_batch([path]), output.tokens) for path, output in both]
+    encode, longest = bundle.tokenizers.target.encode, bundle.max_source_tokens
+    return [
+        (one.image.name, valid.source([index]).to(captioner.device), encode(one.captions[0])[:longest])
+        for index, one in select_probes(list(enumerate(valid.captioned)))
+    ]
+
+
+def _choose_texts(texts: list[str], are_given: bool) -> list[str]:
+    return texts if are_given else select_probes(sorted(texts, key=lambda text: len(text.split())))
+
+
+def _trace_layers(trace: Trace) -> Iterator[tuple[AttentionLayerInfo, AttentionArrays]]:
+    return zip(trace.layers, trace.arrays, strict=True)

@@ -1,14 +1,21 @@
-"""Files to sentence pairs, one at a time, whatever the format; the memory needed does not grow with the file."""
+"""Files of any format to sentence pairs, one at a time; memory does not grow with the file."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from regard.data.readers.lines import read_lines
-from regard.data.readers.pair import Pair, PairBlock, in_blocks
-from regard.data.readers.parallel import parallel_blocks, read_parallel
 from regard.data.readers.po import read_po
-from regard.data.readers.tables import read_jsonl, read_tsv
-from regard.data.readers.texts import read_texts, text_blocks
+from regard.data.readers.text import (
+    Pair,
+    PairBlock,
+    monolingual_blocks,
+    pair_blocks,
+    parallel_blocks,
+    read_jsonl,
+    read_monolingual,
+    read_parallel,
+    read_tsv,
+)
 from regard.data.readers.tmx import read_tmx
 from regard.errors import RegardError
 
@@ -16,13 +23,13 @@ __all__ = [
     "PAIR_FORMATS",
     "Pair",
     "PairBlock",
-    "check_one_side",
-    "in_blocks",
+    "check_monolingual",
+    "monolingual_blocks",
+    "pair_blocks",
     "read_blocks",
     "read_lines",
+    "read_monolingual",
     "read_pairs",
-    "read_texts",
-    "text_blocks",
 ]
 
 PAIR_FORMATS = (".tsv", ".jsonl", ".po", ".tmx")
@@ -31,18 +38,18 @@ PAIR_FORMATS = (".tsv", ".jsonl", ".po", ".tmx")
 def read_pairs(
     paths: Sequence[Path | str], *, languages: Sequence[str] = (), keys: tuple[str, str] = ("source", "target")
 ) -> Iterator[Pair]:
-    """The pairs of one file of pairs, or of a source and a target file; each may be packed with gzip.
+    """The pairs of one file of pairs, or of a source and a target file; each may be compressed with gzip.
 
     `languages` are the source's and the target's codes; `keys` are those of a .jsonl file's objects.
     """
     files = [Path(path) for path in paths]
-    codes = _two_codes(languages)
+    codes = _language_pair(languages)
     if len(files) == 2:
-        return read_parallel(*_plain(files))
+        return read_parallel(*_check_plain_text(files))
     if len(files) != 1:
         raise RegardError(f"{len(files)} files given. Give one file of pairs, or a source and a target file.")
     path = files[0]
-    match _format(path):
+    match _file_format(path):
         case ".tsv":
             return read_tsv(path)
         case ".jsonl":
@@ -52,7 +59,7 @@ def read_pairs(
         case ".tmx" if codes:
             return read_tmx(path, languages=codes)
         case ".tmx":
-            raise RegardError(f'{path} may hold many languages. Name two, as in data.languages = ["en", "ko"].')
+            raise RegardError(f'{path} may contain many languages. Name two, as in data.languages = ["en", "ko"].')
     raise RegardError(
         f"{path} is one file of an unknown format; one file must be {', '.join(PAIR_FORMATS)}, or these with .gz. "
         "Rename it, or give a source and a target file."
@@ -62,20 +69,20 @@ def read_pairs(
 def read_blocks(paths: Sequence[Path | str], *, languages: Sequence[str] = ()) -> Iterator[PairBlock]:
     """The pairs of `read_pairs`, many at a time."""
     pairs = read_pairs(paths, languages=languages)
-    # Two text files are cut into blocks as they are; the other formats have to be taken apart pair by pair.
-    return parallel_blocks(*map(Path, paths)) if len(paths) == 2 else in_blocks(pairs)
+    # Two text files are split into blocks as they are; the other formats have to be parsed pair by pair.
+    return parallel_blocks(*map(Path, paths)) if len(paths) == 2 else pair_blocks(pairs)
 
 
-def check_one_side(path: Path) -> None:
-    """Refuse a file of pairs where the lines of one language are read: both sides would pass for one sentence."""
-    if _format(path) in PAIR_FORMATS:
+def check_monolingual(path: Path) -> None:
+    """Refuse a file of pairs where monolingual text is read: both sides would be taken for one sentence."""
+    if _file_format(path) in PAIR_FORMATS:
         raise RegardError(
-            f"{path} holds pairs, and lines of one language are read here. Give its source side alone, as `cut -f 1` "
-            "has it of a .tsv, or rename the file if it is plain text."
+            f"{path} contains pairs, but monolingual text is read here. Give one side alone (`cut -f 1` extracts it "
+            "from a .tsv), or rename the file if it is plain text."
         )
 
 
-def _two_codes(languages: Sequence[str]) -> tuple[str, str] | None:
+def _language_pair(languages: Sequence[str]) -> tuple[str, str] | None:
     if not languages:
         return None
     if len(languages) != 2 or not all(languages) or languages[0] == languages[1]:
@@ -83,15 +90,15 @@ def _two_codes(languages: Sequence[str]) -> tuple[str, str] | None:
     return languages[0], languages[1]
 
 
-def _plain(files: list[Path]) -> list[Path]:
+def _check_plain_text(files: list[Path]) -> list[Path]:
     for path in files:
-        if _format(path) in PAIR_FORMATS:
+        if _file_format(path) in PAIR_FORMATS:
             raise RegardError(
-                f"{path} holds pairs, but two files are a source and a target in plain text. Give it alone."
+                f"{path} contains pairs, but two files must be a source and a target in plain text. Give it alone."
             )
     return files
 
 
-def _format(path: Path) -> str:
+def _file_format(path: Path) -> str:
     name = path.name.lower().removesuffix(".gz")
     return Path(name).suffix

@@ -1,7 +1,7 @@
-"""Bytes to lines: the one place that opens a text file, unpacks it, splits it and decodes it.
+"""Bytes to lines: the only module that opens, decompresses, splits and decodes text files.
 
-A line ends at a newline and nowhere else. Python's text files also end one at a lone carriage return, and
-`str.splitlines` at eight characters more; with either, two files of equal length could fall out of step.
+A line ends at a newline and nowhere else. Python's text files also end lines at a lone carriage return, and
+`str.splitlines` at eight more characters; with either, two parallel files could lose their alignment.
 """
 
 import gzip
@@ -18,9 +18,9 @@ import numpy as np
 
 from regard.errors import RegardError
 
-LONGEST_LINE = 16 * 2**20  # bytes; a file without newlines must not fill the memory
-ARRIVING = 2**16  # bytes taken at once from a pipe: as many as it holds
-BLOCK = 2**17  # bytes taken at once from a file: what is read and searched several times should stay in the cache
+MAX_LINE_BYTES = 16 * 2**20  # a file without newlines must not fill the memory
+STREAM_BLOCK_BYTES = 2**16  # read at once from a pipe: its capacity
+FILE_BLOCK_BYTES = 2**17  # read at once from a file: a block is searched several times and should fit the cache
 STANDARD_INPUT = "-"
 NEWLINE = ord("\n")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -34,69 +34,69 @@ def read_lines(path: Path | str) -> Iterator[str]:
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Every line with its number, from one; the byte order mark of the first line is not part of it."""
-    return enumerate(chain.from_iterable(arriving_lines(path, at_once=BLOCK)), start=1)
+    return enumerate(chain.from_iterable(stream_lines(path, block_bytes=FILE_BLOCK_BYTES)), start=1)
 
 
-def arriving_lines(path: Path, *, at_once: int = ARRIVING) -> Iterator[list[str]]:
-    """The lines of a pipe or a terminal, as many at a time as have come; so a lone line need not wait for others."""
-    return (block.decode("utf-8").split("\n") for block in line_blocks(path, at_once=at_once))
+def stream_lines(path: Path, *, block_bytes: int = STREAM_BLOCK_BYTES) -> Iterator[list[str]]:
+    """The lines of a pipe or a terminal as they arrive, so that a line does not wait for later ones."""
+    return (block.decode("utf-8").split("\n") for block in line_blocks(path, block_bytes=block_bytes))
 
 
-def line_blocks(path: Path, *, at_once: int = BLOCK) -> Iterator[bytes]:
-    """The lines, many at a time: UTF-8 that has been checked, a newline between two lines and none at the end.
+def line_blocks(path: Path, *, block_bytes: int = FILE_BLOCK_BYTES) -> Iterator[bytes]:
+    """The lines, many at a time: valid UTF-8 with newlines between the lines and none at the end.
 
-    Lines before a bad one are handed on before it is told of.
+    Lines before an invalid one are yielded before the error is raised.
     """
-    number, pending = 1, b""
-    for piece in read_pieces(path, lambda file: file.read1(at_once)):
+    number, partial_line = 1, b""
+    for piece in read_chunks(path, lambda file: file.read1(block_bytes)):
         complete, newline, rest = piece.rpartition(b"\n")
         if newline:
-            yield from _checked(pending + complete, path, number)
-            number, pending = number + count_newlines(complete) + 1, rest
+            yield from _check_block(partial_line + complete, path, number)
+            number, partial_line = number + count_newlines(complete) + 1, rest
         else:
-            pending += piece
-        if len(pending) > LONGEST_LINE:
+            partial_line += piece
+        if len(partial_line) > MAX_LINE_BYTES:
             break
-    if pending and (number, pending) != (1, _BYTE_ORDER_MARK):
-        yield from _checked(pending, path, number)
+    if partial_line and (number, partial_line) != (1, _BYTE_ORDER_MARK):
+        yield from _check_block(partial_line, path, number)
 
 
-def read_pieces(path: Path, read: Callable[[BufferedIOBase], bytes]) -> Iterator[bytes]:
-    """What `read` takes from the file, unpacked if it ends in .gz, until it takes nothing."""
+def read_chunks(path: Path, read: Callable[[BufferedIOBase], bytes]) -> Iterator[bytes]:
+    """What `read` returns for the file, decompressed if it ends in .gz, until it returns nothing."""
     newlines = 0
     try:
-        with _open(path) as file:
+        with _open_input(path) as file:
             while piece := read(file):
                 newlines += count_newlines(piece)
                 yield piece
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise error_at(path, newlines + 1, f"broken gzip data ({error}). Copy or pack the file again.") from None
+        raise error_at(path, newlines + 1, f"broken gzip data ({error}). Copy or compress the file again.") from None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise RegardError(f"{name_of(path)} cannot be read: {reason}. Give the path of a readable file.") from None
+        raise RegardError(f"{display_name(path)} cannot be read: {reason}. Give the path of a readable file.") from None
 
 
 def count_newlines(block: bytes) -> int:
-    """How many there are; `bytes.count` takes eight times as long."""
+    """The number of newlines; `bytes.count` takes eight times as long."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == NEWLINE))
 
 
 def error_at(path: Path, line: int, problem: str) -> RegardError:
     """An error that names the file and the line."""
-    return RegardError(f"{name_of(path)}:{line}: {problem}")
+    return RegardError(f"{display_name(path)}:{line}: {problem}")
 
 
-def empty(path: Path, wanted: str = "sentence pairs") -> RegardError:
-    """The error for a file that holds nothing."""
-    return RegardError(f"{name_of(path)} is empty. Give a file that holds {wanted}.")
+def empty_file_error(path: Path, wanted: str = "sentence pairs") -> RegardError:
+    """The error for a file without content."""
+    return RegardError(f"{display_name(path)} is empty. Give a file that contains {wanted}.")
 
 
-def name_of(path: Path) -> str:
-    """How errors call the file."""
+def display_name(path: Path) -> str:
+    """The name of the file in error messages."""
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
-def _open(path: Path) -> AbstractContextManager[BufferedIOBase]:
+def _open_input(path: Path) -> AbstractContextManager[BufferedIOBase]:
     if str(path) == STANDARD_INPUT:
         return nullcontext(cast(BufferedIOBase, sys.stdin.buffer))
     if path.suffix.lower() == ".gz":
@@ -104,14 +104,14 @@ def _open(path: Path) -> AbstractContextManager[BufferedIOBase]:
     return path.open("rb")
 
 
-def _checked(block: bytes, path: Path, first: int) -> Iterator[bytes]:
-    """Lines as they were written, without the mark before the first one and the carriage returns at their ends."""
+def _check_block(block: bytes, path: Path, first: int) -> Iterator[bytes]:
+    """The lines without the byte order mark and without carriage returns at their ends."""
     if first == 1:
         block = block.removeprefix(_BYTE_ORDER_MARK)
-    if len(block) <= LONGEST_LINE and _is_utf8(block):
-        yield _without_returns(block) if b"\r" in block else block
+    if len(block) <= MAX_LINE_BYTES and _is_utf8(block):
+        yield _strip_carriage_returns(block) if b"\r" in block else block
     else:
-        yield from _up_to_a_bad_line(block.split(b"\n"), path, first)
+        yield from _lines_before_error(block.split(b"\n"), path, first)
 
 
 def _is_utf8(block: bytes) -> bool:
@@ -122,25 +122,25 @@ def _is_utf8(block: bytes) -> bool:
     return True
 
 
-def _without_returns(block: bytes) -> bytes:
+def _strip_carriage_returns(block: bytes) -> bytes:
     return block.replace(b"\r\n", b"\n").removesuffix(b"\r")
 
 
-def _up_to_a_bad_line(lines: list[bytes], path: Path, first: int) -> Iterator[bytes]:
+def _lines_before_error(lines: list[bytes], path: Path, first: int) -> Iterator[bytes]:
     for index, line in enumerate(lines):
-        if problem := _problem(line):
+        if problem := _line_problem(line):
             if index:
-                yield _without_returns(b"\n".join(lines[:index]))
+                yield _strip_carriage_returns(b"\n".join(lines[:index]))
             raise error_at(path, first + index, problem)
-    yield _without_returns(b"\n".join(lines))
+    yield _strip_carriage_returns(b"\n".join(lines))
 
 
-def _problem(line: bytes) -> str | None:
-    if len(line) > LONGEST_LINE:
-        return f"the line is longer than {LONGEST_LINE:,} bytes. Break it into sentences."
+def _line_problem(line: bytes) -> str | None:
+    if len(line) > MAX_LINE_BYTES:
+        return f"the line is longer than {MAX_LINE_BYTES:,} bytes. Break it into sentences."
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = f"byte {error.start + 1} (0x{line[error.start]:02x})"
-        return f"{byte} is not UTF-8. Save the file as UTF-8, or mend the line."
+        return f"{byte} is not UTF-8. Save the file as UTF-8, or fix the line."
     return None

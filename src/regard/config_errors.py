@@ -1,0 +1,106 @@
+"""All problems of a config table at once, each with the path of its key.
+
+msgspec reports only the first problem that it finds; the author of a recipe needs all of them.
+"""
+
+import difflib
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+
+def find_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
+    """Every difference between a plain value and the expected type, each with the path of its key."""
+    struct = _struct_for(value, expected)
+    if struct is None:
+        yield from _value_problems(value, expected, path)
+    elif not isinstance(value, dict):
+        yield f"{path or 'the whole'}: expected a section, got {shorten(value)}"
+    elif isinstance(struct, str):
+        yield f"{path}.kind: {struct}"
+    else:
+        problems_inside = list(_table_problems(value, struct, path))
+        # The rules of a struct concern several fields, so they apply only if each field is valid by itself.
+        yield from problems_inside or _value_problems(value, struct, path)
+
+
+def format_problems(problems: list[str], origin: str) -> str:
+    """One message with all problems."""
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return "\n".join([f"{count} in {origin}:", *(f"  {line}" for line in problems)])
+
+
+def override_hint(problem: str, overrides: Sequence[str]) -> str:
+    """The command-line overrides that may have caused a problem, in brackets: those of its key, or inside it."""
+    where = problem.partition(": ")[0]
+    keys = {override: override.partition("=")[0].strip() for override in overrides}
+    causes = [one for one, key in keys.items() if f"{key}.".startswith(f"{where}.") or where.startswith(f"{key}.")]
+    return f" ({', '.join(f'--set {_truncate(override)}' for override in causes)})" if causes else ""
+
+
+def shorten(value: Any) -> str:
+    """A value as it was written, truncated if it is too long to read."""
+    try:
+        return _truncate(repr(value))
+    except ValueError:  # Python refuses to write out a number of more than 4,300 digits
+        return "a number of thousands of digits"
+
+
+def _table_problems(table: dict[str, Any], struct: type[msgspec.Struct], path: str) -> Iterator[str]:
+    fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
+    tag = struct.__struct_config__.tag
+    for key, value in table.items():
+        where = f"{path}.{key}" if path else key
+        if key in fields:
+            yield from find_problems(value, fields[key], where)
+        elif key != "kind" or tag is None:
+            yield f"{where}: unknown key{_suggest(key, fields)}; {_list_allowed(fields)}"
+
+
+def _value_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
+    for number in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(number, float) and not math.isfinite(number):  # msgspec's bounds do not always reject NaN
+            yield f"{path}: {number} is not a finite number"
+            return
+    try:
+        msgspec.convert(value, expected)
+    except (msgspec.ValidationError, OverflowError) as error:
+        if get_origin(expected) is Literal and isinstance(value, str):
+            choices = get_args(expected)
+            yield f"{path}: got {shorten(value)}{_suggest(value, choices)}; {_list_allowed(choices)}"
+        elif isinstance(value, dict):
+            yield f"{path or 'the whole'}: {error}"
+        else:  # the value tells more than the name of its type
+            yield f"{path}: {re.sub(', got `[^`]*`', '', str(error), count=1)}, got {shorten(value)}"
+
+
+def _struct_for(value: Any, expected: Any) -> type[msgspec.Struct] | str | None:
+    """The struct to compare a table with; None for a plain field; a message if no member of a union has its `kind`."""
+    if isinstance(expected, type) and issubclass(expected, msgspec.Struct):
+        return expected
+    if get_origin(expected) is not Union:
+        return None
+    members: dict[str, type[msgspec.Struct]] = {
+        str(member.__struct_config__.tag): member for member in get_args(expected)
+    }
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind in members:
+        return members[kind]
+    near = _suggest(kind, members) if isinstance(kind, str) else ""
+    return f"got {shorten(kind)}{near}; {_list_allowed(members)}"
+
+
+def _list_allowed(words: Iterable[str]) -> str:
+    return f"allowed: {', '.join(words)}"
+
+
+def _suggest(word: str, allowed: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(allowed), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _truncate(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}..."

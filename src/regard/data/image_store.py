@@ -1,0 +1,261 @@
+"""Images, or the features of a frozen network, computed once and read through a memory map.
+
+A store is written block by block, each block with its hash: a run that was killed continues where it was, the blocks
+from a damaged one on are computed again, and a finished store is opened as it is. A fingerprint of the images and of
+the network identifies the store. Several runs may share a store; one of them builds it, the others wait.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.images import load_image
+from regard.data.token_store import fingerprint
+from regard.errors import RegardError
+from regard.files import LOCK_NAME, wait_for_lock
+
+VERSION = 1  # of the layout on disk
+HEADER, VALUES, BLOCKS = "images.json", "values", "blocks.jsonl"
+BLOCK_ROWS = 32
+Precision = Literal["uint8", "float16", "float32"]
+Progress = Callable[[int, int], None]  # images done, and images in total
+
+
+@dataclass(frozen=True)
+class FeatureExtractor:
+    """A frozen network: its computation, and a text that changes with its results, such as a hash of its weights."""
+
+    compute: Callable[[NDArray[np.uint8]], NDArray[np.floating]]  # (B, 3, Y, X) to (B, ...)
+    identity: str
+    precision: Literal["float16", "float32"] = "float16"
+
+
+class ImageStoreHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of images.json: how many rows the store has when it is finished, and the shape of a row."""
+
+    version: int
+    fingerprint: str
+    count: int
+    shape: tuple[int, ...]
+    precision: Precision
+
+    @property
+    def row_bytes(self) -> int:
+        return int(np.prod(self.shape)) * np.dtype(self.precision).itemsize
+
+
+class StoredBlock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Some consecutive rows, and the SHA-256 of their bytes."""
+
+    rows: int
+    digest: str
+
+
+class ImageStore:
+    """A finished store: one row for each image, in the order in which they were given."""
+
+    def __init__(self, directory: Path, header: ImageStoreHeader) -> None:
+        self.directory = directory
+        self.fingerprint = header.fingerprint
+        self.shape = header.shape
+        shape = (header.count, *header.shape)
+        self._rows: NDArray[Any] = np.memmap(directory / VALUES, header.precision, "r", shape=shape).view(np.ndarray)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> NDArray[Any]:
+        row: NDArray[Any] = self._rows[index]
+        return row
+
+    def take(self, indices: Sequence[int] | NDArray[np.integer]) -> NDArray[Any]:
+        """The rows of several images, copied into one array."""
+        taken: NDArray[Any] = self._rows[np.asarray(indices, np.intp)]
+        return taken
+
+
+def build_image_store(
+    directory: Path | str,
+    images: Sequence[Path],
+    *,
+    size: int,
+    features: FeatureExtractor | None = None,
+    progress: Progress = lambda _done, _of: None,
+) -> ImageStore:
+    """The store of these images, as squares of `size` or as features of a network; missing rows are computed.
+
+    Without `features` a row is uint8 (3, size, size); with `features` it is the output of the network for one image.
+    """
+    if not images:
+        raise RegardError("There are no images to prepare. Give at least one.")
+    directory = Path(directory)
+    settings = f"{VERSION} {size} " + (f"{features.precision} {features.identity}" if features else "uint8")
+    store_fingerprint = fingerprint(images, settings)
+    try:
+        header = _build_missing(
+            directory,
+            store_fingerprint,
+            len(images),
+            lambda rows: _compute_rows([images[row] for row in rows], size, features),
+            progress,
+        )
+    except OSError as error:
+        written = sum(path.stat().st_size for path in directory.glob("*"))
+        raise RegardError(
+            f"{directory} cannot be written: {error.strerror or error} ({written:,} bytes are written). "
+            "Free some space, or choose a writable directory; the written blocks stay valid."
+        ) from None
+    return ImageStore(directory, header)
+
+
+def _build_missing(
+    directory: Path, store_fingerprint: str, count: int, compute: Callable[[range], NDArray[Any]], progress: Progress
+) -> ImageStoreHeader:
+    """Write the missing rows, one process at a time; the others report its progress."""
+    _check_directory(directory)
+    if (header := _read_matching_header(directory, store_fingerprint)) is not None and _is_finished(directory, header):
+        progress(count, count)
+        return header  # nothing is written, so any number of processes may open it at once
+    directory.mkdir(parents=True, exist_ok=True)
+    with wait_for_lock(directory, _progress_of_other_process(directory, count, progress)):
+        header = _read_matching_header(directory, store_fingerprint) or _start_store(
+            directory, store_fingerprint, count, compute(range(1))[0]
+        )
+        _write_missing_blocks(directory, header, _valid_blocks(directory, header), compute, progress)
+    return header
+
+
+def _compute_rows(images: Sequence[Path], size: int, features: FeatureExtractor | None) -> NDArray[Any]:
+    pixels = np.stack([load_image(path, size=size) for path in images])
+    if features is None:
+        return pixels
+    rows = np.asarray(features.compute(pixels)).astype(features.precision)
+    if len(rows) != len(images) or not np.isfinite(rows).all():
+        raise RegardError(
+            f"the network returned the shape {rows.shape} for {len(images)} images such as {images[0]}, or values that "
+            f'{features.precision} cannot represent. Use precision "float32".'
+        )
+    return rows
+
+
+# --- the blocks on disk ----------------------------------------------------------------------------------------------
+
+
+def _read_matching_header(directory: Path, store_fingerprint: str) -> ImageStoreHeader | None:
+    """The header, if the directory contains this store, finished or not."""
+    try:
+        header = msgspec.json.decode((directory / HEADER).read_bytes(), type=ImageStoreHeader)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return header if (header.version, header.fingerprint) == (VERSION, store_fingerprint) else None
+
+
+def _start_store(directory: Path, store_fingerprint: str, count: int, row: NDArray[Any]) -> ImageStoreHeader:
+    """An empty store, which replaces any other."""
+    for name in (VALUES, BLOCKS, HEADER):  # the header last: without it the directory is not a store
+        (directory / name).unlink(missing_ok=True)
+    header = ImageStoreHeader(VERSION, store_fingerprint, count, row.shape, row.dtype.name)  # type: ignore[arg-type]
+    _append_synced(directory / HEADER, msgspec.json.encode(header))
+    return header
+
+
+def _check_directory(directory: Path) -> None:
+    """Refuse a directory that contains something else."""
+    if not directory.exists():
+        return
+    names = {path.name for path in directory.iterdir()} if directory.is_dir() else None
+    if names is None or not (names <= {LOCK_NAME} or HEADER in names):
+        raise RegardError(f"{directory} exists and is not an image store. Choose another path, or remove it.")
+
+
+def _valid_blocks(directory: Path, header: ImageStoreHeader) -> list[StoredBlock]:
+    """The undamaged blocks before the first damaged one."""
+    valid: list[StoredBlock] = []
+    rows_left = header.count
+    if not (directory / VALUES).exists() or not (directory / BLOCKS).exists():
+        return valid
+    with (directory / VALUES).open("rb") as values:
+        for block in _read_block_list(directory / BLOCKS):
+            rows = values.read(block.rows * header.row_bytes)
+            is_complete = len(rows) == block.rows * header.row_bytes
+            if not is_complete or block.rows > rows_left or hashlib.sha256(rows).hexdigest() != block.digest:
+                break
+            valid.append(block)
+            rows_left -= block.rows
+    return valid
+
+
+def _is_finished(directory: Path, header: ImageStoreHeader) -> bool:
+    values = directory / VALUES
+    has_size = values.exists() and values.stat().st_size == header.count * header.row_bytes
+    return has_size and sum(block.rows for block in _valid_blocks(directory, header)) == header.count
+
+
+def _read_block_list(path: Path) -> Iterator[StoredBlock]:
+    for line in path.read_bytes().split(b"\n"):
+        try:
+            yield msgspec.json.decode(line, type=StoredBlock)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return
+
+
+def _write_missing_blocks(
+    directory: Path,
+    header: ImageStoreHeader,
+    valid: list[StoredBlock],
+    compute: Callable[[range], NDArray[Any]],
+    progress: Progress,
+) -> None:
+    done = sum(block.rows for block in valid)
+    with (directory / VALUES).open("ab") as file:
+        file.truncate(done * header.row_bytes)
+    listed, content = directory / BLOCKS, b"".join(_block_line(block) for block in valid)
+    if not listed.exists() or listed.read_bytes() != content:
+        listed.write_bytes(content)
+    progress(done, header.count)
+    for start in range(done, header.count, BLOCK_ROWS):
+        rows = compute(range(start, min(start + BLOCK_ROWS, header.count)))
+        content = rows.tobytes()
+        # The list is written after the bytes, so every listed block is on the disk.
+        _append_synced(directory / VALUES, content)
+        _append_synced(directory / BLOCKS, _block_line(StoredBlock(len(rows), hashlib.sha256(content).hexdigest())))
+        progress(start + len(rows), header.count)
+
+
+def _written_rows(directory: Path) -> int:
+    """How many rows another process has written."""
+    try:
+        return sum(block.rows for block in _read_block_list(directory / BLOCKS))
+    except FileNotFoundError:
+        return 0
+
+
+def _progress_of_other_process(directory: Path, count: int, progress: Progress) -> Callable[[], None]:
+    """A function that reports the progress of another process if it has changed."""
+    reported = -1
+
+    def report_progress() -> None:
+        nonlocal reported
+        if (done := _written_rows(directory)) > reported:
+            reported = done
+            progress(done, count)
+
+    return report_progress
+
+
+def _block_line(block: StoredBlock) -> bytes:
+    return msgspec.json.encode(block) + b"\n"
+
+
+def _append_synced(path: Path, content: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,144 @@
+"""Image files to square arrays of pixels, without trusting the file; and the flip that augments training.
+
+The size is read and limited before anything is decoded, only a few well-maintained decoders are used, and every failure
+inside them is reported as one error that names the file. Cropping and scaling come before colour conversion and
+orientation, so a large image is in memory at most twice.
+"""
+
+import re
+import warnings
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import RegardError
+from regard.tokenization.text import nfc
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MAX_PIXELS = 25_000_000
+IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+_ALPHA_MODES = ("RGBA", "LA", "PA", "RGBa", "La")
+_SIXTEEN_BIT_MODES = ("I;16", "I;16L", "I;16B", "I;16N")
+_ORIENTATION = 0x0112  # EXIF: how the camera was held, 1 to 8
+_LEFT_OR_RIGHT = re.compile(r"\b(left|right|leftmost|rightmost)\b|왼|오른|좌측|우측", re.IGNORECASE)
+
+
+def load_image(source: Path | bytes, *, size: int, name: str = "the image") -> NDArray[np.uint8]:
+    """The central square of an image, scaled to (3, size, size): red, green and blue from 0 to 255.
+
+    The EXIF orientation is applied, transparent pixels become white, and of several frames the first is used.
+    """
+    display_name = name if isinstance(source, bytes) else str(source)
+    content = source if isinstance(source, bytes) else _read_image_bytes(source)
+    # Pillow warns about files that are refused below with an error; warning filters apply to the whole process.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            pixels = np.asarray(_to_square(_open_image(content, display_name), size, display_name))
+        except RegardError:
+            raise
+        except MemoryError:
+            raise RegardError(f"{display_name} does not fit into memory. Make it smaller.") from None
+        except Exception as error:  # damaged bytes make decoders raise almost anything
+            raise RegardError(f"{display_name} is damaged: {str(error)[:200]}. Save it again, or remove it.") from None
+    return np.ascontiguousarray(pixels.transpose(2, 0, 1))
+
+
+def encode_png(pixels: NDArray[np.uint8]) -> bytes:
+    """Pixels (rows, columns, channels) as the content of a PNG file; two channels are grey and opacity."""
+    from PIL.Image import fromarray
+
+    content = BytesIO()
+    fromarray(np.ascontiguousarray(pixels)).save(content, format="PNG")
+    return content.getvalue()
+
+
+def draw_flip(seed: int, epoch: int, index: int) -> bool:
+    """Whether an image is flipped in an epoch: a pure function, so a run that resumes flips the same images."""
+    # numpy guarantees the raw stream for all versions, but not its distributions.
+    return int(np.random.PCG64([seed, epoch, index]).random_raw()) < 2**63
+
+
+def mentions_left_or_right(captions: Iterable[str]) -> bool:
+    """Whether a caption mentions left or right, in English or Korean: it would be wrong for the flipped image."""
+    return any(_LEFT_OR_RIGHT.search(nfc(caption)) for caption in captions)
+
+
+def _read_image_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        wanted = f"the images in it, as {path}/*.png" if path.is_dir() else "the path of an image"
+        raise RegardError(f"{path} cannot be read: {error.strerror}. Give {wanted}.") from None
+
+
+def _open_image(content: bytes, display_name: str) -> "Image":
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise RegardError("images need Pillow, which is not installed. Run pip install pillow.") from None
+    try:
+        image = Image.open(BytesIO(content), formats=IMAGE_FORMATS)
+    except UnidentifiedImageError:
+        allowed = ", ".join(IMAGE_FORMATS)
+        raise RegardError(f"{display_name} is not a readable image; allowed are {allowed}. Convert it.") from None
+    except Image.DecompressionBombError:
+        raise RegardError(f"{display_name} has more than {MAX_PIXELS:,} pixels. Make it smaller.") from None
+    width, height = image.size
+    if not 0 < width * height <= MAX_PIXELS:
+        raise RegardError(
+            f"{display_name} has {width:,} x {height:,} pixels; at most {MAX_PIXELS:,} are allowed. Make it smaller."
+        )
+    return image
+
+
+def _to_square(image: "Image", size: int, display_name: str) -> "Image":
+    from PIL import Image
+    from PIL.Image import Resampling, Transpose
+
+    turns = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
+    image.load()
+    turn = turns.get(_orientation(image))  # only now: Pillow itself rotates a TIFF when it loads it
+    image = _to_scalable_mode(image, display_name)
+    side = min(image.size)
+    left, top = (image.width - side) / 2, (image.height - side) / 2
+    square = image.resize((size, size), Resampling.BICUBIC, box=(left, top, left + side, top + side))
+    if square.mode in _ALPHA_MODES:
+        square = Image.alpha_composite(Image.new("RGBA", square.size, "white"), square.convert("RGBA"))
+    square = square.convert("RGB")
+    return square.transpose(turn) if turn is not None else square
+
+
+def _orientation(image: "Image") -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION, 1))
+    except Exception:  # an image with broken EXIF data is still readable
+        return 1
+
+
+def _to_scalable_mode(image: "Image", display_name: str) -> "Image":
+    """The decoded image in a mode that can be scaled, with eight bits per channel."""
+    from PIL import Image
+
+    if image.mode in _SIXTEEN_BIT_MODES or (image.mode == "I" and image.format == "PNG"):
+        # Pillow clips sixteen bits to eight, which makes almost every pixel white; the upper byte is correct.
+        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    if image.mode in ("I", "F"):
+        raise RegardError(f"{display_name} has 32 bits per pixel without a white level. Save it with 8 or 16 bits.")
+    if image.mode in ("P", "1", "PA") or "transparency" in image.info:
+        return image.convert("RGBA")
+    return image

@@ -1,1 +1,0 @@
-"""A model in the formats of other programs, and the fastest engine that can run it."""

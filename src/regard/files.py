@@ -1,0 +1,402 @@
+"""Files of runs and models: atomic writes, a manifest with the hash of each file, and locks.
+
+A directory or file is written under a temporary name beside its own, flushed to the disk, and renamed, so that it
+appears whole or not at all whenever the process is killed. The temporary name contains the process id, so the next
+process can remove what a killed one left.
+
+The manifest lists the SHA-256 of every file. Of 400 single flipped bits in a weights file, the file format itself
+detects four; a hash detects all.
+
+The system releases a lock however its holder ends. Windows and some network file systems have no such locks: there, do
+not train twice in one directory, and prepare a shared image store with one run first.
+"""
+
+import errno
+import glob
+import hashlib
+import logging
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from regard.errors import RegardError
+
+# --- atomic writes ---------------------------------------------------------------------------------------------------
+
+MAX_LINKS = 40  # symbolic links in a row; Linux follows no more
+_STALE_NAME = re.compile(r"(?P<final>.+)\.(new|old)-\d+")
+
+
+@contextmanager
+def atomic_directory(final: Path) -> Iterator[Path]:
+    """A new directory to fill; if the block succeeds it replaces `final`, else it is removed."""
+    _remove_stale_beside(final)
+    staging = _temporary_path(final, "new")
+    try:
+        staging.mkdir(parents=True)
+        yield staging
+        _publish(staging, final)
+    except OSError as error:
+        written = sum(path.stat().st_size for path in staging.glob("*"))
+        raise RegardError(
+            f"{final} cannot be written: {error.strerror or error} (after {written:,} bytes). "
+            "Free some space, or choose a directory that can be written."
+        ) from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def atomic_file(final: Path) -> Iterator[BinaryIO]:
+    """A new file to write; if the block succeeds it replaces `final`, else it is removed.
+
+    If `final` is a link, its target is replaced. A device, a pipe, or a file that this process has open already, such
+    as /dev/stdout, is written directly: it cannot be replaced.
+    """
+    if _is_written_directly(final):
+        with _open_for_writing(final, final) as file:
+            yield file
+        return
+    target = Path(os.path.realpath(final))
+    _remove_stale_beside(target)
+    staging = _temporary_path(target, "new")
+    try:
+        with _open_for_writing(staging, final) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(staging, target)
+    except OSError as error:
+        error.filename = error.filename or str(final)  # the error of a failed write has no file name
+        raise
+    finally:
+        _unlink_temporary(staging)
+
+
+def check_writable(final: Path) -> None:
+    """Refuse a file that cannot be written; call it before long work whose result goes there."""
+    if final.is_dir():
+        raise RegardError(f"{final} is a directory. Give the path of a file.")
+    if not _is_written_directly(final):
+        staging = _temporary_path(Path(os.path.realpath(final)), "new")
+        try:
+            _open_for_writing(staging, final).close()
+        finally:
+            _unlink_temporary(staging)
+
+
+def _unlink_temporary(staging: Path) -> None:
+    with suppress(OSError):  # it was not created, and the reason is already raised
+        staging.unlink(missing_ok=True)
+
+
+def _is_written_directly(final: Path) -> bool:
+    return _open_descriptor(final) is not None or (final.exists() and not final.is_file())
+
+
+def _open_descriptor(path: Path) -> int | None:
+    """The descriptor of this process that a path leads to, directly or through links; else None."""
+    own = re.compile(rf"(/proc/{os.getpid()}|/dev)/fd/([0-9]+)")
+    for _ in range(MAX_LINKS):
+        path = Path(os.path.realpath(path.parent), path.name)
+        if match := own.fullmatch(str(path)):
+            return int(match[2])
+        if not path.is_symlink():
+            break
+        path = path.parent / path.readlink()
+    return None
+
+
+def _open_for_writing(path: Path, final: Path) -> BinaryIO:
+    descriptor = _open_descriptor(path)
+    try:
+        # Opened again by its name, a file would be written from its start, over earlier output of the descriptor.
+        return path.open("wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb")
+    except OSError as error:
+        raise RegardError(
+            f"{final} cannot be written: {error.strerror or error}. Choose a directory that can be written."
+        ) from None
+
+
+def _publish(staging: Path, final: Path) -> None:
+    for path in staging.iterdir():
+        _fsync(path)
+    _fsync(staging)
+    retired = _temporary_path(final, "old")
+    if final.exists():
+        final.rename(retired)
+    staging.rename(final)
+    _fsync(final.parent)
+    shutil.rmtree(retired, ignore_errors=True)
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _temporary_path(final: Path, role: str) -> Path:
+    return final.with_name(f"{final.name}.{role}-{os.getpid()}")
+
+
+def remove_stale_temporaries(directory: Path) -> None:
+    """Remove what killed processes left in a directory; the caller holds its lock, so no other process writes there."""
+    for orphan in directory.glob("*-*"):
+        match = _STALE_NAME.fullmatch(orphan.name)
+        if match:
+            _remove_or_restore(orphan, directory / match["final"])
+
+
+def _remove_stale_beside(final: Path) -> None:
+    """Remove what killed processes left beside `final`."""
+    for role in ("new", "old"):
+        for orphan in final.parent.glob(f"{glob.escape(final.name)}.{role}-*"):
+            process = orphan.name.rpartition("-")[2]
+            if process.isdecimal() and not _is_process_running(int(process)):
+                _remove_or_restore(orphan, final)
+
+
+def _remove_or_restore(orphan: Path, final: Path) -> None:
+    """Remove an orphan; if its replacement was never renamed, restore it."""
+    if not final.exists() and orphan.name.startswith(f"{final.name}.old-"):
+        orphan.rename(final)
+    elif orphan.is_dir():
+        shutil.rmtree(orphan, ignore_errors=True)
+    else:
+        orphan.unlink(missing_ok=True)
+
+
+def _is_process_running(process: int) -> bool:
+    if process == os.getpid():
+        return False  # an earlier attempt of this process, or of one with the same id
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+# --- manifests and model directories ---------------------------------------------------------------------------------
+
+MANIFEST_NAME = "manifest.json"
+MODEL, EXPORT = "model", "ctranslate2"  # kinds of directories
+MODEL_VERSION, EXPORT_VERSION = 1, 1  # of their formats
+
+CONFIG_FILE, WEIGHTS_FILE = "config.toml", "model.safetensors"
+SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE = "source.spm", "target.spm"
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The kind and version of a directory, and the SHA-256 of each of its files."""
+
+    kind: str
+    version: int
+    files: dict[str, str]
+
+
+def write_manifest(directory: Path, kind: str, version: int) -> None:
+    """List every file of the directory; call it last."""
+    files = {path.name: _sha256_of_file(path) for path in sorted(directory.iterdir()) if path.name != MANIFEST_NAME}
+    manifest = Manifest(kind=kind, version=version, files=files)
+    (directory / MANIFEST_NAME).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+
+def read_verified(directory: Path, kind: str, version: int) -> dict[str, bytes]:
+    """The contents of every listed file, each checked against its hash."""
+    return read_verified_with_manifest(directory, kind, version)[0]
+
+
+def read_verified_with_manifest(directory: Path, kind: str, version: int) -> tuple[dict[str, bytes], Manifest]:
+    """The contents of every listed file, each checked against its hash, and the manifest.
+
+    If another directory replaces this one meanwhile, it is read again.
+    """
+    while True:
+        manifest = read_manifest(directory, kind, version)
+        try:
+            return {
+                name: _read_verified_file(directory / name, digest) for name, digest in manifest.files.items()
+            }, manifest
+        except RegardError:
+            if read_manifest(directory, kind, version) == manifest:
+                raise
+
+
+def verify_files(directory: Path, kind: str, version: int) -> None:
+    """Check every listed file against its hash, without keeping the files in memory."""
+    for name, digest in read_manifest(directory, kind, version).files.items():
+        try:
+            digest_found = _sha256_of_file(directory / name)
+        except OSError as error:
+            raise _unreadable_error(directory / name, error) from None
+        if digest_found != digest:
+            raise _damaged_error(directory / name)
+
+
+def directory_kind(directory: Path) -> str | None:
+    """The kind in the manifest of a directory; None without a readable manifest."""
+    try:
+        return msgspec.json.decode((directory / MANIFEST_NAME).read_bytes(), type=Manifest).kind
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def find_model_directory(path: Path) -> Path:
+    """The directory itself or, for a run, its model directory."""
+    inside = path / "model"
+    return inside if (inside / MANIFEST_NAME).exists() and not (path / MANIFEST_NAME).exists() else path
+
+
+def weights_digest(directory: Path) -> str:
+    """The SHA-256 of a model's weights, as its manifest lists it; empty if it has none."""
+    return read_manifest(directory, MODEL, MODEL_VERSION).files.get(WEIGHTS_FILE, "")
+
+
+def copy_model(source: Path, directory: Path) -> None:
+    """Copy the model or the export in a directory, each file checked against its hash."""
+    kind, version = (EXPORT, EXPORT_VERSION) if directory_kind(source) == EXPORT else (MODEL, MODEL_VERSION)
+    files = read_verified(source, kind, version)
+    with atomic_directory(directory) as staging:
+        for name, content in files.items():
+            (staging / name).write_bytes(content)
+        write_manifest(staging, kind, version)
+
+
+def read_manifest(directory: Path, kind: str, version: int) -> Manifest:
+    """The manifest of a directory of this kind and version."""
+    path = directory / MANIFEST_NAME
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except OSError as error:
+        raise RegardError(
+            f"{directory} is not a {kind}: {path.name} cannot be read ({error.strerror}). "
+            f"Give the directory of a {kind}, such as runs/NAME/model."
+        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RegardError(f"{path} is damaged: {error}. Restore it from a copy.") from None
+    strays = [name for name in manifest.files if Path(name).name != name or name in ("", ".", "..")]
+    if strays:
+        raise RegardError(f"{path} names files outside its directory: {strays}. Do not trust its source.")
+    if (manifest.kind, kind) == (EXPORT, MODEL):
+        raise RegardError(f"{directory} is an export for {EXPORT}. Give the model that was exported.")
+    if (manifest.kind, manifest.version) != (kind, version):
+        raise RegardError(
+            f"{directory} is a {manifest.kind} of version {manifest.version}, according to {path.name}; expected is a "
+            f"{kind} of version {version}. Give another directory, or write it again with this version of regard."
+        )
+    return manifest
+
+
+def _read_verified_file(path: Path, digest: str) -> bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable_error(path, error) from None
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise _damaged_error(path)
+    return content
+
+
+def _unreadable_error(path: Path, error: OSError) -> RegardError:
+    return RegardError(
+        f"{path}, which {MANIFEST_NAME} lists, cannot be read: {error.strerror}. Restore it from a copy."
+    )
+
+
+def _damaged_error(path: Path) -> RegardError:
+    return RegardError(f"{path} is damaged: its SHA-256 is not the one in {MANIFEST_NAME}. Restore it from a copy.")
+
+
+def _sha256_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# --- locks -----------------------------------------------------------------------------------------------------------
+
+LOCK_NAME = "lock"
+LOCK_POLL_SECONDS = 0.5
+UNSUPPORTED_LOCK_ERRNOS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of some network file systems
+_log = logging.getLogger(__name__)
+_held_run_locks: set[Path] = set()
+
+
+def try_lock(descriptor: int) -> bool | None:
+    """Whether this process now has the lock; None if there are no locks: on Windows, or on some file systems."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in UNSUPPORTED_LOCK_ERRNOS:
+            raise
+        return None
+    return True
+
+
+@contextmanager
+def lock_run(run: Path) -> Iterator[None]:
+    """Hold the lock of a run: two processes that write the same checkpoints would corrupt them. It is reentrant."""
+    path = (run / LOCK_NAME).resolve()
+    if path in _held_run_locks:
+        yield
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise RegardError(
+            f"{path} cannot be written: {error.strerror}. Choose a directory that can be written, with --run."
+        ) from None
+    try:
+        _acquire_run_lock(descriptor, run)
+        _held_run_locks.add(path)
+        yield
+    finally:
+        _held_run_locks.discard(path)
+        os.close(descriptor)
+
+
+def _acquire_run_lock(descriptor: int, run: Path) -> None:
+    is_ours = try_lock(descriptor)
+    if is_ours is False:
+        holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+        raise RegardError(
+            f"{run} is in use by process {holder}. Wait until it ends, stop it (kill {holder}), "
+            "or start another run with --run DIR."
+        )
+    if is_ours is None:
+        _log.warning("%s cannot be locked on this file system: make sure that no other process trains in it", run)
+    with suppress(OSError):  # a full disk: the lock holds, without the process id in it
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+
+
+@contextmanager
+def wait_for_lock(directory: Path, while_waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of a directory; if another process has it, wait."""
+    descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        while try_lock(descriptor) is False:
+            while_waiting()
+            time.sleep(LOCK_POLL_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,1 +1,0 @@
-"""Weights of published networks, taken over once."""

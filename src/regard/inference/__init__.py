@@ -1,0 +1,1 @@
+"""Use a trained model: open it, translate, caption, generate, fill masks, and evaluate."""

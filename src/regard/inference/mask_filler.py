@@ -1,0 +1,169 @@
+"""`MaskFiller`: an encoder-only model predicts masked tokens, and scores texts by pseudo-log-likelihood."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.batch import encode_source_rows
+from regard.bundle import Bundle
+from regard.config import EncoderOnlyConfig
+from regard.errors import RegardError
+from regard.inference.interface import BundlePipeline, check_texts
+from regard.inference.text_generator import LIKELIHOOD_BATCH_ROWS, token_log_likelihoods
+from regard.metrics.text import TokenLikelihoods
+from regard.special_tokens import END, MASK, RESERVED
+from regard.tokenization.text import WORD_MARK, join_pieces
+from regard.tokenization.tokenizer import Tokenizer
+from regard.tracing.arithmetic import output_arrays
+from regard.tracing.capture import capture
+from regard.tracing.trace import MAX_TRACE_TOKENS, TokenSequence, Trace, position_table
+
+MASK_TEXT = "___"
+DEFAULT_TOP_K = 5
+
+_MASK_PATTERN = re.compile(r"_{2,}|<mask>")
+
+
+@dataclass(frozen=True)
+class TokenPrediction:
+    """A token for a mask, and its probability."""
+
+    token: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class FilledText:
+    """A text with its masks filled, and the predictions for each mask, the most probable first."""
+
+    text: str
+    predictions: list[list[TokenPrediction]]
+    tokens: list[int]
+
+
+class MaskFiller(BundlePipeline):
+    """An encoder-only model that predicts masked tokens."""
+
+    task = "fill-mask"
+
+    def __init__(self, bundle: Bundle, *, directory: Path | None = None) -> None:
+        config = bundle.config.model
+        if not isinstance(config, EncoderOnlyConfig) or config.classes:
+            kind = type(config).__struct_config__.tag
+            raise RegardError(f"model.kind is {kind!r}, which does not fill masks. Give an encoder-only model.")
+        super().__init__(bundle, directory=directory)
+
+    def fill(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledText]:
+        """Each text with its masks (`___`) filled; the most certain first, so that the others can depend on it."""
+        return [self._fill(text, top_k) for text in check_texts(texts)]
+
+    def mask_count(self, text: str) -> int:
+        """How many masks the text has."""
+        return self.encode(text).count(MASK)
+
+    def log_likelihoods(self, texts: Sequence[str]) -> Iterator[TokenLikelihoods]:
+        """The pseudo-log-likelihood of each text: each token given all others."""
+        rows = [self.tokenizers.target.encode(text)[: self.max_source_tokens] for text in check_texts(texts)]
+        return masked_log_likelihoods(self.bundle.model, rows, device=self.device)
+
+    def trace(self, text: str) -> Trace:
+        """Everything that the model computes for this text with its masks."""
+        row, tokenizer = self.encode(text, max_tokens=MAX_TRACE_TOKENS), self.tokenizers.target
+        with torch.inference_mode(), capture(self.bundle.model) as captured:
+            decoded = self.bundle.model.predict(encode_source_rows([row], device=self.device))  # type: ignore[operator]
+        source = TokenSequence.from_pieces([*tokenizer.pieces(row), "</s>"])
+        chosen = [None if token == MASK else token for token in [*row, END]]
+        return Trace(
+            source=source,
+            target=TokenSequence.from_pieces([]),
+            text=" ".join(MASK_TEXT if word == "<mask>" else word for word in source.words[:-1]),
+            log_probabilities=[],
+            layers=captured.layers,
+            arrays=captured.arrays,
+            blocks=captured.blocks,
+            prediction=output_arrays(decoded, chosen, "source", tokenizer.pieces),
+            position_table=position_table(self.bundle),
+        )
+
+    def encode(self, text: str, *, max_tokens: int | None = None) -> list[int]:
+        """The text's tokens, MASK for each mask; an empty text, or one that is too long, is an error."""
+        row = encode_masked(text, self.tokenizers.target)
+        bound = min(self.max_source_tokens, max_tokens or self.max_source_tokens)
+        if not 0 < len(row) <= bound:
+            raise RegardError(f"the text has {len(row)} tokens; the model reads 1 to {bound} here. Give another text.")
+        return row
+
+    def _fill(self, text: str, top_k: int) -> FilledText:
+        row = self.encode(text)
+        masks = [index for index, token in enumerate(row) if token == MASK]
+        if not masks:
+            raise RegardError(f"{text!r} has no mask. Write {MASK_TEXT} where a word is missing.")
+        predictions: dict[int, list[TokenPrediction]] = {}
+        while left := [index for index in masks if index not in predictions]:
+            probabilities = self._probabilities(row, left)
+            surest = int(probabilities.amax(dim=1).argmax())
+            row[left[surest]] = int(probabilities[surest].argmax())
+            predictions[left[surest]] = self._top_predictions(probabilities[surest], top_k)
+        return FilledText(self.tokenizers.target.decode(row), [predictions[index] for index in masks], row)
+
+    @torch.inference_mode()
+    def _probabilities(self, row: list[int], indices: list[int]) -> Float[Tensor, "masks V"]:
+        """Over the vocabulary at each of these positions; reserved tokens have none."""
+        decoded = self.bundle.model.predict(encode_source_rows([row], device=self.device))  # type: ignore[operator]
+        logits: Tensor = decoded.projection(decoded.hidden[0, indices])
+        logits[:, : len(RESERVED)] = float("-inf")
+        return logits.softmax(dim=-1)
+
+    def _top_predictions(self, probabilities: Float[Tensor, " V"], count: int) -> list[TokenPrediction]:
+        best = probabilities.topk(min(count, len(probabilities)))
+        pieces = self.tokenizers.target.pieces(best.indices.tolist())
+        return [
+            TokenPrediction(join_pieces([piece]), value)
+            for piece, value in zip(pieces, best.values.tolist(), strict=True)
+        ]
+
+
+def encode_masked(text: str, tokenizer: Tokenizer) -> list[int]:
+    """The ids of a text with MASK for each mask: two or more underscores, or `<mask>`."""
+    first, *others = _MASK_PATTERN.split(text)
+    row = tokenizer.encode(first)
+    for part in others:
+        row += [MASK, *_after_mask(part, tokenizer)]
+    return row
+
+
+def _after_mask(part: str, tokenizer: Tokenizer) -> list[int]:
+    """The ids of the text after a mask: without a space before it, as a full stop, it does not start a word."""
+    row = tokenizer.encode(part)
+    if not row or part[0].isspace():
+        return row
+    [beginning] = tokenizer.pieces(row[:1])
+    bare = beginning.removeprefix(WORD_MARK)
+    if not bare:
+        return row[1:]
+    return [tokenizer.vocabulary.index(bare), *row[1:]] if bare in tokenizer.vocabulary else row
+
+
+@torch.inference_mode()
+def masked_log_likelihoods(
+    model: Any, rows: Sequence[list[int]], *, device: torch.device
+) -> Iterator[TokenLikelihoods]:
+    """Of each row: its tokens, each given all others, masked one at a time: Salazar et al., 2020."""
+    for row in rows:
+        log_probability, correct = 0.0, 0
+        for start in range(0, len(row), LIKELIHOOD_BATCH_ROWS):
+            indices = range(start, min(start + LIKELIHOOD_BATCH_ROWS, len(row)))
+            masked = [[*row[:index], MASK, *row[index + 1 :]] for index in indices]
+            decoded = model.predict(encode_source_rows(masked, device=device))
+            logits = decoded.projection(decoded.hidden[range(len(indices)), list(indices)])
+            tokens = torch.tensor([row[index] for index in indices]).to(device)
+            log_probabilities, is_top = token_log_likelihoods(logits, tokens)
+            log_probability += float(log_probabilities.sum())
+            correct += int(is_top.sum())
+        yield TokenLikelihoods(log_probability, len(row), correct)

@@ -1,0 +1,228 @@
+"""`load`: the one place that opens a model, whatever it is for and whichever engine decodes it.
+
+For the ctranslate2 engine a model is exported when it is first needed, and the export is kept inside the model's
+directory (docs/decisions/0008). torch is imported only in the branches that need it.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
+
+from regard.config import CaptionerConfig, Config, DecoderOnlyConfig, EncoderOnlyConfig, ModelConfig
+from regard.errors import RegardError
+from regard.files import CONFIG_FILE, EXPORT, directory_kind, find_model_directory, weights_digest
+from regard.inference.ctranslate2_engine import CTranslate2Engine, unsupported_options
+from regard.inference.interface import EngineName, StrPath, Task
+from regard.inference.translator import Translator
+from regard.interop.ctranslate2 import (
+    INSTALL_HINT,
+    ExportedModel,
+    Quantization,
+    export_ctranslate2,
+    is_installed,
+    read_export,
+    read_export_info,
+    unsupported_features,
+)
+from regard.process import gc_frozen_import
+
+if TYPE_CHECKING:
+    from regard.bundle import Bundle
+    from regard.inference.captioner import Captioner
+    from regard.inference.mask_filler import MaskFiller
+    from regard.inference.text_generator import TextGenerator
+
+    Pipeline: TypeAlias = Translator | Captioner | TextGenerator | MaskFiller
+
+EXACT_QUANTIZATION: Quantization = "float32"  # for the engine "ctranslate2": the text is that of torch
+FAST_QUANTIZATION: Quantization = "int8"  # for the engine "auto"
+CACHE_FOLDER = "engines"  # of the exports that are kept inside a model's directory
+
+COMMANDS: dict[Task, str] = {
+    "translation": "translate",
+    "image-to-text": "caption",
+    "text-generation": "complete",
+    "fill-mask": "fill",
+}
+
+
+@overload
+def load(
+    path: StrPath,
+    *,
+    task: Literal["translation"],
+    engine: EngineName | None = None,
+    quantization: Quantization | None = None,
+    device: str = "cpu",
+    with_weights: bool = True,
+) -> Translator: ...
+@overload
+def load(path: StrPath, *, task: Literal["image-to-text"], device: str = "cpu") -> "Captioner": ...
+@overload
+def load(path: StrPath, *, task: Literal["text-generation"], device: str = "cpu") -> "TextGenerator": ...
+@overload
+def load(path: StrPath, *, task: Literal["fill-mask"], device: str = "cpu") -> "MaskFiller": ...
+@overload
+def load(
+    path: StrPath,
+    *,
+    task: None = None,
+    engine: EngineName | None = None,
+    quantization: Quantization | None = None,
+    device: str = "cpu",
+    with_weights: bool = True,
+) -> "Pipeline": ...
+def load(
+    path: StrPath,
+    *,
+    task: Task | None = None,
+    engine: EngineName | None = None,
+    quantization: Quantization | None = None,
+    device: str = "cpu",
+    with_weights: bool = True,
+) -> "Pipeline":
+    """Open the model or the export in a directory (a run's directory stands for its model).
+
+    `task` refuses a model for another task. Without `engine` a model runs on torch and an export on ctranslate2;
+    "auto" chooses the fastest engine that can run it. A quantization selects ctranslate2. Without its weights
+    (`with_weights=False`) a model on ctranslate2 starts faster, but has no alignments, traces and streams.
+    """
+    directory = find_model_directory(Path(path))
+    if quantization and engine == "torch":
+        raise RegardError(
+            f"the quantization {quantization} is for ctranslate2, but the engine is torch. Remove one of the two."
+        )
+    if directory_kind(directory) == EXPORT:
+        _check_task(directory, "translation", task)
+        return _open_export(directory, engine, quantization)
+    config = Config.load(directory / CONFIG_FILE) if (directory / CONFIG_FILE).is_file() else None
+    own = "translation" if config is None else task_of(config.model)  # without a config, load_bundle reports the error
+    _check_task(directory, own, task)
+    if own == "translation":
+        return _open_translator(directory, engine, quantization, device, with_weights)
+    if quantization or engine == "ctranslate2":
+        raise RegardError(f"{directory} is for {own}, which the ctranslate2 engine cannot run. Use the torch engine.")
+    return _open_with_torch(directory, own, device)
+
+
+def task_of(model: ModelConfig) -> Task:
+    """What a model is for."""
+    if isinstance(model, CaptionerConfig):
+        return "image-to-text"
+    if isinstance(model, DecoderOnlyConfig):
+        return "text-generation"
+    return "fill-mask" if isinstance(model, EncoderOnlyConfig) else "translation"
+
+
+def _check_task(directory: Path, own: Task, wanted: Task | None) -> None:
+    if wanted is not None and wanted != own:
+        raise RegardError(
+            f"{directory} is a model for {own}, not for {wanted}. Use `regard {COMMANDS[own]}`, or in Python "
+            f'regard.load(path, task="{own}").'
+        )
+
+
+def _open_with_torch(directory: Path, task: Task, device: str) -> "Pipeline":
+    with gc_frozen_import():
+        from regard.bundle import load_bundle
+        from regard.inference.captioner import Captioner
+        from regard.inference.mask_filler import MaskFiller
+        from regard.inference.text_generator import TextGenerator
+
+    classes: dict[Task, type[Captioner | TextGenerator | MaskFiller]] = {
+        "image-to-text": Captioner,
+        "text-generation": TextGenerator,
+        "fill-mask": MaskFiller,
+    }
+    return classes[task](load_bundle(directory, device=device), directory=directory)
+
+
+# --- translators and their engines -----------------------------------------------------------------------------------
+
+
+def _open_export(directory: Path, engine: EngineName | None, quantization: str | None) -> Translator:
+    if engine == "torch":
+        raise RegardError(f"{directory} is an export for ctranslate2. For torch, give the model it was made from.")
+    export = read_export(directory)
+    own = export.info.quantization
+    if quantization not in (None, own):
+        raise RegardError(
+            f"{directory} is an export in {own}, and {quantization} was requested. Remove the quantization, or give "
+            "the model it was made from."
+        )
+    return Translator(export, directory=directory)
+
+
+def _open_translator(
+    directory: Path, engine: EngineName | None, quantization: Quantization | None, device: str, with_weights: bool
+) -> Translator:
+    engine = engine or ("ctranslate2" if quantization else "torch")
+    if engine == "torch":
+        return _translator_on_torch(directory, device)
+    reasons = [] if is_installed() else [f"CTranslate2 is not installed: {INSTALL_HINT}"]
+    if not reasons:
+        chosen = quantization or (FAST_QUANTIZATION if engine == "auto" else EXACT_QUANTIZATION)
+        try:
+            return _translator_on_ctranslate2(directory, chosen, with_weights)
+        except UnsupportedModelError as unsupported:
+            reasons = unsupported.reasons
+    if engine == "ctranslate2":
+        lines = "\n".join(f"  {reason}" for reason in reasons)
+        raise RegardError(f"the ctranslate2 engine cannot run {directory}:\n{lines}\nUse the torch engine.")
+    return _translator_on_torch(directory, device, f"torch ({'; '.join(reasons)})")
+
+
+class UnsupportedModelError(Exception):
+    """The ctranslate2 engine cannot run this model."""
+
+    def __init__(self, reasons: list[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = reasons
+
+
+def _translator_on_torch(directory: Path, device: str, description: str = "torch") -> Translator:
+    with gc_frozen_import():
+        from regard.bundle import load_bundle
+        from regard.inference.torch_engine import TorchEngine
+
+    bundle = load_bundle(directory, device=device)
+    return Translator(bundle, engine=TorchEngine(bundle.model, description=description), directory=directory)
+
+
+def _translator_on_ctranslate2(directory: Path, quantization: Quantization, with_weights: bool) -> Translator:
+    cached = directory / CACHE_FOLDER / f"{EXPORT}-{quantization}"
+    export, bundle = _read_cached_export(cached, directory), None
+    if export is None or with_weights:
+        with gc_frozen_import():
+            from regard.bundle import load_bundle
+
+        bundle = load_bundle(directory)
+        export = export or _export_now(bundle, cached, quantization)
+    if reasons := unsupported_options(export.config.decoding):
+        raise UnsupportedModelError(reasons)
+    if bundle is None or not with_weights:
+        return Translator(export, directory=directory)
+    return Translator(bundle, engine=CTranslate2Engine(export), directory=directory)
+
+
+def _read_cached_export(cached: Path, directory: Path) -> ExportedModel | None:
+    """The export that was kept, if it is complete and made from the current weights."""
+    if directory_kind(cached) != EXPORT:
+        return None
+    try:
+        return read_export(cached) if read_export_info(cached).weights == weights_digest(directory) else None
+    except RegardError:
+        return None  # damaged: it is made again
+
+
+def _export_now(bundle: "Bundle", cached: Path, quantization: Quantization) -> ExportedModel:
+    """Export the model, and keep the export for the next time if the directory can be written."""
+    if reasons := unsupported_features(bundle.config):
+        raise UnsupportedModelError(reasons)
+    try:
+        export_ctranslate2(bundle, cached, quantization=quantization)
+        return read_export(cached)
+    except RegardError:
+        with TemporaryDirectory() as elsewhere:
+            export_ctranslate2(bundle, Path(elsewhere) / EXPORT, quantization=quantization)
+            return read_export(Path(elsewhere) / EXPORT)

@@ -1,0 +1,230 @@
+"""`Translator`: texts in, translations out, with any engine.
+
+Nothing here imports torch before it is needed, so that an exported model starts without it.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from regard.config import (
+    CaptionerConfig,
+    DecodeOptions,
+    DecodingConfig,
+    LanguageModelConfig,
+    max_source_tokens,
+)
+from regard.errors import RegardError
+from regard.files import copy_model
+from regard.inference.interface import (
+    DecodedRows,
+    Engine,
+    GeneratedText,
+    ModelPipeline,
+    Progress,
+    StrPath,
+    check_texts,
+    require_single_output,
+)
+from regard.interop.ctranslate2 import ExportedModel
+from regard.tracing.alignment import HeadSelection, WordAlignment, align_token_pairs
+
+if TYPE_CHECKING:
+    from regard.bundle import Bundle
+    from regard.tracing.trace import Trace
+
+CHUNK_LINES = 2048  # lines that are sorted by length together: many to pad little, few to give the first result soon
+
+
+@dataclass(frozen=True)
+class Translation(GeneratedText):
+    """One translation of one line."""
+
+    is_truncated: bool = False  # the source is longer than the model can read; only its beginning was translated
+    alignment: WordAlignment | None = None
+    trace: "Trace | None" = None  # None also for a line without words, which no model translates
+
+
+@dataclass(frozen=True)
+class _LineChunk:
+    """Lines that were submitted to the engine."""
+
+    rows: list[list[int]]
+    is_truncated: list[bool]
+    indices: list[int]  # of the lines that have words
+    decoded: Iterator[DecodedRows]
+
+
+class Translator(ModelPipeline):
+    """A model that translates: a bundle, which any engine can decode, or an export, which has no attention to read."""
+
+    task = "translation"
+
+    def __init__(
+        self, model: "Bundle | ExportedModel", *, engine: Engine | None = None, directory: Path | None = None
+    ) -> None:
+        if isinstance(model.config.model, CaptionerConfig | LanguageModelConfig):
+            kind = type(model.config.model).__struct_config__.tag
+            raise RegardError(f"model.kind is {kind!r}, which does not translate. Open it with regard.load.")
+        super().__init__(model, directory=directory)
+        self.bundle = None if isinstance(model, ExportedModel) else model
+        self.engine = engine or _default_engine(model)
+
+    @property
+    def max_source_tokens(self) -> int:
+        """How many tokens of a line the model reads; a longer line is truncated."""
+        return max_source_tokens(self.engine.max_positions)
+
+    def translate(
+        self, texts: Sequence[str], *, align: bool = False, trace: bool = False, **options: Unpack[DecodeOptions]
+    ) -> list[Translation]:
+        """The best translation of each text; options are those of the decoding section, such as beam_size=1.
+
+        Each can have the alignment of its words, and the trace of everything that the model computed for it.
+        """
+        require_single_output("translation", "text", options)
+        best = [outputs[0] for outputs in self.nbest(texts, align=align, **options)]
+        return [self._with_trace(text, output) for text, output in zip(texts, best, strict=True)] if trace else best
+
+    def nbest(
+        self, texts: Sequence[str], *, align: bool = False, **options: Unpack[DecodeOptions]
+    ) -> list[list[Translation]]:
+        """The `nbest` best translations of each text, the best first."""
+        return list(self.translate_lines(check_texts(texts), self.decoding_config(**options), align=align))
+
+    def translate_lines(
+        self,
+        texts: Iterable[str],
+        config: DecodingConfig | None = None,
+        *,
+        align: bool | HeadSelection = False,
+        scores: bool = True,
+        progress: Progress | None = None,
+    ) -> Iterator[list[Translation]]:
+        """Translations in the order of the texts, a chunk of lines at a time, so that a file of any size fits.
+
+        Without `scores`, which may then be NaN, a greedy search is faster.
+        """
+        selection = HeadSelection() if align is True else align or None
+        if selection is not None:
+            self.require_bundle("alignments")
+        remaining, config = iter(texts), config or self.config.decoding
+        pending: deque[_LineChunk] = deque()
+        while lines := list(islice(remaining, CHUNK_LINES)):
+            pending.append(self._submit(lines, config, scores))
+            if not self.engine.is_asynchronous or len(pending) > 1:
+                yield from self._collect(pending.popleft(), selection, progress or int)
+        for chunk in pending:
+            yield from self._collect(chunk, selection, progress or int)
+
+    def stream(self, text: str, **options: Unpack[DecodeOptions]) -> Iterator[str]:
+        """The translation of one text as it grows; that of a text without words is empty."""
+        bundle, config, row = self.require_bundle("streaming"), self.decoding_config(**options), self.encode(text)
+        return _stream(bundle, row, config) if row else iter([""])
+
+    def align(
+        self, sources: Sequence[str], targets: Sequence[str], *, selection: HeadSelection | None = None
+    ) -> list[WordAlignment]:
+        """The word alignment of each pair of sentences, from the attention between them."""
+        from regard.tracing.alignment import align
+
+        return align(self.require_bundle("alignments"), sources, targets, selection)
+
+    def trace(self, source: str, target: str | None = None, **options: Unpack[DecodeOptions]) -> "Trace":
+        """Everything that the model computes for this target; without one, for its best translation."""
+        from regard.tracing.trace import trace_pair
+
+        bundle = self.require_bundle("traces")
+        tokens = self.translate([source], **options)[0].tokens if target is None else None
+        return trace_pair(
+            bundle,
+            self.encode(source),
+            self.tokenizers.target.encode(target or "") if tokens is None else tokens,
+        )
+
+    def save(self, path: StrPath) -> None:
+        """Write the model as a bundle (an export as an export), which `regard.load` opens."""
+        if self.bundle is not None:
+            from regard.bundle import save_bundle
+
+            save_bundle(Path(path), self.bundle)
+        elif self.directory is not None:
+            copy_model(self.directory, Path(path))
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text, as many as the model reads."""
+        return self.tokenizers.source.encode(text)[: self.max_source_tokens]
+
+    def require_bundle(self, purpose: str) -> "Bundle":
+        """The torch model; an error if only the export was loaded. `purpose` is a plural noun."""
+        if self.bundle is None:
+            raise RegardError(
+                f"this model was opened for the ctranslate2 engine without its weights, and {purpose} need them. "
+                "Open the model that the export was made from."
+            )
+        return self.bundle
+
+    def _submit(self, texts: list[str], config: DecodingConfig, scores: bool) -> _LineChunk:
+        encoded = [self.tokenizers.source.encode(text) for text in texts]
+        rows = [row[: self.max_source_tokens] for row in encoded]
+        indices = [index for index, row in enumerate(rows) if row]
+        decoded = self.engine.decode([rows[index] for index in indices], config, scores=scores)
+        return _LineChunk(rows, [len(row) > self.max_source_tokens for row in encoded], indices, decoded)
+
+    def _collect(
+        self, chunk: _LineChunk, selection: HeadSelection | None, progress: Progress
+    ) -> Iterator[list[Translation]]:
+        # A line without words has an empty translation: a model would invent one.
+        empty = Translation("", 0.0, 0.0, [], alignment=None if selection is None else WordAlignment.empty())
+        outputs = [[empty] for _ in chunk.rows]
+        progress(chunk.rows.count([]))
+        for decoded in chunk.decoded:
+            indices = [chunk.indices[index] for index in decoded.indices]
+            translated = [
+                [Translation.from_hypothesis(one, self.tokenizers.target) for one in own] for own in decoded.hypotheses
+            ]
+            if selection is not None and indices:
+                translated = self._with_alignments([chunk.rows[index] for index in indices], translated, selection)
+            for index, own in zip(indices, translated, strict=True):
+                outputs[index] = [replace(one, is_truncated=True) for one in own] if chunk.is_truncated[index] else own
+            progress(len(indices))
+        yield from outputs
+
+    def _with_alignments(
+        self, rows: list[list[int]], outputs: list[list[Translation]], selection: HeadSelection
+    ) -> list[list[Translation]]:
+        pairs = [(row, output.tokens) for row, own in zip(rows, outputs, strict=True) for output in own]
+        alignments = iter(align_token_pairs(self.require_bundle("alignments"), pairs, selection))
+        return [[replace(output, alignment=next(alignments)) for output in own] for own in outputs]
+
+    def _with_trace(self, text: str, output: Translation) -> Translation:
+        from regard.tracing.trace import trace_pair
+
+        source = self.encode(text)
+        return (
+            replace(output, trace=trace_pair(self.require_bundle("traces"), source, output.tokens))
+            if source
+            else output
+        )
+
+
+def _default_engine(model: "Bundle | ExportedModel") -> Engine:
+    if isinstance(model, ExportedModel):
+        from regard.inference.ctranslate2_engine import CTranslate2Engine
+
+        return CTranslate2Engine(model)
+    from regard.inference.torch_engine import TorchEngine
+
+    return TorchEngine(model.model)
+
+
+def _stream(bundle: "Bundle", row: list[int], config: DecodingConfig) -> Iterator[str]:
+    from regard.batch import encode_source_rows
+    from regard.decoding.loop import stream
+
+    source = encode_source_rows([row], device=next(bundle.model.parameters()).device)
+    for (tokens,) in stream(bundle.model, source, config):  # type: ignore[arg-type]
+        yield bundle.tokenizers.target.decode(tokens)

@@ -1,0 +1,348 @@
+r"""CTranslate2 directories: a Transformer written through CTranslate2's spec API, and read without torch.
+
+The directory of `regard export MODEL --to ctranslate2 DIR` has CTranslate2's own files and ours (recipe, vocabularies,
+origin, hashes), so that both `ctranslate2.Translator(DIR)` and `regard translate DIR` need nothing else.
+
+It may hold a shortlist, which CTranslate2 calls a vocabulary map: the target pieces that may translate a source piece,
+so that the decoder computes fewer logits. A line has source pieces, a tab, and target pieces; no source piece: always.
+It is learnt by IBM Model 1 (Brown et al., 1993), which aligns by co-occurrence alone: each target piece is explained by
+the source pieces of its sentence, in proportion to t(target | source), and t is estimated again from these shares.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.config import Config, TransformerConfig, TransformerStackConfig
+from regard.errors import RegardError
+from regard.files import (
+    CONFIG_FILE,
+    EXPORT,
+    EXPORT_VERSION,
+    SOURCE_TOKENIZER_FILE,
+    TARGET_TOKENIZER_FILE,
+    atomic_directory,
+    read_verified,
+    write_manifest,
+)
+from regard.special_tokens import BEGIN, END, RESERVED, UNKNOWN
+from regard.tokenization.tokenizer import TokenizerPair
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.bundle import Bundle
+
+EXPORT_INFO_FILE, SHORTLIST_FILE = "export.json", "vmap.txt"
+
+Quantization = Literal["int8", "int8_float32", "int16", "float16", "float32"]
+QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
+
+INSTALL_HINT = "pip install 'regard[ctranslate2]'"
+MAX_POSITIONS = 2304  # in the table that is written: a source of 1,025 tokens, and an output of 2 * 1,025 + 20
+SUPPRESSED_LOGIT = -1e4  # added to the logits of padding, BEGIN and MASK: their probability is exactly 0 in float32
+NORM_EPSILON = 1e-5  # that of torch.nn.LayerNorm
+
+Arrays = dict[str, NDArray[np.float32]]
+
+
+class ExportInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where an export comes from, and its limits."""
+
+    weights: str  # SHA-256 of the weights' file that it was made from; empty: from no file
+    quantization: str
+    num_parameters: int
+    max_positions: int  # of the source with END and of an output with END
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """An export in memory."""
+
+    config: Config
+    tokenizers: TokenizerPair
+    info: ExportInfo
+    files: dict[str, bytes]  # CTranslate2's own, by name
+
+    @property
+    def num_parameters(self) -> int:
+        """Of the model that was exported."""
+        return self.info.num_parameters
+
+
+# --- what CTranslate2 can run ----------------------------------------------------------------------------------------
+
+
+def is_installed() -> bool:
+    """Whether the ctranslate2 package is installed."""
+    return find_spec("ctranslate2") is not None
+
+
+def require_installed() -> None:
+    """Raise an error that says how to install it."""
+    if not is_installed():
+        raise RegardError(f"CTranslate2 is not installed. Install it with: {INSTALL_HINT}")
+
+
+def unsupported_features(config: Config) -> list[str]:
+    """Everything about a model that CTranslate2 cannot represent; empty if it can be exported."""
+    model = config.model
+    if not isinstance(model, TransformerConfig):
+        kind = str(type(model).__struct_config__.tag)
+        return [f"model.kind is {kind!r}: CTranslate2 has encoder-decoder Transformers, and no such model"]
+    if model.decoder_autoregression == "ssru":
+        return ['model.decoder_autoregression is "ssru": CTranslate2 has self-attention in its decoder, no recurrence']
+    return []
+
+
+def raise_unsupported(reasons: list[str], program: str, *, settings: Iterable[str] = ()) -> None:
+    """One error that lists all reasons, if there are any; `settings` are those of a recipe without them."""
+    if reasons:
+        lines = "\n".join(f"  {reason}" for reason in reasons)
+        changed = "".join(f" --set {setting}" for setting in settings)
+        another = f"Train another one with{changed}" if changed else "Train another one"
+        raise RegardError(f"{program} cannot represent this model:\n{lines}\n{another}, or use the torch engine.")
+
+
+def require_finite_weights(tensors: "dict[str, Tensor]") -> None:
+    """Refuse the weights of a training that diverged: their outputs are nonsense, and no other program reports it."""
+    broken = [name for name, tensor in tensors.items() if not bool(tensor.isfinite().all())]
+    if broken:
+        more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
+        raise RegardError(
+            f"the model has weights that are not finite numbers: {broken[0]}{more}. Its training diverged: train it "
+            "again with a lower training.learning_rate, or export the model of another run."
+        )
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_export(directory: Path) -> ExportedModel:
+    """The export in a directory, each file checked against its hash."""
+    files = read_verified(directory, EXPORT, EXPORT_VERSION)
+    missing = sorted({CONFIG_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, EXPORT_INFO_FILE} - set(files))
+    if missing:
+        raise RegardError(f"{directory} has no {', '.join(missing)}. Export the model again.")
+    config = Config.from_toml(files.pop(CONFIG_FILE).decode(), origin=str(directory / CONFIG_FILE))
+    tokenizers = TokenizerPair.from_bytes(files.pop(SOURCE_TOKENIZER_FILE), files.pop(TARGET_TOKENIZER_FILE))
+    return ExportedModel(config, tokenizers, _decode_info(files.pop(EXPORT_INFO_FILE), directory), files)
+
+
+def read_export_info(directory: Path) -> ExportInfo:
+    """Where the export in a directory comes from, without the rest of it."""
+    try:
+        return _decode_info((directory / EXPORT_INFO_FILE).read_bytes(), directory)
+    except OSError as error:
+        raise RegardError(f"{directory / EXPORT_INFO_FILE} cannot be read: {error.strerror}.") from None
+
+
+def _decode_info(content: bytes, directory: Path) -> ExportInfo:
+    try:
+        return msgspec.json.decode(content, type=ExportInfo)
+    except msgspec.DecodeError as error:
+        raise RegardError(f"{directory / EXPORT_INFO_FILE} is damaged: {error}. Export the model again.") from None
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def export_ctranslate2(
+    bundle: "Bundle", directory: Path, *, quantization: str = "int8", shortlist: bytes | None = None
+) -> None:
+    """Write the bundle's model for CTranslate2; the directory appears complete or not at all."""
+    from regard.bundle import named_tensors
+
+    config = _require_transformer(bundle)
+    require_installed()
+    if quantization not in QUANTIZATIONS:
+        raise RegardError(f"the quantization is {quantization!r}; choose one of {', '.join(QUANTIZATIONS)}.")
+    require_finite_weights(named_tensors(bundle.model))
+    spec = make_spec(bundle)
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    max_positions = config.max_position_embeddings if config.positions == "learned" else MAX_POSITIONS
+    info = ExportInfo(bundle.digest, quantization, bundle.num_parameters, max_positions)
+    with atomic_directory(directory) as staging:
+        spec.save(str(staging))
+        (staging / CONFIG_FILE).write_text(bundle.config.to_toml(), encoding="utf-8")
+        (staging / SOURCE_TOKENIZER_FILE).write_bytes(bundle.tokenizers.source.to_bytes())
+        (staging / TARGET_TOKENIZER_FILE).write_bytes(bundle.tokenizers.target.to_bytes())
+        (staging / EXPORT_INFO_FILE).write_bytes(msgspec.json.encode(info))
+        if shortlist is not None:
+            (staging / SHORTLIST_FILE).write_bytes(shortlist)
+        write_manifest(staging, EXPORT, EXPORT_VERSION)
+
+
+def make_spec(bundle: "Bundle") -> Any:
+    """CTranslate2's description of the model, with its weights."""
+    from ctranslate2.specs import TransformerSpec
+
+    from regard.bundle import named_tensors
+
+    config = _require_transformer(bundle)
+    # Copies: CTranslate2 quantises in place, and these would be the model's own weights.
+    arrays = {name: tensor.float().numpy().copy() for name, tensor in named_tensors(bundle.model).items()}
+    arrays.setdefault("target_embedding.tokens.weight", arrays["source_embedding.tokens.weight"])
+    spec = TransformerSpec(*_stack_specs(config))
+    spec.config.layer_norm_epsilon = NORM_EPSILON
+    spec.config.add_source_eos = True
+    pieces = {identity: piece for piece, identity in RESERVED.items()}
+    spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = pieces[UNKNOWN], pieces[BEGIN], pieces[END]
+    spec.config.decoder_start_token = pieces[BEGIN]
+    spec.register_source_vocabulary(bundle.tokenizers.source.vocabulary)
+    spec.register_target_vocabulary(bundle.tokenizers.target.vocabulary)
+    _fill_stack(spec.encoder, arrays, "encoder", config)
+    _fill_stack(spec.decoder, arrays, "decoder", config)
+    _fill_output(spec.decoder.projection, arrays)
+    return spec
+
+
+def _require_transformer(bundle: "Bundle") -> TransformerConfig:
+    raise_unsupported(unsupported_features(bundle.config), "CTranslate2")
+    return cast(TransformerConfig, bundle.config.model)
+
+
+def _stack_specs(config: TransformerConfig) -> tuple[Any, Any]:
+    from ctranslate2.specs import common_spec, transformer_spec
+
+    activation = common_spec.Activation
+    names = {"relu": activation.RELU, "gelu": activation.GELU, "silu": activation.SWISH}
+    style = {"pre_norm": config.norm == "pre", "activation": names[config.activation]}
+    if config.positions == "rotary":
+        style |= {"rotary_dim": 0, "rotary_interleave": False}  # of all of a head's width; pairs (i, i + D/2)
+    encoder = transformer_spec.TransformerEncoderSpec(config.encoder.layers, config.encoder.heads, **style)
+    return encoder, transformer_spec.TransformerDecoderSpec(config.decoder.layers, config.decoder.heads, **style)
+
+
+def _fill_stack(spec: Any, arrays: Arrays, side: str, config: TransformerConfig) -> None:
+    """An encoder or a decoder: embeddings, positions, blocks, and the last norm of pre-norm stacks."""
+    embedding = "source_embedding" if side == "encoder" else "target_embedding"
+    embeddings = spec.embeddings[0] if side == "encoder" else spec.embeddings
+    embeddings.weight = arrays[f"{embedding}.tokens.weight"]
+    if hasattr(spec, "position_encodings"):
+        spec.position_encodings.encodings = _position_table(arrays, embedding, config, getattr(config, side))
+    for index, layer in enumerate(spec.layer):
+        _fill_block(layer, arrays, f"{side}.blocks.{index}")
+    if hasattr(spec, "layer_norm"):
+        _fill_norm(spec.layer_norm, arrays, f"{side}.norm")
+
+
+def _position_table(
+    arrays: Arrays, embedding: str, config: TransformerConfig, stack: TransformerStackConfig
+) -> NDArray[np.float32]:
+    """The table that is added to the embeddings: zeros for rotary positions, and for none."""
+    import torch
+
+    from regard.layers.positions import sinusoidal
+
+    if config.positions == "learned":
+        return arrays[f"{embedding}.positions.weight"]
+    if config.positions == "sinusoidal":
+        table = sinusoidal(torch.arange(MAX_POSITIONS), stack.width)
+        return table.float().numpy()
+    return np.zeros((MAX_POSITIONS, stack.width), dtype=np.float32)
+
+
+def _fill_block(spec: Any, arrays: Arrays, name: str) -> None:
+    _fill_attention(spec.self_attention, arrays, f"{name}.self_attention.attention", [("query", "key", "value")])
+    _fill_norm(spec.self_attention.layer_norm, arrays, f"{name}.self_attention_residual.norm")
+    if hasattr(spec, "attention"):
+        _fill_attention(spec.attention, arrays, f"{name}.cross_attention", [("query",), ("key", "value")])
+        _fill_norm(spec.attention.layer_norm, arrays, f"{name}.cross_attention_residual.norm")
+    _fill_linear(spec.ffn.linear_0, arrays, [f"{name}.feed_forward.fc1"])
+    _fill_linear(spec.ffn.linear_1, arrays, [f"{name}.feed_forward.fc2"])
+    _fill_norm(spec.ffn.layer_norm, arrays, f"{name}.feed_forward_residual.norm")
+
+
+def _fill_attention(spec: Any, arrays: Arrays, name: str, joined: list[tuple[str, ...]]) -> None:
+    """Projections of the same input are one matrix here, stacked by rows."""
+    for linear, parts in zip(spec.linear, [*joined, ("output",)], strict=True):
+        _fill_linear(linear, arrays, [f"{name}.{part}" for part in parts])
+
+
+def _fill_linear(spec: Any, arrays: Arrays, names: list[str]) -> None:
+    spec.weight = np.concatenate([arrays[f"{name}.weight"] for name in names])
+    spec.bias = np.concatenate([arrays[f"{name}.bias"] for name in names])
+
+
+def _fill_norm(spec: Any, arrays: Arrays, name: str) -> None:
+    spec.gamma, spec.beta = arrays[f"{name}.weight"], arrays[f"{name}.bias"]
+
+
+def _fill_output(spec: Any, arrays: Arrays) -> None:
+    """The output layer, tied or its own, with a bias that suppresses the tokens that are never generated."""
+    from regard.decoding.loop import SUPPRESSED_TOKENS
+
+    spec.weight = arrays.get("output.weight", arrays["target_embedding.tokens.weight"])
+    bias = arrays.get("output.bias", np.zeros(len(spec.weight), dtype=np.float32)).copy()
+    bias[SUPPRESSED_TOKENS] = SUPPRESSED_LOGIT
+    spec.bias = bias
+
+
+# --- the shortlist ---------------------------------------------------------------------------------------------------
+
+SHORTLIST_PAIRS = 100_000  # to learn from; more take more memory
+EM_ITERATIONS = 5
+TARGETS_PER_SOURCE = 50  # target pieces for a source piece; twice as many gained no BLEU on Multi30k
+ALWAYS_ALLOWED = 300  # the most frequent target pieces, for every source
+MAX_SHORTLIST_TOKENS = 100  # of a pair's side; longer pairs carry little information about single pieces
+
+TokenIds = NDArray[np.int64]
+TokenRowPair = tuple[list[int], list[int]]
+
+
+def learn_shortlist(pairs: Iterable[TokenRowPair], tokenizers: TokenizerPair) -> bytes:
+    """A vocabulary map learnt from pairs of token rows."""
+    short = (pair for pair in pairs if max(map(len, pair)) <= MAX_SHORTLIST_TOKENS)
+    rows = list(islice(short, SHORTLIST_PAIRS))
+    targets = tokenizers.target.vocabulary
+    counts = np.bincount([token for _, target in rows for token in target], minlength=len(targets))
+    always = np.argsort(-counts, kind="stable")[:ALWAYS_ALLOWED]
+    lines = ["\t" + " ".join(targets[token] for token in always if counts[token])]
+    for source, candidates in _likeliest_targets(rows, len(targets)):
+        lines.append(f"{tokenizers.source.vocabulary[source]}\t{' '.join(targets[token] for token in candidates)}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _likeliest_targets(rows: list[TokenRowPair], vocabulary: int) -> Iterable[tuple[int, TokenIds]]:
+    """For each source piece its likeliest target pieces, the likeliest first."""
+    codes, probabilities = _model_1(rows, vocabulary)
+    sources, targets = codes // vocabulary, codes % vocabulary
+    order = np.lexsort((targets, -probabilities, sources))
+    bounds = np.flatnonzero(np.diff(sources[order], prepend=-1))
+    for own in np.split(order, bounds[1:]) if len(order) else []:
+        yield int(sources[own[0]]), targets[own[:TARGETS_PER_SOURCE]]
+
+
+def _model_1(rows: list[TokenRowPair], vocabulary: int) -> tuple[TokenIds, NDArray[np.float64]]:
+    """Every (source, target) that occurs in a pair, as source * vocabulary + target, and t(target | source)."""
+    pair_codes, target_positions = _cooccurrences(rows, vocabulary)
+    codes, code_index = np.unique(pair_codes, return_inverse=True)
+    _, source_of_code = np.unique(codes // vocabulary, return_inverse=True)
+    probabilities = np.ones(len(codes))
+    for _ in range(EM_ITERATIONS):
+        weights = probabilities[code_index]
+        shares = weights / np.bincount(target_positions, weights=weights)[target_positions]
+        expected = np.bincount(code_index, weights=shares, minlength=len(codes))
+        probabilities = expected / np.bincount(source_of_code, weights=expected)[source_of_code]
+    return codes, probabilities
+
+
+def _cooccurrences(rows: list[TokenRowPair], vocabulary: int) -> tuple[TokenIds, TokenIds]:
+    """Each source piece with each target piece of its pair, and a number for each target position."""
+    pair_codes, target_positions, next_position = [], [], 0
+    for source, target in rows:
+        own = np.asarray(source, dtype=np.int64)
+        pair_codes.append((own[:, None] * vocabulary + np.asarray(target, dtype=np.int64)[None, :]).ravel())
+        target_positions.append(np.tile(np.arange(next_position, next_position + len(target)), len(source)))
+        next_position += len(target)
+    empty = np.zeros(0, dtype=np.int64)
+    return np.concatenate([empty, *pair_codes]), np.concatenate([empty, *target_positions])

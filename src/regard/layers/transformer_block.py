@@ -1,0 +1,241 @@
+r"""Transformer blocks: self-attention or SSRU, cross-attention and feed-forward, each with residual and norm.
+
+    post-norm (as published)   x = norm(x + f(x))
+    pre-norm                   x = x + f(norm(x)),  and one norm after the last block
+
+    self-attention   attend(x W_Q, x W_K, x W_V)                                                    Vaswani et al., 2017
+    SSRU             f_t = sigmoid(W_f x_t + b),  c_t = f_t c_{t-1} + (1 - f_t) W x_t,  relu(c_t)    Kim et al., 2019
+
+Self-attention and SSRU take the cache of earlier positions and return it with the new ones, so a block treats them
+alike. An encoder block has self-attention and feed-forward; a decoder block has cross-attention between them.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention.attention_layer import Visible
+from regard.attention.key_value_cache import KeyValues, fold_beams
+from regard.attention.multi_head import MultiHeadAttention, RotaryFunction
+from regard.attention.visibility import causal
+from regard.config import TransformerStackConfig
+from regard.cpu import Dropout
+
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
+BlockCache = KeyValues | Float[Tensor, "B W"]
+
+
+class FeedForward(nn.Module):
+    """W_2 f(W_1 x) for each position, with f one of ReLU, GELU and SiLU."""
+
+    def __init__(self, width: int, inner_width: int, *, activation: str = "relu") -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(width, inner_width)
+        self.activation = ACTIVATIONS[activation]()
+        self.fc2 = nn.Linear(inner_width, width)
+
+    def forward(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
+        output: Tensor = self.fc2(self.activation(self.fc1(x)))
+        return output
+
+
+class SelfAttention(nn.Module):
+    """Self-attention over earlier and new positions; the cache holds the keys and values of earlier ones."""
+
+    name: ClassVar[str] = "self-attention"
+
+    def __init__(self, width: int, heads: int, *, dropout: float = 0.0, rotate: RotaryFunction | None = None) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(width, heads, dropout=dropout, rotate=rotate)
+
+    def forward(
+        self, x: Float[Tensor, "B T W"], cache: BlockCache | None, visible: Visible, positions: Int[Tensor, " T"]
+    ) -> tuple[Float[Tensor, "B T W"], BlockCache]:
+        new = self.attention.key_values(x, positions)
+        key_values = cache.extend(new) if isinstance(cache, KeyValues) else new
+        return self.attention(x, key_values, visible, positions=positions), key_values
+
+
+class SSRU(nn.Module):
+    """The simpler simple recurrent unit: a step costs the same for every length; the cache is one vector."""
+
+    name: ClassVar[str] = "ssru"
+
+    def __init__(
+        self,
+        width: int,
+        heads: int = 1,  # noqa: ARG002  (the same arguments as SelfAttention)
+        *,
+        dropout: float = 0.0,  # noqa: ARG002
+        rotate: RotaryFunction | None = None,  # noqa: ARG002
+    ) -> None:
+        super().__init__()
+        self.forget = nn.Linear(width, width)
+        self.candidate = nn.Linear(width, width, bias=False)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T W"],
+        cache: BlockCache | None,
+        visible: Visible,  # noqa: ARG002  (recurrence is causal)
+        positions: Int[Tensor, " T"],  # noqa: ARG002
+    ) -> tuple[Float[Tensor, "B T W"], BlockCache]:
+        forget = torch.sigmoid(self.forget(x))
+        gated_input = (1 - forget) * self.candidate(x)
+        cell = cache if isinstance(cache, Tensor) else torch.zeros_like(gated_input[:, 0])
+        cells = []
+        for step in range(x.shape[1]):
+            cell = forget[:, step] * cell + gated_input[:, step]
+            cells.append(cell)
+        return torch.relu(torch.stack(cells, dim=1)), cell
+
+
+SELF_ATTENTION_TYPES: dict[str, type[SelfAttention] | type[SSRU]] = {
+    layer.name: layer for layer in (SelfAttention, SSRU)
+}  # the choices of `decoder_autoregression`
+
+
+@dataclass(frozen=True)
+class BlockOptions:
+    """What all blocks of a stack share besides their sizes."""
+
+    norm: str = "post"
+    activation: str = "relu"
+    autoregression: str = "self-attention"
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    rotate: RotaryFunction | None = None
+
+
+@dataclass(frozen=True)
+class DecoderCache:
+    """The cache of each block, and the number of positions in them."""
+
+    caches: tuple[BlockCache | None, ...]
+    length: int
+
+    @classmethod
+    def empty(cls, blocks: int) -> "DecoderCache":
+        return cls((None,) * blocks, 0)
+
+
+@dataclass(frozen=True)
+class CrossAttentionMemory:
+    """The keys and values of the memory for each block, and which of them are visible."""
+
+    key_values: tuple[KeyValues, ...]
+    visible: Visible
+
+
+class Residual(nn.Module):
+    """The residual connection and the normalisation around one sub-layer."""
+
+    def __init__(self, width: int, options: BlockOptions) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.is_pre = options.norm == "pre"
+        self.dropout = Dropout(options.dropout)
+
+    def pre(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
+        """The input of the sub-layer."""
+        return self.norm(x) if self.is_pre else x
+
+    def post(self, x: Float[Tensor, "B T W"], output: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
+        """x plus the output of the sub-layer; with post-norm, normalised."""
+        residual_sum: Tensor = x + self.dropout(output)
+        return residual_sum if self.is_pre else self.norm(residual_sum)
+
+
+class TransformerBlock(nn.Module):
+    """Self-attention or SSRU, cross-attention if there is a memory, feed-forward."""
+
+    def __init__(
+        self, sizes: TransformerStackConfig, options: BlockOptions, *, memory_width: int | None = None
+    ) -> None:
+        super().__init__()
+        width, heads, dropout = sizes.width, sizes.heads, options.attention_dropout
+        self_attention = SELF_ATTENTION_TYPES[options.autoregression]
+        self.self_attention = self_attention(width, heads, dropout=dropout, rotate=options.rotate)
+        self.self_attention_residual = Residual(width, options)
+        self.cross_attention: MultiHeadAttention | None = None
+        if memory_width is not None:
+            self.cross_attention = MultiHeadAttention(width, heads, key_width=memory_width, dropout=dropout)
+            self.cross_attention_residual = Residual(width, options)
+        self.feed_forward = FeedForward(width, sizes.ffn_width, activation=options.activation)
+        self.feed_forward_residual = Residual(width, options)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T W"],
+        visible: Visible,
+        positions: Int[Tensor, " T"],
+        *,
+        cache: BlockCache | None = None,
+        memory: tuple[KeyValues, Visible] | None = None,
+    ) -> tuple[Float[Tensor, "B T W"], BlockCache]:
+        output, cache = self.self_attention(self.self_attention_residual.pre(x), cache, visible, positions)
+        x = self.self_attention_residual.post(x, output)
+        if self.cross_attention is not None:
+            if memory is None:
+                raise ValueError("this block has cross-attention and needs a memory; none was given")
+            query = fold_beams(self.cross_attention, self.cross_attention_residual.pre(x), memory[0])
+            x = self.cross_attention_residual.post(x, self.cross_attention(query, *memory).view_as(x))
+        output = self.feed_forward(self.feed_forward_residual.pre(x))
+        return self.feed_forward_residual.post(x, output), cache
+
+
+class TransformerStack(nn.Module):
+    """A stack of blocks; with pre-norm, a final normalisation."""
+
+    def __init__(
+        self, sizes: TransformerStackConfig, options: BlockOptions, *, memory_width: int | None = None
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            TransformerBlock(sizes, options, memory_width=memory_width) for _ in range(sizes.layers)
+        )
+        self.norm = nn.LayerNorm(sizes.width) if options.norm == "pre" else nn.Identity()
+
+    def project_memory(self, memory: Float[Tensor, "B S M"], visible: Visible) -> CrossAttentionMemory:
+        """The keys and values of the memory for the cross-attention of every block, computed once."""
+        key_values = tuple(block.cross_attention.key_values(memory) for block in self.blocks)  # type: ignore[union-attr,operator]
+        return CrossAttentionMemory(key_values, visible)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T W"],
+        visible: Visible,
+        positions: Int[Tensor, " T"],
+        *,
+        cache: DecoderCache | None = None,
+        memory: CrossAttentionMemory | None = None,
+    ) -> tuple[Float[Tensor, "B T W"], DecoderCache]:
+        """x after the last block, and the cache with these positions added."""
+        cache = cache or DecoderCache.empty(len(self.blocks))
+        block_caches = []
+        for index, block in enumerate(self.blocks):
+            block_memory = None if memory is None else (memory.key_values[index], memory.visible)
+            x, block_cache = block(x, visible, positions, cache=cache.caches[index], memory=block_memory)
+            block_caches.append(block_cache)
+        return self.norm(x), DecoderCache(tuple(block_caches), cache.length + x.shape[1])
+
+
+def causal_visibility(positions: Int[Tensor, " T"], keys: int) -> Visible:
+    """The causal rule for the last positions of a sequence of `keys` tokens; to a single last one, all are visible."""
+    if len(positions) == 1:
+        return None
+    if len(positions) == keys:
+        return "causal"
+    return causal(positions, torch.arange(keys, device=positions.device))
+
+
+def init_xavier(model: nn.Module) -> None:
+    """Xavier-uniform matrices and zero biases, the usual initialisation of a Transformer."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

@@ -1,0 +1,433 @@
+"""A trace, captions or a training run as the JSON that the page reads, from a server or inside a single file.
+
+Maps make up most of the file of a run. They have 16 bits for each weight; if the file would become large, 8 bits, then
+fewer steps and, if only a few steps would remain, fewer probes. The page states what was omitted.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.images import encode_png
+from regard.errors import RegardError
+from regard.inference.captioner import Caption
+from regard.metrics.alignment import Links
+from regard.tracing.activations import LinearArrays
+from regard.tracing.arithmetic import AttentionArrays, BlockArrays, OutputArrays, PerPosition, iter_arrays
+from regard.tracing.trace import Trace, TraceSummary
+from regard.worlds.scenes import GoldBoxes
+from regard.worlds.scenes.scene import Box
+
+PNG_TYPE = "image/png"
+
+
+class GoldCaption(msgspec.Struct, frozen=True, kw_only=True):
+    """The correct caption of an image, and for each word the boxes of what it refers to."""
+
+    words: list[str]
+    boxes: list[list[Box]]
+
+    @classmethod
+    def from_boxes(cls, gold_boxes: GoldBoxes | None) -> Self | None:
+        """The caption of a line of boxes.jsonl, if there is one."""
+        return None if gold_boxes is None else cls(words=gold_boxes.words, boxes=gold_boxes.boxes)
+
+
+class CaptionSummary(TraceSummary, frozen=True, kw_only=True):
+    """The trace of a caption, its id for further requests, and the image as the model received it."""
+
+    id: str
+    model: str
+    score: float
+    log_probability: float
+    rows: int  # of the grid: key r * columns + c is the cell in row r and column c
+    columns: int
+    image: str  # a data URI
+    gold: GoldCaption | None
+
+
+@dataclass(frozen=True, eq=False)
+class TracedCaption:
+    """An image as the model received it, its caption, and the trace of the caption."""
+
+    image: NDArray[np.uint8]  # (3, size, size)
+    grid_size: int  # cells of the grid along each side
+    caption: Caption
+    trace: Trace
+    gold: GoldCaption | None = None
+
+    @classmethod
+    def from_trace(cls, trace: Trace) -> Self:
+        """From a trace that has its image; the score is the log-probability of the trace."""
+        if trace.image is None:
+            raise RegardError("this trace was made without its image. Make it with captioner.trace(image, tokens).")
+        log_probability = sum(trace.log_probabilities)
+        caption = Caption(trace.text, log_probability, log_probability, [])
+        return cls(trace.image, round(len(trace.source.pieces) ** 0.5), caption, trace)
+
+
+def caption_summary(described: TracedCaption, *, identity: str, model: str) -> CaptionSummary:
+    """The record of a captioned image."""
+    summary = described.trace.summary()
+    return CaptionSummary(
+        **{field: getattr(summary, field) for field in TraceSummary.__struct_fields__},
+        id=identity,
+        model=model,
+        score=described.caption.score,
+        log_probability=described.caption.log_probability,
+        rows=described.grid_size,
+        columns=described.grid_size,
+        image=image_data_uri(described.image),
+        gold=described.gold,
+    )
+
+
+def image_data_uri(image: NDArray[np.uint8]) -> str:
+    """An image (3, rows, columns) as a data URI; PNG is lossless."""
+    return f"data:{PNG_TYPE};base64,{b64encode(encode_png(image.transpose(1, 2, 0))).decode()}"
+
+
+MAX_MATRIX_BYTES = 4_000_000  # of all W_Q, W_K, W_V, W_O: above it they are omitted, and Inside starts at q, k, v
+MAX_FEED_FORWARD_BYTES = 4_000_000  # of all W_1 and W_2: above it they are omitted, with their sums
+MAX_BLOCK_BYTES = 8_000_000  # of the blocks around the attention layers: above it (long texts) they are omitted
+MAX_SCORE_BYTES = 8_000_000  # of all scores: above it (some 300 tokens) Inside is omitted
+
+
+def trace_page_data(
+    trace: Trace, *, name: str = "model", languages: tuple[str, str] = ("", ""), gold: Links | None = None
+) -> dict[str, Any]:
+    """Everything that the page shows of a trace, as JSON values."""
+    return {
+        "models": [model_record(trace, name, languages, _task_of_trace(trace))],
+        "source": " ".join(trace.source.words[:-1]) or trace.text,
+        "trace": {
+            "id": "embedded",
+            "model": name,
+            **msgspec.to_builtins(trace.summary()),
+            "translation": _translation_record(trace),
+        },
+        "weights": layer_weights(trace),
+        "rollout": _encode_array(trace.rollout()) if trace.layers_with_role("encoder-self") else None,
+        "details": attention_data(trace),
+        **block_data(trace),
+        "positions": _position_record(trace),
+        "gold": None if gold is None else sorted(map(list, gold)),
+    }
+
+
+def layer_weights(trace: Trace) -> dict[str, Any]:
+    """Every layer's weights, by its number."""
+    return {str(index): _encode_array(layer.weights) for index, layer in enumerate(trace.arrays)}
+
+
+def attention_data(trace: Trace) -> dict[str, Any]:
+    """The parts of `AttentionArithmetic` by layer number; empty for a long trace."""
+    has_matrices = _matrix_bytes(trace) <= MAX_MATRIX_BYTES
+    is_small = sum(layer.scores.nbytes for layer in trace.arrays) <= MAX_SCORE_BYTES
+    kept = trace.arrays if is_small else []
+    return {str(index): _attention_record(layer, has_matrices) for index, layer in enumerate(kept)}
+
+
+def block_data(trace: Trace) -> dict[str, Any]:
+    """The blocks around the attention layers, the block of each layer, and predictions; empty for a long trace."""
+    is_small = sum(array.nbytes for array in iter_arrays(trace.blocks)) <= MAX_BLOCK_BYTES
+    kept = trace.blocks if is_small else []
+    has_matrices = sum(_feed_forward_bytes(block) for block in kept) <= MAX_FEED_FORWARD_BYTES
+    names = [block.name for block in kept]
+    return {
+        "blocks": [_block_record(block, has_matrices) for block in kept],
+        "has_blocks": bool(trace.blocks),
+        "block_of": [
+            None if (block := trace.block_of(layer)) is None or not is_small else names.index(block.name)
+            for layer in range(len(trace.layers))
+        ],
+        "prediction": None if trace.prediction is None or not is_small else _prediction_record(trace.prediction),
+    }
+
+
+def detail_bytes(trace: Trace) -> int:
+    """The approximate number of bytes of `attention_data` and `block_data`."""
+    arrays = [array for layer in trace.arrays for array in (layer.x, layer.query, layer.key, layer.value, layer.output)]
+    steps = [array for layer in trace.arrays for array in layer.steps.values()]
+    around = sum(array.nbytes for array in iter_arrays([*trace.blocks, trace.prediction]))
+    numbers = sum(int(array.nbytes) for array in [*arrays, *steps]) + min(around, MAX_BLOCK_BYTES)
+    inner = min(sum(map(_feed_forward_bytes, trace.blocks)), MAX_FEED_FORWARD_BYTES)
+    return numbers + inner + min(_matrix_bytes(trace), MAX_MATRIX_BYTES)
+
+
+def model_record(trace: Trace, name: str, languages: tuple[str, str], task: str = "translation") -> dict[str, Any]:
+    """The server's record of a model, as far as a trace contains it."""
+    return {
+        "name": name,
+        "source": languages[0],
+        "target": languages[1],
+        "kind": "",
+        "score": None,
+        "query_state": None,
+        "parameters": None,
+        "layers": len(trace.layers_with_role(trace.layers[-1].role)) if trace.layers else 0,
+        "heads": max((layer.heads for layer in trace.layers), default=0),
+        "has_attention": bool(trace.layers),
+        "max_positions": None,
+        "run": None,
+        "is_ready": True,
+        "task": task,
+    }
+
+
+def _position_record(trace: Trace) -> dict[str, Any] | None:
+    known = trace.position_table
+    return None if known is None else {"table": _encode_array(known.table), "trained": known.trained}
+
+
+def _task_of_trace(trace: Trace) -> str:
+    """The task of the model: one side of a language model's trace is empty."""
+    if trace.source.pieces and trace.target.pieces:
+        return "translation"
+    return "fill-mask" if trace.source.pieces else "text-generation"
+
+
+def _translation_record(trace: Trace) -> dict[str, Any]:
+    log_probability = sum(trace.log_probabilities)
+    return {"text": trace.text, "score": log_probability, "log_probability": log_probability, "alignment": None}
+
+
+def _attention_record(layer: AttentionArrays, has_matrices: bool) -> dict[str, Any]:
+    """The parts of `AttentionArithmetic`; matrices once for all heads and queries."""
+    arrays = {part: _encode_array(getattr(layer, part)) for part in ("x", "query", "key", "value", "key_inputs")}
+    arrays |= {part: _encode_array(getattr(layer, part)) for part in ("scores", "context", "output")}
+    return {
+        **arrays,
+        "visible": _encode_array(layer.visible[0]),  # the same for every head
+        "scale": layer.scale,
+        "is_rotary": layer.is_rotary,
+        **(_matrices(layer) if has_matrices else {}),
+        "additive": _score_record(layer, "vector"),
+        "general": _score_record(layer, "unprepared_keys"),
+    }
+
+
+def _matrices(layer: AttentionArrays) -> dict[str, Any]:
+    """Each head's rows of W_Q, W_K and W_V, its columns of W_O, and the biases."""
+    heads = len(layer.weights)
+    found: dict[str, Any] = {}
+    for name, linear in layer.projections.items():
+        weight = linear.weight if name != "output" else np.stack(np.split(linear.weight, heads, axis=1))
+        found[f"{name}_weight"] = _encode_array(weight if name == "output" else _by_head(weight, heads))
+        if linear.bias is not None:
+            found[f"{name}_bias"] = _encode_array(linear.bias if name == "output" else _by_head(linear.bias, heads))
+    return found
+
+
+def _block_record(block: BlockArrays, has_matrices: bool) -> dict[str, Any]:
+    """The numbers of a block without duplicates: the input of a part is the output of the part before it."""
+    found: dict[str, Any] = {"name": block.name, **_to_plain(block.tree)}
+    network = found["feed_forward"]
+    norms = [one[name] for one in found["sublayers"] for name in ("pre_norm", "post_norm") if one[name]]
+    for part in [*norms, *found["sublayers"][1:], network, *filter(None, [found["last_norm"]])]:
+        del part["x"]
+    del network["output"]
+    for part, linear in (("fc1", block.fc1), ("fc2", block.fc2)):
+        network[f"{part}_weight"] = _encode_array(linear.weight) if has_matrices else None
+        network[f"{part}_bias"] = None if linear.bias is None or not has_matrices else _encode_array(linear.bias)
+    return found
+
+
+def _to_plain(value: Any) -> Any:
+    """Numbers as JSON values, with encoded arrays."""
+    if isinstance(value, PerPosition):
+        return _encode_array(value.array)
+    if isinstance(value, np.ndarray):
+        return _encode_array(value)
+    if isinstance(value, dict):
+        return {name: _to_plain(one) for name, one in value.items()}
+    if is_dataclass(value):
+        return {field.name: _to_plain(getattr(value, field.name)) for field in fields(value)}
+    return [_to_plain(one) for one in value] if isinstance(value, list) else value
+
+
+def _prediction_record(prediction: OutputArrays) -> dict[str, Any]:
+    """The candidates at each position, with the output layer's rows of those tokens, each once."""
+    rows = sorted({one.token for position in prediction.candidates for one in position})
+    bias = prediction.output.bias
+    return {
+        "side": prediction.side,
+        "vocabulary": len(prediction.output.weight),
+        "hidden": _encode_array(prediction.hidden),
+        "log_partitions": _encode_array(prediction.log_partitions),
+        "candidates": _to_plain(prediction.candidates),
+        "rows": rows,
+        "weight": _encode_array(prediction.output.weight[rows]),
+        "bias": None if bias is None else _encode_array(bias[rows]),
+    }
+
+
+def _feed_forward_bytes(block: BlockArrays) -> int:
+    return block.fc1.weight.nbytes + block.fc2.weight.nbytes
+
+
+def _by_head(rows: NDArray[np.float32], heads: int) -> NDArray[np.float32]:
+    return rows.reshape(heads, -1, *rows.shape[1:])
+
+
+def _score_record(layer: AttentionArrays, mark: str) -> dict[str, Any] | None:
+    """The arrays of a score that has such a part, and None for other scores."""
+    return {name: _encode_array(value) for name, value in layer.steps.items()} if mark in layer.steps else None
+
+
+def _matrix_bytes(trace: Trace) -> int:
+    linears: list[LinearArrays] = [linear for layer in trace.arrays for linear in layer.projections.values()]
+    return sum(linear.weight.nbytes for linear in linears)
+
+
+def _encode_array(array: NDArray[Any]) -> dict[str, Any]:
+    """Float32, little-endian, row by row."""
+    return {"shape": list(array.shape), "data": b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode()}
+
+
+MAX_DETAIL_BYTES = 16_000_000  # of all images: above it (a large sheet) only the maps are kept
+
+
+def caption_page_data(images: Sequence[TracedCaption], *, name: str, language: str = "") -> dict[str, Any]:
+    """Everything that the page shows of the images, as JSON values."""
+    is_small = sum(detail_bytes(one.trace) for one in images) <= MAX_DETAIL_BYTES
+    return {
+        "models": [model_record(images[0].trace, name, ("", language), task="image-to-text")],
+        "captions": [
+            {
+                "trace": msgspec.to_builtins(caption_summary(one, identity=str(number), model=name)),
+                "weights": layer_weights(one.trace),
+                "details": attention_data(one.trace) if is_small else None,
+                **(block_data(one.trace) if is_small else {}),
+            }
+            for number, one in enumerate(images)
+        ],
+    }
+
+
+MAX_MAP_BYTES = 4_500_000  # of all maps: with base64 and the page, some 7 MB
+MIN_STEPS = 12  # with fewer steps, probes are omitted instead
+MAX_PROGRESS_EVENTS = 1500  # points of a curve
+LEVELS_16_BIT, LEVELS_8_BIT = 65535, 255  # the largest values of 16 and 8 bits
+HIDDEN_EVENTS = ("checkpoint", "skip")  # not shown by the page
+ProbeMaps = Sequence[Sequence[NDArray[np.floating]]]  # of each probe, of each layer: (heads, queries, keys)
+
+
+@dataclass(frozen=True)
+class ProbeSnapshot:
+    """The probes of a step: labels, words and layers as JSON values, and the maps."""
+
+    metadata: dict[str, Any]
+    maps: ProbeMaps
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The record, events and probes of a run."""
+
+    record: dict[str, Any]
+    events: list[dict[str, Any]]
+    steps: list[int]  # at which probes were saved
+    load_snapshot: Callable[[int], ProbeSnapshot]
+    images: list[tuple[str, str]]  # names and data URIs
+
+
+@dataclass(frozen=True)
+class SizeBudget:
+    """What is kept: the steps, the number of probes, and the number of levels of a weight."""
+
+    steps: list[int]
+    probes: int
+    levels: int
+
+
+def run_page_data(run: RunData) -> dict[str, Any]:
+    """Everything that the page shows of the run, as JSON values."""
+    budget = _size_budget(run)
+    saved = {step: _fit_snapshot(run.load_snapshot(step), budget) for step in budget.steps}
+    metadata = {msgspec.json.encode(one.metadata): one.metadata for one in saved.values()}
+    indices = {content: index for index, content in enumerate(metadata)}
+    return {
+        "models": [_run_model_record(run)],
+        "run": {
+            "record": run.record | ({"state": "stopped"} if run.record["state"] == "training" else {}),
+            "events": _shown_events(run.events, set(budget.steps)),
+            "probes": list(metadata.values()),
+            "probes_by_step": {str(step): indices[msgspec.json.encode(one.metadata)] for step, one in saved.items()},
+            "maps": {str(step): _pack_maps(one.maps, budget.levels) for step, one in saved.items()},
+            "images": [{"name": name, "address": address} for name, address in run.images],
+            "omitted": _omitted(run, budget),
+        },
+    }
+
+
+def _size_budget(run: RunData) -> SizeBudget:
+    """As much as fits into a file; the first and the last step are always kept."""
+    steps = run.steps
+    ends = [run.load_snapshot(step).maps for step in {*steps[:1], *steps[-1:]}]
+    sizes = [max(sum(one.size for one in probe) for probe in both) for both in zip(*ends, strict=False)]
+    if 2 * sum(sizes) * len(steps) <= MAX_MAP_BYTES:
+        return SizeBudget(steps, len(sizes), LEVELS_16_BIT)
+    probes, room = len(sizes), MAX_MAP_BYTES // sum(sizes)
+    while probes > 1 and room < min(len(steps), MIN_STEPS):
+        probes -= 1
+        room = MAX_MAP_BYTES // sum(sizes[:probes])
+    return SizeBudget(_evenly_spaced(steps, max(2, room)), probes, LEVELS_8_BIT)
+
+
+def _fit_snapshot(saved: ProbeSnapshot, budget: SizeBudget) -> ProbeSnapshot:
+    lists = {name: saved.metadata[name][: budget.probes] for name in ("labels", "targets")}
+    return replace(saved, metadata=saved.metadata | lists | {"steps": budget.steps}, maps=saved.maps[: budget.probes])
+
+
+def _evenly_spaced(items: Sequence[Any], most: int) -> list[Any]:
+    """At most `most` items, evenly spaced, including the first and the last."""
+    if len(items) <= most:
+        return list(items)
+    return [items[index] for index in np.unique(np.linspace(0, len(items) - 1, most).round().astype(int))]
+
+
+def _shown_events(events: list[dict[str, Any]], steps: set[int]) -> list[dict[str, Any]]:
+    progress = {
+        id(event) for event in _evenly_spaced([e for e in events if e["event"] == "progress"], MAX_PROGRESS_EVENTS)
+    }
+    is_kept = {
+        "progress": lambda event: id(event) in progress,
+        "probe": lambda event: event["step"] in steps,
+    }
+    return [one for one in events if one["event"] not in HIDDEN_EVENTS and is_kept.get(one["event"], bool)(one)]
+
+
+def _pack_maps(maps: ProbeMaps, levels: int) -> list[Any]:
+    return [[_pack_weights(layer, levels) for layer in probe] for probe in maps]
+
+
+def _pack_weights(weights: NDArray[np.floating], levels: int) -> dict[str, Any]:
+    """Whole numbers from 0 to `levels`, little-endian, row by row."""
+    numbers = np.rint(np.clip(weights.astype(np.float64), 0, 1) * levels).astype(
+        "<u2" if levels == LEVELS_16_BIT else "u1"
+    )
+    return {"shape": list(weights.shape), "levels": levels, "data": b64encode(numbers.tobytes()).decode()}
+
+
+def _omitted(run: RunData, budget: SizeBudget) -> dict[str, int] | None:
+    if budget.levels == LEVELS_16_BIT:
+        return None
+    probes = len(run.load_snapshot(run.steps[-1]).maps)
+    return {"steps": len(budget.steps), "of_steps": len(run.steps), "probes": budget.probes, "of_probes": probes}
+
+
+def _run_model_record(run: RunData) -> dict[str, Any]:
+    """A record for the page's header, which shows the name of the run; the model itself is not in the file."""
+    task = "image-to-text" if run.record["kind"].startswith("captioner") else "translation"
+    sizes = {"kind": run.record["kind"], "parameters": None, "layers": 0, "heads": 0, "max_positions": None}
+    name = run.record["name"]
+    return {
+        "name": name, "source": "", "target": "", **sizes, "has_attention": True, "run": name, "is_ready": True,
+        "task": task,
+    }  # fmt: skip

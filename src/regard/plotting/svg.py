@@ -1,0 +1,104 @@
+"""Shared parts of drawings: colours of weights, XML text, file names, SVG to PNG.
+
+Weights are drawn in even steps of lightness, so that they read the same in grey. The colour ramps are those of the page
+(light background to deep blue, or dark background to pale blue) in Ottosson's OKLab.
+"""
+
+import math
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Literal
+
+from regard.errors import RegardError
+from regard.files import atomic_file
+
+Theme = Literal["light", "dark"]
+RGB = tuple[int, int, int]
+FILE_SUFFIXES = (".svg", ".png", ".html")
+PNG_ZOOM = 2  # sharp in print
+RAMP_STEPS = 256
+RAMPS: dict[Theme, tuple[tuple[float, float, float], ...]] = {  # lightness, chroma, hue at the weights 0, 1/2 and 1
+    "light": ((0.985, 0.006, 250), (0.68, 0.115, 245), (0.34, 0.13, 264)),
+    "dark": ((0.235, 0.016, 262), (0.56, 0.125, 252), (0.93, 0.06, 215)),
+}
+
+
+def color_of(weight: float, theme: Theme = "light") -> RGB:
+    """The colour of a weight from 0 to 1, as red, green and blue."""
+    bounded = min(1.0, max(0.0, weight)) if math.isfinite(weight) else 0.0
+    return color_ramp(theme)[round(bounded * (RAMP_STEPS - 1))]
+
+
+@cache
+def color_ramp(theme: Theme) -> tuple[RGB, ...]:
+    """The colours of the weights 0, 1/255, ... 1."""
+    return tuple(_ramp_color(RAMPS[theme], step / (RAMP_STEPS - 1)) for step in range(RAMP_STEPS))
+
+
+def to_hex(colour: RGB) -> str:
+    """The colour in CSS notation."""
+    return "#" + "".join(f"{part:02x}" for part in colour)
+
+
+def _ramp_color(stops: tuple[tuple[float, float, float], ...], part: float) -> RGB:
+    first, middle, last = stops
+    start, end, along = (first, middle, part * 2) if part < 0.5 else (middle, last, part * 2 - 1)
+    lightness = first[0] + (last[0] - first[0]) * part
+    chroma, hue = (start[axis] + (end[axis] - start[axis]) * along for axis in (1, 2))
+    return _from_oklch(lightness, chroma, math.radians(hue))
+
+
+def _from_oklch(lightness: float, chroma: float, hue: float) -> RGB:
+    a, b = chroma * math.cos(hue), chroma * math.sin(hue)
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    return (
+        _byte(4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short),
+        _byte(-1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short),
+        _byte(-0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short),
+    )
+
+
+def _byte(linear: float) -> int:
+    bounded = min(1.0, max(0.0, linear))
+    curved = 12.92 * bounded if bounded <= 0.0031308 else 1.055 * bounded ** (1 / 2.4) - 0.055
+    return round(curved * 255)
+
+
+def file_suffix(out: Path) -> str:
+    """The suffix of a file name; other suffixes are refused."""
+    kind = out.suffix.lower()
+    if kind not in FILE_SUFFIXES:
+        allowed = f"{', '.join(FILE_SUFFIXES[:-1])} or {FILE_SUFFIXES[-1]}"
+        raise RegardError(f"{out.name} does not end with {allowed}. Give one of these names.")
+    return kind
+
+
+def forbid_selection_for_html(names: str) -> None:
+    """Refuse options that select one map, because a page has them all; `names` are the options."""
+    raise RegardError(f"an HTML page has every layer and head, words and pieces, output and input. Remove {names}.")
+
+
+def write_file(out: Path, content: bytes) -> None:
+    """Write the file atomically."""
+    with atomic_file(out) as file:
+        file.write(content)
+
+
+def xml_text(text: str) -> str:
+    """Escaped text without the characters that XML forbids."""
+    return escape("".join(character if _is_xml_character(character) else "�" for character in text))
+
+
+def _is_xml_character(character: str) -> bool:
+    code = ord(character)
+    return code in (0x9, 0xA, 0xD) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000
+
+
+def svg_to_png(svg: str) -> bytes:
+    """The drawing as the content of a PNG file, at PNG_ZOOM times its size, with the fonts of this machine."""
+    import resvg_py
+
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_ZOOM))

@@ -1,0 +1,1 @@
+"""The HTTP APIs: our own under /api/v1, LibreTranslate's and DeepL's."""

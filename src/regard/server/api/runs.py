@@ -1,0 +1,419 @@
+"""/api/v1 for runs: training events, probes, the evaluation report, and example sentences with gold alignments."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from regard.data.images import encode_png
+from regard.data.readers.lines import read_lines
+from regard.errors import RegardError
+from regard.inference.evaluation import EvaluationReport, TranslationReport
+from regard.metrics.alignment import GoldAlignment, parse_alignments
+from regard.plotting.html_data import PNG_TYPE
+from regard.server.endpoint import (
+    FLOATS,
+    Content,
+    Endpoint,
+    Number,
+    NumberOrMean,
+    floats_response,
+    index_or_none,
+)
+from regard.server.errors import ApiError
+from regard.server.models import ServedModel
+from regard.server.service import Service
+from regard.training.runs import Run, RunEvents, RunImages, RunProbes, RunRecord
+
+MAX_SHOWN_SENTENCES = 50  # of one length bucket
+MAX_SCORED_SENTENCES = 200  # on which heads are measured
+MAX_EXAMPLE_SENTENCES, MAX_EXAMPLE_WORDS = 8, 12
+
+Result = TypeVar("Result")
+
+
+class RunsResponse(msgspec.Struct, frozen=True):
+    """The runs of the server."""
+
+    runs: list[RunRecord]
+
+
+class EventsQuery(msgspec.Struct, frozen=True):
+    """The number of events to skip."""
+
+    after: Number = 0
+
+
+class ProbesQuery(msgspec.Struct, frozen=True):
+    """The step whose labels and layers to return; the last one by default."""
+
+    step: Number | None = None
+
+
+class HeadQuery(msgspec.Struct, frozen=True):
+    """A head, or the mean of the heads."""
+
+    head: NumberOrMean = "mean"
+
+
+class ExamplesQuery(msgspec.Struct, frozen=True):
+    """Languages, and optionally one model."""
+
+    source: str = ""
+    target: str = ""
+    model: str | None = None
+
+
+class ExampleSentence(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence to try, its translation, and its word alignment if it is known."""
+
+    source: str
+    target: str
+    links: list[tuple[int, int]] | None
+
+
+class ExampleSentencesResponse(msgspec.Struct, frozen=True):
+    """Sentences to try."""
+
+    examples: list[ExampleSentence]
+
+
+class TestSetSize(msgspec.Struct, frozen=True):
+    """The size of the test set."""
+
+    sentences: int
+
+
+class EvaluationResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of all models on the same test set."""
+
+    test: TestSetSize
+    models: list[TranslationReport]
+
+
+class ComparedSentence(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence of the test set, and the output of each model."""
+
+    source: str
+    reference: str
+    outputs: dict[str, str]
+
+
+class ComparedSentences(msgspec.Struct, frozen=True):
+    """Sentences of one range of lengths."""
+
+    sentences: list[ComparedSentence]
+
+
+# --- runs ---
+
+
+async def list_runs(service: Service, query: None, request: Request) -> RunsResponse:  # noqa: ARG001
+    """The runs of the served models."""
+    runs = [(run, model.name if model.is_ready else None) for model, run in _runs(service)]
+    return RunsResponse(await asyncio.to_thread(lambda: [run.record(name) for run, name in runs]))
+
+
+async def events(service: Service, query: EventsQuery, request: Request) -> RunEvents:
+    """The events of a run."""
+    return await _read(_find_run(service, request).events, query.after)
+
+
+async def probes(service: Service, query: ProbesQuery, request: Request) -> RunProbes:
+    """The steps at which the attention of the probes was saved."""
+    return await _read(_find_run(service, request).probes, query.step)
+
+
+async def probe_map(service: Service, query: HeadQuery, request: Request) -> Response:
+    """The attention map of a probe at a step."""
+    step, probe, layer = (request.path_params[name] for name in ("step", "probe", "layer"))
+    run = _find_run(service, request)
+    return floats_response(await _read(run.probe_map, step, probe, layer, index_or_none(query.head)))
+
+
+async def images(service: Service, query: None, request: Request) -> RunImages:  # noqa: ARG001
+    """The images of the probes of a captioner's run."""
+    return await _read(_find_run(service, request).images)
+
+
+async def image(service: Service, query: None, request: Request) -> Response:  # noqa: ARG001
+    """The image of a probe as the model gets it."""
+    square = await _read(_find_run(service, request).image, request.path_params["probe"])
+    return Response(encode_png(square.transpose(1, 2, 0)), media_type=PNG_TYPE)
+
+
+def _runs(service: Service) -> list[tuple[ServedModel, Run]]:
+    return [(one, Run(one.name, one.run)) for one in service.models.all if one.run is not None]
+
+
+def _find_run(service: Service, request: Request) -> Run:
+    for _, run in _runs(service):
+        if run.name == request.path_params["name"]:
+            return run
+    raise ApiError(404, "no_run", "There is no run of that name. GET /api/v1/runs lists them.")
+
+
+async def _read(read: Callable[..., Result], *arguments: object) -> Result:
+    """The result of reading files of a run in a thread; 404 if they do not exist or are damaged."""
+    try:
+        return await asyncio.to_thread(read, *arguments)
+    except RegardError as error:
+        raise ApiError(404, "no_probe", str(error)) from None
+
+
+# --- the evaluation report ---
+
+
+async def evaluation(service: Service, query: None, request: Request) -> EvaluationResponse | None:  # noqa: ARG001
+    """The figures of the models."""
+    return service.component(EvaluationReportFile).figures()
+
+
+async def evaluation_bucket(service: Service, query: None, request: Request) -> ComparedSentences:  # noqa: ARG001
+    """Sentences of one length bucket."""
+    return service.component(EvaluationReportFile).sentences(request.path_params["bucket"])
+
+
+class EvaluationReportFile:
+    """The report of `regard compare --report FILE`, read again whenever the file changes."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._report: EvaluationReport | None = None
+        self._read_at = 0
+        if path is not None and not path.parent.is_dir():
+            raise RegardError(f"{path.parent} is not a directory. --report takes a file of regard compare.")
+        self._refresh()
+
+    def figures(self) -> EvaluationResponse | None:
+        """The figures; None if there is no report."""
+        report = self._refresh()
+        if report is None:
+            return None
+        models = [msgspec.structs.replace(one, outputs=[], truncated=[]) for one in report.models]
+        return EvaluationResponse(test=TestSetSize(models[0].sentences), models=models)
+
+    def sentences(self, bucket: int) -> ComparedSentences:
+        """The first sentences of a length bucket, counted from 0 as in the figures."""
+        report = self._refresh()
+        if report is None:
+            raise ApiError(404, "no_report", "There is no evaluation report. Start the server with --report FILE.")
+        lengths = report.models[0].lengths
+        if bucket >= len(lengths):
+            raise ApiError(404, "no_bucket", f"There are {len(lengths)} length buckets, counted from 0.")
+        low, high = lengths[bucket].low, lengths[bucket].high
+        members = [i for i, source in enumerate(report.sources) if low <= max(len(source.split()), 1) <= high]
+        return ComparedSentences(
+            [
+                ComparedSentence(
+                    source=report.sources[index],
+                    reference=report.references[index],
+                    outputs={one.model: one.outputs[index] for one in report.models if one.outputs},
+                )
+                for index in members[:MAX_SHOWN_SENTENCES]
+            ]
+        )
+
+    def _refresh(self) -> EvaluationReport | None:
+        if self._path is None or not self._path.exists():
+            return self._report
+        written_at = self._path.stat().st_mtime_ns
+        if written_at != self._read_at:
+            self._report, self._read_at = EvaluationReport.read(self._path), written_at
+        return self._report
+
+
+# --- example sentences and gold alignments ---
+
+
+# The worked example of the docs and of the page.
+WORKED_EXAMPLE = ExampleSentence(
+    source="AI changes the world", target="AI가 세상을 바꾼다", links=[(0, 0), (1, 2), (3, 1)]
+)
+WORKED_EXAMPLE_REVERSED = ExampleSentence(
+    source=WORKED_EXAMPLE.target,
+    target=WORKED_EXAMPLE.source,
+    links=[(target, source) for source, target in WORKED_EXAMPLE.links or []],
+)
+BUILT_IN_EXAMPLES = {("en", "ko"): [WORKED_EXAMPLE], ("ko", "en"): [WORKED_EXAMPLE_REVERSED]}
+
+
+async def examples(service: Service, query: ExamplesQuery, request: Request) -> ExampleSentencesResponse:  # noqa: ARG001
+    """Sentences to try: with gold alignments, else from the validation of a run.
+
+    Only for languages that some model has: a language is also part of a file name.
+    """
+    languages = (query.source, query.target)
+    if languages in {one.languages for one in service.models.all}:
+        gold = await asyncio.to_thread(service.component(GoldFiles).examples, languages)
+        if gold:
+            return ExampleSentencesResponse(gold)
+    runs = [
+        run
+        for model, run in _runs(service)
+        if model.languages == languages and query.model in (None, model.name) and model.task != "image-to-text"
+    ]
+    return ExampleSentencesResponse(await asyncio.to_thread(_validation_examples, runs))
+
+
+def _validation_examples(runs: Sequence[Run]) -> list[ExampleSentence]:
+    """The sentences that the last validation of the first such run logged, the shortest first."""
+    for run in runs:
+        logged = [event.get("samples", []) for event in run.events(0).events if event.get("event") == "validation"]
+        pairs = sorted(((sample[0], sample[1]) for sample in (logged[-1] if logged else [])), key=lambda it: len(it[0]))
+        if pairs:
+            return [ExampleSentence(source=source, target=target, links=None) for source, target in pairs]
+    return []
+
+
+@dataclass(frozen=True)
+class GoldAlignments:
+    """Sentence pairs with their gold alignments."""
+
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    links: list[GoldAlignment] = field(default_factory=list)
+
+    def examples(self) -> list[ExampleSentence]:
+        """A few short ones, evenly spread."""
+        pairs = [
+            ExampleSentence(source=source, target=target, links=sorted(links.sure))
+            for source, target, links in zip(self.sources, self.targets, self.links, strict=True)
+        ]
+        short = [one for one in pairs if 2 < len(one.source.split()) <= MAX_EXAMPLE_WORDS]
+        return short[:: max(1, len(short) // MAX_EXAMPLE_SENTENCES)][:MAX_EXAMPLE_SENTENCES]
+
+    def first_sentences(self) -> "GoldAlignments":
+        """As many as heads are measured on."""
+        return GoldAlignments(
+            self.sources[:MAX_SCORED_SENTENCES], self.targets[:MAX_SCORED_SENTENCES], self.links[:MAX_SCORED_SENTENCES]
+        )
+
+
+class GoldFiles:
+    """The files at a prefix: sentences in PREFIX.en, PREFIX.ko and so on, and their alignments in PREFIX.align.
+
+    The alignments may be those of either direction: the one in which every link is within its sentences.
+    """
+
+    def __init__(self, prefix: Path | None) -> None:
+        self.prefix = prefix
+        if prefix is not None and not prefix.parent.is_dir():
+            raise RegardError(
+                f"{prefix.parent} does not exist. --gold takes the part of the path before .en, .ko and .align."
+            )
+
+    def load(self, languages: tuple[str, str]) -> GoldAlignments:
+        """The pairs for a direction; empty if there are no files for it."""
+        if self.prefix is None or not all(languages):
+            return GoldAlignments()
+        prefix = self.prefix
+        paths = [prefix.with_name(f"{prefix.name}.{suffix}") for suffix in (*languages, "align")]
+        if not all(path.exists() for path in paths):
+            return GoldAlignments()
+        sources, targets, lines = (list(read_lines(path)) for path in paths)
+        return _match_links(prefix, sources, targets, list(parse_alignments(lines, origin=str(paths[2]))))
+
+    def examples(self, languages: tuple[str, str]) -> list[ExampleSentence]:
+        """Sentences to try; the worked example is first if all of its words occur."""
+        gold = self.load(languages)
+        known = {word for source in gold.sources for word in source.split()}
+        worked = [one for one in BUILT_IN_EXAMPLES.get(languages, []) if known.issuperset(one.source.split())]
+        return [*worked, *gold.examples()]
+
+
+def _match_links(
+    prefix: Path, sources: list[str], targets: list[str], links: Sequence[GoldAlignment]
+) -> GoldAlignments:
+    """The pairs with the links, or with the reversed links, whichever are within the sentences."""
+    if not len(sources) == len(targets) == len(links):
+        raise RegardError(
+            f"{prefix} has {len(sources)} sources, {len(targets)} targets and {len(links)} alignments. "
+            "Give equally many of each."
+        )
+    for candidate in (list(links), [_reverse_links(one) for one in links]):
+        if all(map(_links_fit, sources, targets, candidate)):
+            return GoldAlignments(sources, targets, candidate)
+    raise RegardError(f"{prefix}.align links words that its sentences do not have. Give the links of these sentences.")
+
+
+def _links_fit(source: str, target: str, links: GoldAlignment) -> bool:
+    source_words, target_words = len(source.split()), len(target.split())
+    return all(one < source_words and other < target_words for one, other in links.possible)
+
+
+def _reverse_links(links: GoldAlignment) -> GoldAlignment:
+    sure, possible = (frozenset((target, source) for source, target in some) for some in (links.sure, links.possible))
+    return GoldAlignment(sure=sure, possible=possible)
+
+
+ENDPOINTS = [
+    Endpoint(
+        method="GET", path="/api/v1/runs", handler=list_runs, response=RunsResponse, summary="The runs of the server."
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/v1/runs/{name}/events",
+        handler=events,
+        query=EventsQuery,
+        response=RunEvents,
+        summary="The events of a run after the first `after`.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/v1/runs/{name}/probes",
+        handler=probes,
+        query=ProbesQuery,
+        response=RunProbes,
+        summary="The steps at which the attention of the probes was saved, and the labels of one step.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/v1/runs/{name}/probes/{step:number}/{probe:number}/{layer:number}",
+        handler=probe_map,
+        query=HeadQuery,
+        response=FLOATS,
+        summary="The attention map of a probe: little-endian float32, queries by keys.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/v1/runs/{name}/images",
+        handler=images,
+        response=RunImages,
+        summary="The names of the images of the probes.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/v1/runs/{name}/images/{probe:number}",
+        handler=image,
+        response=Content(PNG_TYPE),
+        summary="The image of a probe as the model gets it.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/v1/evaluation",
+        handler=evaluation,
+        response=EvaluationResponse | None,
+        summary="The figures of the models on a test set; null without a report.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/v1/evaluation/{bucket:number}",
+        handler=evaluation_bucket,
+        response=ComparedSentences,
+        summary="Sentences of one length bucket, with the output of each model.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/v1/examples",
+        handler=examples,
+        query=ExamplesQuery,
+        response=ExampleSentencesResponse,
+        summary="Sentences to try.",
+    ),
+]

@@ -1,0 +1,78 @@
+"""Limits on one request, on one client and on all clients together; every limit is on by default."""
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from regard.server.errors import ApiError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a server; a `rate` of 0 turns the rate limit off."""
+
+    max_characters: int = 5_000  # of one text
+    max_total_characters: int = 50_000  # of one request
+    max_texts: int = 128  # of one request
+    max_beam_size: int = 10
+    max_nbest: int = 10  # outputs of one text; LibreTranslate calls them alternatives
+    max_body_bytes: int = 1_000_000
+    max_file_bytes: int = 4_000_000  # of an uploaded document or image
+    body_timeout: float = 10.0  # seconds in which a body must arrive
+    rate: float = 100.0  # requests per second of one key, or of one address without a key
+    burst: int = 200  # requests at once before the rate applies
+    max_queue: int = 2_000  # texts of all clients together
+    max_wait_seconds: float = 5.0  # a request that would have to wait longer is refused at once
+    deadline: float = 30.0  # seconds until an admitted request has its response
+
+    def check_texts(self, texts: list[str]) -> None:
+        """Raise if the texts are too many or too long for one request."""
+        if len(texts) > self.max_texts:
+            raise ApiError(413, "too_many_texts", f"There are more than {self.max_texts} texts. Send fewer at a time.")
+        if any(len(text) > self.max_characters for text in texts):
+            raise ApiError(
+                413, "text_too_long", f"A text has more than {self.max_characters} characters. Send it in parts."
+            )
+        if sum(map(len, texts)) > self.max_total_characters:
+            raise ApiError(
+                413,
+                "too_many_characters",
+                f"The texts have more than {self.max_total_characters} characters together. Send fewer at a time.",
+            )
+
+    def check_search(self, beam_size: int, nbest: int) -> None:
+        """Raise if the beam size or the number of outputs is out of range."""
+        if not 1 <= beam_size <= self.max_beam_size:
+            raise ApiError(400, "bad_beam_size", f"beam_size must be from 1 to {self.max_beam_size}.")
+        if not 1 <= nbest <= self.max_nbest:
+            raise ApiError(400, "bad_nbest", f"The number of outputs must be from 1 to {self.max_nbest}.")
+
+
+class RateLimiter:
+    """A token bucket per client: it holds `burst` requests and refills at `rate` requests per second."""
+
+    MAX_CLIENTS = 10_000  # in memory; the client whose last request is oldest goes first
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # client: requests left, time
+
+    def acquire(self, client: str) -> None:
+        """Count a request of the client; raise if its bucket is empty."""
+        rate, burst = self.limits.rate, float(self.limits.burst)
+        if not rate:
+            return
+        now = time.monotonic()
+        left, then = self._buckets.pop(client, (burst, now))
+        left = min(burst, left + (now - then) * rate)
+        is_allowed = left >= 1
+        self._buckets[client] = (left - 1 if is_allowed else left, now)
+        while len(self._buckets) > self.MAX_CLIENTS:
+            self._buckets.popitem(last=False)
+        if not is_allowed:
+            raise ApiError(
+                429,
+                "too_many_requests",
+                "Too many requests came from this client. Send fewer per second.",
+                retry_after=(1 - left) / rate,
+            )

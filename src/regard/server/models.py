@@ -1,0 +1,334 @@
+"""The served models: found on disk, loaded and warmed up in a thread, reloaded when they change, chosen per request."""
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from torch.nn import Module
+
+from regard.bundle import Bundle
+from regard.config import Config, DecodingConfig
+from regard.errors import RegardError
+from regard.files import CONFIG_FILE, MANIFEST_NAME
+from regard.inference.captioner import Captioner
+from regard.inference.interface import EngineName, Task
+from regard.inference.mask_filler import MASK_TEXT, MaskFiller
+from regard.inference.open import load, task_of
+from regard.inference.text_generator import TextGenerator
+from regard.inference.translator import Translator
+from regard.languages import base_code, detect_language, plain_code
+from regard.server.batcher import DecodeRequest, TranslateJob
+from regard.server.errors import ApiError
+from regard.server.limits import Limits
+from regard.server.monitoring import log_exception
+from regard.tracing.alignment import HeadSelection
+from regard.training.runs import FoundModel
+
+Pipeline = Translator | Captioner | TextGenerator | MaskFiller
+PipelineT = TypeVar("PipelineT", Translator, Captioner, TextGenerator, MaskFiller)
+DirectoryVersion = tuple[int, int]  # modification time and inode of the manifest
+
+TASK_ROUTES: dict[Task, str] = {
+    "translation": "/api/v1/translate",
+    "image-to-text": "/api/v1/captions",
+    "text-generation": "/api/v1/complete",
+    "fill-mask": "/api/v1/fill",
+}
+ATTENTION_NAMES = ("self_attention", "cross_attention", "image_attention")
+WARM_UP_TEXT = "AI changes the world"
+FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 1.0, 60.0
+
+
+class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A model as the API describes it."""
+
+    name: str
+    source: str
+    target: str
+    kind: str
+    score: str | None  # the score function and the query state of an RNN with attention
+    query_state: str | None
+    parameters: int
+    layers: int
+    heads: int
+    has_attention: bool
+    max_positions: int | None
+    run: str | None
+    is_ready: bool
+    task: Task
+
+
+class ServedModel:
+    """A model by its name; ready once its directory exists and its pipeline is loaded and warmed up."""
+
+    def __init__(self, found: FoundModel, engine_name: EngineName | None = None) -> None:
+        self.name, self.directory, self.run = found.name, found.directory, found.run
+        self.is_required = found.is_required
+        self.engine_name, self.engine = engine_name, ""  # the one that was chosen, and the one in use, for people
+        self.pipeline: Pipeline | None = None
+        self.head_selection = HeadSelection()  # for word alignment: the best head, once it is measured
+        self.failures = RetryBackoff()  # of loading the directory
+        self._version: DirectoryVersion | None = None
+        self._decoding_config = lru_cache(maxsize=64)(self._make_decoding_config)
+
+    @property
+    def is_ready(self) -> bool:
+        return self.pipeline is not None
+
+    @property
+    def config(self) -> Config | None:
+        """The config of the model; before it is loaded, that of its run."""
+        if self.pipeline is not None:
+            return self.pipeline.config
+        path = (self.run or self.directory) / CONFIG_FILE
+        try:
+            return Config.load(path) if path.exists() else None
+        except RegardError:
+            return None
+
+    @property
+    def task(self) -> Task | None:
+        """The task of the model; None if not even its config exists yet."""
+        return None if self.config is None else task_of(self.config.model)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The codes of source and target; empty where there is none: a captioner has no source."""
+        return ("", "") if self.config is None else self.config.data.language_pair
+
+    def require(self, kind: type[PipelineT]) -> PipelineT:
+        """The pipeline if it is of this kind; 409 if the model is for another task or is not loaded yet."""
+        if isinstance(self.pipeline, kind):
+            return self.pipeline
+        if self.pipeline is None or self.task is None:
+            raise ApiError(409, "not_ready", "This model is not loaded yet. Retry soon.", retry_after=2)
+        raise ApiError(
+            409, "wrong_task", f"This model is for {self.task}. Use {TASK_ROUTES[self.task]}, or choose another model."
+        )
+
+    @property
+    def bundle(self) -> Bundle:
+        """The weights and tokenizers of a loaded model; 409 for an export, which has none to inspect."""
+        pipeline = self.pipeline or self.require(Translator)
+        if pipeline.bundle is None:
+            raise ApiError(
+                409, "no_weights", "This is an export, which cannot be inspected. Serve the model that it came from."
+            )
+        return pipeline.bundle
+
+    @property
+    def has_cross_attention(self) -> bool:
+        return any(name.endswith("cross_attention") for name in _attention_names(self.pipeline))
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the directory has a version that is not loaded, and a retry after a failure is due."""
+        version = directory_version(self.directory)
+        return version is not None and version != self._version and self.failures.is_due(version)
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the directory has a version that cannot be loaded; an earlier version may be ready."""
+        return bool(self.failures) and directory_version(self.directory) is not None
+
+    def load(self) -> None:
+        """Load and warm up in the calling thread; requests use the earlier version until this is done."""
+        version = directory_version(self.directory)
+        pipeline = _open(self.directory, self.engine_name)
+        warm_up(pipeline)
+        self._version, self.failures = version, RetryBackoff()  # first: who sees it ready must not see it stale
+        self.head_selection = HeadSelection()
+        self.engine = pipeline.engine.description if isinstance(pipeline, Translator) else "torch"
+        self._decoding_config.cache_clear()
+        self.pipeline = pipeline
+
+    def translate_job(self, options: DecodeRequest, limits: Limits) -> TranslateJob:
+        """The batch job that translates with these options."""
+        translator = self.require(Translator)
+        beam_size = options.beam_size
+        if beam_size is None:
+            beam_size = min(translator.config.decoding.beam_size, limits.max_beam_size)
+        limits.check_search(beam_size, options.nbest)
+        config = self._decoding_config(max(beam_size, options.nbest), options.nbest)
+        head_selection = self.head_selection if options.align and self.has_cross_attention else None
+        return TranslateJob(translator, config, head_selection, "-".join(self.languages))
+
+    def record(self) -> ModelRecord | None:
+        """The model as the API describes it; None if not even its config exists yet."""
+        config, task = self.config, self.task
+        if config is None or task is None:
+            return None
+        stack: Any = getattr(config.model, "decoder", None) or getattr(config.model, "transformer", None)
+        attentions, model = _attention_names(self.pipeline), _torch_model(self.pipeline)
+        return ModelRecord(
+            name=self.name,
+            source=self.languages[0],
+            target=self.languages[1],
+            kind=str(config.model.__struct_config__.tag),
+            score=getattr(config.model, "score", None),
+            query_state=getattr(config.model, "query_state", None),
+            parameters=self.pipeline.num_parameters if self.pipeline else 0,
+            layers=getattr(stack, "layers", 0),
+            heads=getattr(stack, "heads", 1 if attentions else 0),
+            has_attention=bool(attentions),
+            max_positions=getattr(model, "max_positions", None),
+            run=self.name if self.run else None,
+            is_ready=self.is_ready,
+            task=task,
+        )
+
+    def _make_decoding_config(self, beam_size: int, nbest: int) -> DecodingConfig:
+        return self.require(Translator).decoding_config(beam_size=beam_size, nbest=nbest)
+
+
+class ModelRegistry:
+    """All models, in the order in which they were given."""
+
+    def __init__(self, found: Iterable[FoundModel], *, engine: EngineName | None = None) -> None:
+        self.all = [ServedModel(one, engine) for one in found]
+        self._lock = threading.Lock()
+
+    def ready(self, task: Task = "translation") -> list[ServedModel]:
+        """The loaded models for a task."""
+        return [one for one in self.all if one.is_ready and one.task == task]
+
+    def failing(self) -> list[ServedModel]:
+        """The models whose directory cannot be loaded."""
+        return [one for one in self.all if one.is_failing]
+
+    def get(self, name: str) -> ServedModel:
+        """The model of that name."""
+        for one in self.all:
+            if one.name == name:
+                return one
+        raise ApiError(404, "no_model", "There is no model of that name. GET /api/v1/models lists them.")
+
+    def choose(
+        self,
+        *,
+        name: str | None = None,
+        source: str | None = None,
+        target: str | None = None,
+        task: Task = "translation",
+    ) -> ServedModel:
+        """The model of that name, or the first ready one for the task; of several translators, the closest languages.
+
+        A model that was named must match the languages too.
+        """
+        candidates = [self.get(name)] if name is not None else self.ready(task)
+        if not candidates:
+            raise self.not_ready_error(task)
+        wanted = (source, target)
+        matching = [one for one in candidates if all(map(_language_matches, one.languages, wanted))]
+        if not matching:
+            raise ApiError(400, "no_pair", "No model translates between these languages. GET /languages lists them.")
+        return max(matching, key=lambda one: sum(map(_region_matches, one.languages, wanted)))  # of equals, the first
+
+    def not_ready_error(self, task: Task = "translation") -> ApiError:
+        """The error while no model for the task is ready: a retry helps only if one is still to be loaded."""
+        if any(one.task in (task, None) for one in self.all):
+            return ApiError(503, "not_ready", "No model is ready yet. Retry soon.", retry_after=1)
+        if self.all and task != "translation":
+            return ApiError(404, "no_model", f"No model for {task} is served. GET /api/v1/models lists the models.")
+        return ApiError(503, "not_ready", f"No model for {task} is served. Start the server with one.")
+
+    def load_changed(self) -> list[tuple[ServedModel, RegardError | None]]:
+        """Load each model that is new or has changed; the outcomes, without a failure that is already known."""
+        with self._lock:
+            return [(one, problem) for one in self.all if one.is_stale for problem in _try_to_load(one)]
+
+
+class RetryBackoff:
+    """The failures to load a directory: the time to the next try doubles; a new version is tried at once."""
+
+    def __init__(self) -> None:
+        self._wait, self._next = FIRST_RETRY_SECONDS, 0.0
+        self._version: DirectoryVersion | None = None  # that failed
+        self._reason: str | None = None  # may be empty, as for a MemoryError
+
+    def __bool__(self) -> bool:
+        return self._reason is not None
+
+    def is_due(self, version: DirectoryVersion) -> bool:
+        """Whether to try this version now."""
+        return version != self._version or time.monotonic() >= self._next
+
+    def add(self, reason: str, version: DirectoryVersion | None) -> bool:
+        """Postpone the next try of the version; returns whether the reason differs from the last one."""
+        if version != self._version:
+            self._wait, self._version = FIRST_RETRY_SECONDS, version
+        self._next = time.monotonic() + self._wait
+        self._wait = min(MAX_RETRY_SECONDS, 2 * self._wait)
+        before, self._reason = self._reason, reason
+        return reason != before
+
+
+def _open(directory: Path, engine: EngineName | None) -> Pipeline:
+    """The pipeline in a directory, with its weights for traces; the engine is an option for translators only."""
+    path = directory / CONFIG_FILE
+    is_translator = not path.is_file() or task_of(Config.load(path).model) == "translation"
+    return load(directory, engine=engine if is_translator else None)
+
+
+def warm_up(pipeline: Pipeline) -> None:
+    """Run once all that the first request would have to wait for."""
+    if isinstance(pipeline, Translator):
+        pipeline.translate([WARM_UP_TEXT])
+        detect_language(WARM_UP_TEXT, ["en"])  # reading the detector's model takes seconds
+    elif isinstance(pipeline, Captioner):
+        size = pipeline.image_encoder.image_size
+        pipeline.caption([np.full((3, size, size), 128, np.uint8)], beam_size=1, nbest=1)
+    elif isinstance(pipeline, TextGenerator):
+        pipeline.generate([""], beam_size=1, do_sample=False)
+    else:
+        pipeline.fill([MASK_TEXT])
+
+
+def directory_version(directory: Path) -> DirectoryVersion | None:
+    """A value that changes when the model in a directory is replaced; None if there is no model."""
+    try:
+        found = (directory / MANIFEST_NAME).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino
+
+
+def _try_to_load(model: ServedModel) -> Iterator[RegardError | None]:
+    """Load the model and yield None, or the problem if it is a new one."""
+    version = directory_version(model.directory)
+    try:
+        model.load()
+    except RegardError as error:
+        if model.failures.add(str(error), version):
+            yield error
+    except Exception as error:  # such as too little memory: the other models must still be loaded
+        if model.failures.add(str(error), version):
+            log_exception("a model cannot be loaded", model=model.name)
+            yield RegardError(f"{model.directory} cannot be loaded: {error}")
+    else:
+        yield None
+
+
+def _torch_model(pipeline: Pipeline | None) -> Module | None:
+    return None if pipeline is None or pipeline.bundle is None else pipeline.bundle.model
+
+
+def _attention_names(pipeline: Pipeline | None) -> list[str]:
+    """The names of the attention modules; the last part of a name is its kind."""
+    model = _torch_model(pipeline)
+    names = [name for name, _ in model.named_modules()] if model else []
+    return [name for name in names if name.rpartition(".")[2] in ATTENTION_NAMES]
+
+
+def _language_matches(own: str, wanted: str | None) -> bool:
+    """Whether the languages are equal, whatever their regions: "en" for "en-US", "zh-CN" for "zh"."""
+    return wanted is None or base_code(own) == base_code(wanted)
+
+
+def _region_matches(own: str, wanted: str | None) -> bool:
+    return wanted is not None and plain_code(own) == plain_code(wanted)

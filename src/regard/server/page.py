@@ -1,0 +1,39 @@
+"""The routes of the page: its HTML at /, its files under /page/ by names with a hash."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from regard.server.errors import ApiError
+from regard.web.pages import served_page
+
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def page_routes() -> list[Route]:
+    """The page and its files."""
+    served_page()  # bundled when the server starts, not when the first reader comes
+    return [Route("/", _index), Route("/page/{name}", _file)]
+
+
+def is_page_request(method: str, path: str) -> bool:
+    """Whether a request is for the page itself, which costs nothing and is therefore not counted."""
+    return method in ("GET", "HEAD") and (path == "/" or path.startswith("/page/"))
+
+
+async def _index(request: Request) -> Response:
+    page = served_page()
+    headers = {"etag": page.tag, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == page.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(page.html, headers=headers, media_type="text/html; charset=utf-8")
+
+
+async def _file(request: Request) -> Response:
+    file = served_page().files.get(request.path_params["name"])
+    if file is None:
+        raise ApiError(404, "not_found", "There is no such file. Reload the page.")
+    headers = {"cache-control": FOR_EVER, "vary": "accept-encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(file.compressed, headers=headers | {"content-encoding": "gzip"}, media_type=file.media_type)
+    return Response(file.content, headers=headers, media_type=file.media_type)

@@ -1,0 +1,200 @@
+"""Read requests strictly and within bounds: bodies, JSON, forms, uploaded files and query strings."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+
+from regard.server.errors import JSON, ApiError, ClientDisconnected
+from regard.server.limits import Limits
+
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+MAX_FIELDS = 1000  # of a form or a query string
+MAX_PART_HEADER_BYTES = 10_000  # of a multipart form, in addition to the file
+
+Fields = TypeVar("Fields")
+
+
+@dataclass(frozen=True)
+class Upload(Generic[Fields]):
+    """An uploaded file (empty if none was sent) and the other fields of the request."""
+
+    name: str
+    content: bytes
+    fields: Fields
+
+
+class NumberConvertor(Convertor[int]):
+    """An integer in a path, with so few digits that Python can parse it; write `{step:number}`."""
+
+    regex = "[0-9]{1,9}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("number", NumberConvertor())
+
+
+async def read_json(request: Request, limits: Limits, kind: type[Fields]) -> Fields:
+    """The body as JSON of this type."""
+    media = media_type(request)
+    if media not in (JSON, "") and not media.endswith("+json"):
+        raise ApiError(415, "not_json", "Send the body as application/json.")
+    return parse_json(await read_body(request, limits.max_body_bytes, limits), kind)
+
+
+async def read_fields(request: Request, limits: Limits, kind: type[Fields]) -> Fields:
+    """The fields of a JSON object, a form or a query string as a struct; fields of the body override the query.
+
+    A field that a form or a query string repeats is a list. Forms and query strings write numbers as text; JSON does
+    not.
+    """
+    fields, media = _group_items(request.query_params.multi_items()), media_type(request)
+    is_text = bool(fields) or media in (FORM, MULTIPART)
+    if media == MULTIPART:
+        form = await read_form(request, limits, limits.max_body_bytes)
+        fields |= _group_items([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
+        await form.close()
+    elif (body := await read_body(request, limits.max_body_bytes, limits)).strip():
+        fields |= _group_items(_form_items(body)) if media == FORM else parse_json(body, dict[str, Any])
+    return convert_fields(fields, kind, is_text=is_text)
+
+
+def read_query(request: Request, kind: type[Fields]) -> Fields:
+    """The query string as a struct."""
+    return convert_fields(_group_items(request.query_params.multi_items()), kind, is_text=True, code="bad_query")
+
+
+async def read_upload(
+    request: Request, limits: Limits, field: str, kind: type[Fields], *, allow_raw: bool = False
+) -> Upload[Fields]:
+    """The file in this field of a multipart form, or with `allow_raw` a body of another media type as it is.
+
+    Fields come from the form and the query string.
+    """
+    fields = _group_items(request.query_params.multi_items())
+    if media_type(request) != MULTIPART:
+        if not allow_raw:
+            raise ApiError(415, "not_a_form", "Send the file as multipart/form-data.")
+        converted = convert_fields(fields, kind, is_text=True, code="bad_query")
+        return Upload("", await read_body(request, limits.max_file_bytes, limits), converted)
+    form = await read_form(request, limits, limits.max_file_bytes)
+    try:
+        file = form.get(field)
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise ApiError(400, "no_file", f"The form has no file. Send it as the field `{field}`, with its name.")
+        fields |= _group_items([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
+        return Upload(check_text(file.filename), await file.read(), convert_fields(fields, kind, is_text=True))
+    finally:
+        await form.close()
+
+
+async def read_body(request: Request, max_bytes: int, limits: Limits) -> bytes:
+    """The whole body; 413 if it is too large, 408 if it arrives too slowly."""
+    too_large = ApiError(413, "body_too_large", f"The body has more than {max_bytes} bytes. Send less at a time.")
+    length = request.headers.get("content-length", "0")
+    if not length.isascii() or not length.isdigit() or len(length) > 18:
+        raise ApiError(400, "bad_length", "Content-Length is not a number.")
+    if int(length) > max_bytes:
+        raise too_large
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(limits.body_timeout):
+            async for part in request.stream():
+                size += len(part)
+                if size > max_bytes:
+                    raise too_large
+                parts.append(part)
+    except TimeoutError:
+        raise ApiError(408, "too_slow", "The body did not arrive in time.") from None
+    except ClientDisconnect:
+        raise ClientDisconnected from None
+    return b"".join(parts)
+
+
+async def read_form(request: Request, limits: Limits, max_bytes: int) -> FormData:
+    """A multipart form with at most one file; the caller closes it."""
+    body = await read_body(request, max_bytes + MAX_PART_HEADER_BYTES, limits)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    try:
+        form = Request(request.scope, receive).form(
+            max_files=1, max_fields=MAX_FIELDS, max_part_size=limits.max_body_bytes
+        )
+        return await form
+    except (HTTPException, ValueError, KeyError):
+        raise ApiError(400, "bad_form", "The body is not a valid form.") from None
+
+
+def media_type(request: Request) -> str:
+    """The Content-Type without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def parse_json(body: bytes, kind: type[Fields]) -> Fields:
+    """JSON of this type: no NaN, no number out of range, no lone surrogate."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ApiError(400, "bad_request", f"The body is not valid: {_validation_reason(error, kind)}.") from None
+    except (msgspec.DecodeError, ValueError):
+        raise ApiError(400, "bad_json", "The body is not valid JSON in UTF-8.") from None
+
+
+def convert_fields(fields: dict[str, Any], kind: type[Fields], *, is_text: bool, code: str = "bad_request") -> Fields:
+    """The fields as a struct; with `is_text` numbers may be written as strings."""
+    try:
+        return msgspec.convert(fields, kind, strict=not is_text)
+    except msgspec.ValidationError as error:
+        raise ApiError(400, code, f"The request is not valid: {_validation_reason(error, kind)}.") from None
+
+
+def check_text(text: str) -> str:
+    """The text; raises if it has a lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ApiError(400, "bad_text", "A text has a lone surrogate, which is not a character.") from None
+    return text
+
+
+def _group_items(items: list[tuple[str, str]]) -> dict[str, Any]:
+    if len(items) > MAX_FIELDS:
+        raise ApiError(400, "bad_form", f"There are more than {MAX_FIELDS} fields.")
+    fields: dict[str, Any] = {}
+    for name, value in items:
+        check_text(value)
+        before = fields.get(name, [])
+        fields[name] = [*(before if isinstance(before, list) else [before]), value] if name in fields else value
+    return fields
+
+
+def _form_items(body: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise ApiError(400, "bad_form", "The body is not a valid form in UTF-8.") from None
+
+
+def _validation_reason(error: Exception, kind: Any) -> str:
+    """The reason without the names and values that were sent; for an unknown field, with the allowed fields."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    reason = re.sub(r"(unknown field|enum value|tag value|value) [`'\"].*?[`'\"]( - at|$)", r"\1\2", str(error))
+    if reason.endswith("unknown field") and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        reason += f"; allowed: {', '.join(field.encode_name for field in msgspec.structs.fields(kind))}"
+    return reason

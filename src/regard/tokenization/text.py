@@ -1,0 +1,91 @@
+"""Text before and after tokenization: the normal form of text, and words made from pieces.
+
+Text has one normal form: NFC and single spaces. sentencepiece's own rules would change characters (NFKC turns ½ into
+1⁄2), or leave two encodings of the same Korean syllable different.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from regard.errors import RegardError
+from regard.special_tokens import RESERVED, UNKNOWN
+
+WORD_MARK = "▁"  # U+2581: sentencepiece's sign for the space before a word
+WORD = re.compile(rf"[^\s{WORD_MARK}]+")  # a word of text that is not normalised
+_BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")  # sentencepiece's piece for a byte of a character outside the vocabulary
+_STANDALONE_PIECES = {piece for piece, identity in RESERVED.items() if identity != UNKNOWN}
+
+
+def nfc(text: str) -> str:
+    """The text in NFC: a Korean syllable, or a letter with an accent, can be encoded in one code point or several."""
+    return unicodedata.normalize("NFC", text)
+
+
+def normalize(text: str) -> str:
+    """The text in NFC, every run of white space one space, none at the ends; so it is always a single line.
+
+    The word mark counts as white space, because sentencepiece cannot distinguish it from a space.
+    """
+    is_normalized = (  # true for most text, and checked in half the time of the work below
+        text.isprintable()  # so no surrogate, and no white space but U+0020
+        and "  " not in text
+        and text.strip(" ") == text
+        and WORD_MARK not in text
+        and unicodedata.is_normalized("NFC", text)
+    )
+    if is_normalized:
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+        raise RegardError(
+            f"character {error.start + 1} of {text[:40]!r} is U+{code:04X}, one half of a surrogate pair and not a "
+            "character. Decode the text again as UTF-8 (or UTF-16), or remove it."
+        ) from None
+    return " ".join(nfc(text.replace(WORD_MARK, " ")).split())
+
+
+def group_into_words(pieces: Sequence[str]) -> list[list[int]]:
+    """The indices of each word's pieces, in order; every piece belongs to exactly one word.
+
+    A word begins at a piece with the word mark. A reserved piece such as `</s>` is a word by itself, except `<unk>`,
+    which stands for a part of a word.
+    """
+    groups: list[list[int]] = []
+    for index, piece in enumerate(pieces):
+        if groups and _continues_word(pieces, groups[-1], piece):
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def _continues_word(pieces: Sequence[str], word: list[int], piece: str) -> bool:
+    if piece in _STANDALONE_PIECES or pieces[word[-1]] in _STANDALONE_PIECES:
+        return False
+    # A model can generate the mark twice; the second one must not make an empty word of the first.
+    only_marks = all(pieces[index] == WORD_MARK for index in word)
+    return only_marks or not piece.startswith(WORD_MARK)
+
+
+def join_pieces(pieces: Sequence[str]) -> str:
+    """The text of a word's pieces: without word marks, and with bytes such as `<0xEA>` decoded.
+
+    Invalid bytes, which a model can generate, become the replacement character.
+    """
+    parts = [
+        bytes([int(byte[1], 16)]) if (byte := _BYTE_PIECE.fullmatch(piece)) else piece.encode() for piece in pieces
+    ]
+    return b"".join(parts).decode(errors="replace").replace(WORD_MARK, "")
+
+
+def display_piece(piece: str) -> str:
+    """A piece with a byte shown as its character: `<0x4E>` is `‹N›`.
+
+    Angle brackets would make `<s>` of an s. A byte that is only a part of a character stays as it is.
+    """
+    byte = _BYTE_PIECE.fullmatch(piece)
+    letter = chr(int(byte[1], 16)) if byte else ""
+    return f"‹{letter}›" if letter.isascii() and letter.isprintable() and letter.strip() else piece

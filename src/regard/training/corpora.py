@@ -1,0 +1,275 @@
+"""The data of a run: pairs, or text of one language; `prepare_corpus` for every kind, and the batches of a rank.
+
+The order of the batches follows from the seed and the epoch, so a run can be resumed at any batch.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+from regard.batch import Batch, TokenRows
+from regard.bundle import Bundle
+from regard.config import CaptionerConfig, Config, EncoderOnlyConfig, LanguageModelConfig
+from regard.data.batching import EpochPosition, Lengths, global_batches, slice_for_rank
+from regard.data.readers import read_blocks, read_pairs
+from regard.data.readers.text import monolingual_blocks, read_monolingual
+from regard.errors import RegardError
+from regard.inference.mask_filler import MASK_TEXT
+from regard.tokenization.tokenizer import TokenizerPair
+from regard.training.caption_corpus import prepare_captions
+from regard.training.distributed import SINGLE_PROCESS, ProcessGroup
+from regard.training.masking import mask_tokens
+from regard.training.preprocessing import CorpusFormat, PreparedText, StageProgress, prepare_text
+from regard.training.validation import (
+    Probe,
+    Validation,
+    causal_lm_probes,
+    masked_lm_probes,
+    pair_probes,
+    validate_causal_lm,
+    validate_masked_lm,
+    validate_pairs,
+)
+
+
+class Corpus(Protocol):
+    """The training and validation data of a run: sentence pairs, captioned images, or text of one language."""
+
+    @property
+    def tokenizers(self) -> TokenizerPair: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the training examples."""
+
+    @property
+    def valid_fingerprint(self) -> str:
+        """A hash of the validation examples."""
+
+    @property
+    def lengths(self) -> tuple[Lengths, Lengths]:
+        """The number of tokens of each example's source and target; 0 for an image."""
+
+    @property
+    def bucket_by_length(self) -> bool:
+        """Whether a batch has examples of similar length; otherwise they are shuffled."""
+
+    def batch(self, indices: Sequence[int], config: Config, epoch: int, *, device: str) -> Batch:
+        """Some examples as they are in an epoch."""
+
+    def validate(self, bundle: Bundle) -> Validation:
+        """The scores of a model on the validation examples."""
+
+    def probes(self, bundle: Bundle, given: list[str]) -> list[Probe]:
+        """The attention over a few examples: those given, or a few of the validation set."""
+
+    def describe(self) -> str:
+        """The size of the data, for people."""
+
+    def example_command(self, model: Path) -> str:
+        """A command that tries the trained model."""
+
+
+@dataclass(frozen=True)
+class RankBatch:
+    """A rank's slice of one global batch, in a part for each of its threads, and the position after it."""
+
+    parts: list[Batch]
+    epoch: int
+    next_position: EpochPosition
+    weight: float = 1.0  # 0: the batch has fewer examples than there are ranks, and this one must not count
+
+    @property
+    def tokens(self) -> int:
+        """The number of non-padding target tokens that count."""
+        return sum(sum(part.outputs.lengths) for part in self.parts) if self.weight else 0
+
+
+def prepare_corpus(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> Corpus:
+    """The data of a run, prepared by the first call and opened by later ones; progress gets stage and count."""
+    prepare_kind, wanted = _corpus_kind(config)
+    if not config.data.train:
+        raise RegardError(f"data.train is empty. Name {wanted}.")
+    if isinstance(config.model, CaptionerConfig) and not config.data.valid:
+        raise RegardError("data.valid is empty. Name a file of captions to validate on.")
+    corpus = prepare_kind(config, run, progress=progress)
+    _check_positions(corpus, config)
+    return corpus
+
+
+def _corpus_kind(config: Config) -> tuple[Callable[..., Corpus], str]:
+    """The function that prepares the data of this kind of model, and a description of the files."""
+    if isinstance(config.model, CaptionerConfig):
+        return prepare_captions, "a file of captions"
+    if isinstance(config.model, LanguageModelConfig):
+        return prepare_texts, "one or more files of plain text"
+    return prepare_pairs, "a file of pairs, or a source and a target file"
+
+
+def _check_positions(corpus: Corpus, config: Config) -> None:
+    """An error if a sentence is longer than the learned positions of the model."""
+    positions, longest = config.model.max_positions, max(int(own.max(initial=0)) for own in corpus.lengths)
+    if positions is not None and longest >= positions:
+        raise RegardError(
+            f"a training sentence has {longest} tokens, but the model has {positions} learned positions, one of them "
+            f"for BEGIN or END. Set data.max_tokens={positions - 1}, or model.max_position_embeddings={longest + 1} or "
+            "more."
+        )
+
+
+def rank_batches(
+    corpus: Corpus,
+    config: Config,
+    start: EpochPosition,
+    *,
+    device: str,
+    group: ProcessGroup = SINGLE_PROCESS,
+    parts: int = 1,
+) -> Iterator[RankBatch]:
+    """A rank's slices of the endless sequence of batches, from a position on."""
+    options = config.training
+    order = global_batches(
+        *corpus.lengths,
+        batch_tokens=options.batch_tokens,
+        seed=options.seed,
+        start=start,
+        bucket_by_length=corpus.bucket_by_length,
+    )
+    for indices, epoch, resume in order:
+        own = slice_for_rank(indices, group.rank, group.size)
+        taken = own if len(own) else indices[:1]
+        slices = [taken[part::parts].tolist() for part in range(min(parts, len(taken)))]
+        made = [corpus.batch(one, config, epoch, device=device) for one in slices]
+        yield RankBatch(made, epoch, resume, weight=1.0 if len(own) else 0.0)
+
+
+@dataclass(frozen=True)
+class PairCorpus:
+    """Sentences and their translations."""
+
+    prepared: PreparedText
+
+    @property
+    def tokenizers(self) -> TokenizerPair:
+        return self.prepared.tokenizers
+
+    @property
+    def fingerprint(self) -> str:
+        return self.prepared.store.fingerprint
+
+    @property
+    def valid_fingerprint(self) -> str:
+        return self.prepared.valid_fingerprint
+
+    @property
+    def lengths(self) -> tuple[Lengths, Lengths]:
+        return self.prepared.store.source_lengths, self.prepared.store.target_lengths
+
+    @property
+    def bucket_by_length(self) -> bool:
+        return True
+
+    def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[TokenRows, TokenRows]:
+        """The token rows of some pairs, as they are tokenised in an epoch."""
+        return self.prepared.rows(indices, config, epoch)
+
+    def batch(self, indices: Sequence[int], config: Config, epoch: int, *, device: str) -> Batch:
+        return Batch.from_pairs(*self.rows(indices, config, epoch), device=device)
+
+    def validate(self, bundle: Bundle) -> Validation:
+        return validate_pairs(bundle, self.prepared.valid)
+
+    def probes(self, bundle: Bundle, given: list[str]) -> list[Probe]:
+        return pair_probes(bundle, self.prepared.valid, given)
+
+    def describe(self) -> str:
+        return self.prepared.describe()
+
+    def example_command(self, model: Path) -> str:
+        example = shlex.quote(min((pair.source for pair in self.prepared.valid), key=len))
+        return f"echo {example} | regard translate {shlex.quote(str(model))}"
+
+
+def prepare_pairs(config: Config, run: Path, *, progress: StageProgress) -> PairCorpus:
+    """The pairs of a run, prepared by the first call and opened by later ones."""
+    codes = config.data.languages
+    corpus_format = CorpusFormat(partial(read_pairs, languages=codes), partial(read_blocks, languages=codes))
+    return PairCorpus(prepare_text(config, run, corpus_format, progress=progress))
+
+
+MONOLINGUAL_FORMAT = CorpusFormat(read_monolingual, monolingual_blocks, examples="lines", monolingual=True)
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """Lines of text for a causal or a masked language model."""
+
+    prepared: PreparedText
+    is_masked_lm: bool
+
+    @property
+    def tokenizers(self) -> TokenizerPair:
+        return self.prepared.tokenizers
+
+    @property
+    def fingerprint(self) -> str:
+        return self.prepared.store.fingerprint
+
+    @property
+    def valid_fingerprint(self) -> str:
+        return self.prepared.valid_fingerprint
+
+    @property
+    def lengths(self) -> tuple[Lengths, Lengths]:
+        return self.prepared.store.source_lengths, self.prepared.store.target_lengths
+
+    @property
+    def bucket_by_length(self) -> bool:
+        return True
+
+    @property
+    def valid(self) -> list[str]:
+        return [pair.target for pair in self.prepared.valid]
+
+    def batch(self, indices: Sequence[int], config: Config, epoch: int, *, device: str) -> Batch:
+        _, rows = self.prepared.rows(indices, config, epoch)
+        if self.is_masked_lm:
+            return Batch.masked(*self._masked(rows, indices, config, epoch), device=device)
+        return Batch.from_pairs([[] for _ in rows], rows, device=device)
+
+    def validate(self, bundle: Bundle) -> Validation:
+        return (validate_masked_lm if self.is_masked_lm else validate_causal_lm)(bundle, self.valid)
+
+    def probes(self, bundle: Bundle, given: list[str]) -> list[Probe]:
+        return (masked_lm_probes if self.is_masked_lm else causal_lm_probes)(
+            bundle, given or self.valid, are_given=bool(given)
+        )
+
+    def describe(self) -> str:
+        return self.prepared.describe()
+
+    def example_command(self, model: Path) -> str:
+        first, *rest = min(self.valid, key=len).split()
+        command, text = ("fill", " ".join([MASK_TEXT, *rest])) if self.is_masked_lm else ("complete", first)
+        return f"regard {command} {shlex.quote(str(model))} {shlex.quote(text)}"
+
+    def _masked(
+        self, rows: TokenRows, indices: Sequence[int], config: Config, epoch: int
+    ) -> tuple[TokenRows, TokenRows]:
+        """The rows with masks; the masked tokens depend on the seed, the epoch and the line only."""
+        options, vocabulary = config.training, self.tokenizers.target.vocab_size
+        masked = []
+        for index, row in zip(indices, rows, strict=True):
+            chance = Random(f"{options.seed}:{epoch}:{index}:blanks")  # noqa: S311  (repeatable, not secret)
+            masked.append(mask_tokens(row, chance, mask_rate=options.mask_rate, vocabulary=vocabulary))
+        return [inputs for inputs, _ in masked], [targets for _, targets in masked]
+
+
+def prepare_texts(config: Config, run: Path, *, progress: StageProgress) -> TextCorpus:
+    """The lines of a run, prepared by the first call and opened by later ones."""
+    prepared = prepare_text(config, run, MONOLINGUAL_FORMAT, progress=progress)
+    return TextCorpus(prepared, is_masked_lm=isinstance(config.model, EncoderOnlyConfig))

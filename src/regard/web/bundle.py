@@ -1,0 +1,124 @@
+"""ES modules in folders as one module: each becomes a function that is called once, so that names never collide.
+
+A module may `import { a, b as c } from "./x.js"`, `import * as x from "./x.js"` and `import x from "./x.json" with
+{ type: "json" }`, and `export` functions, constants, classes and `{ lists }`, also `from` another module. Import
+cycles, default exports and top-level await are not supported.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from regard.errors import RegardError
+
+_STATEMENT = re.compile(
+    r"""^import\s*(?:(?P<names>\{[^}]*\})|\*\s*as\s+(?P<space>\w+)|(?P<default>\w+))\s*from\s*"(?P<from>[^"]+)"
+        (?:\s*with\s*\{[^}]*\})?;[ \t]*\n?
+      |^export\s*\{(?P<list>[^}]*)\}(?:\s*from\s*"(?P<again>[^"]+)")?;?
+      |^export\s+(?=(?:async\s+)?(?:function|class|const)\b)(?P<declared>)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_DECLARED = re.compile(r"^export\s+(?:async\s+)?(?:function\*?|class|const)\s+(\w+)", re.MULTILINE)
+_STRAY = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+# Comments on lines of their own, JSDoc casts, indentation. Strings are matched first: what is within them stays.
+_COMMENT = re.compile(
+    r"""(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)
+      |^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|^[ \t]*//.*\n
+      |/\*\*[ ]@(?:type|satisfies)[ ](?:[^*]|\*(?!/))*\*/[ ]?
+      |^[ \t]+|^\n""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+@dataclass
+class _Module:
+    """A module's function: the variable that holds its exports, its text, and the names that it exports."""
+
+    variable: str
+    text: str
+    names: list[str]
+
+
+@dataclass
+class _Bundle:
+    """Modules by path, each after those that it imports."""
+
+    modules: dict[Path, _Module] = field(default_factory=dict)
+
+    def add(self, path: Path, above: tuple[Path, ...]) -> _Module:
+        """The module at a path, added with all that it imports unless it is there already."""
+        if path in self.modules:
+            return self.modules[path]
+        if path in above:
+            cycle = " -> ".join(each.name for each in (*above[above.index(path) :], path))
+            raise RegardError(
+                f"Modules of the page import each other: {cycle}. Move what they share to a third module."
+            )
+        if not path.is_file():
+            raise RegardError(f"{above[-1].name if above else 'The page'} imports {path.name}, which does not exist.")
+        text = path.read_text(encoding="utf-8")
+        body, exports = (f"const value = {text};\n", {"default": "value"})
+        if path.suffix != ".json":
+            body, exports = self._translate(path, text, (*above, path))
+        variable = f"$module{len(self.modules)}"
+        returned = ", ".join(f"{name}: {value}" if name != value else name for name, value in exports.items())
+        whole = f"// {path.name}\nconst {variable} = (() => {{\n{body}return {{ {returned} }};\n}})();\n"
+        self.modules[path] = _Module(variable, whole, list(exports))
+        return self.modules[path]
+
+    def _translate(self, path: Path, text: str, above: tuple[Path, ...]) -> tuple[str, dict[str, str]]:
+        """The body of a module's function, and its exports: the names, and the expressions that they stand for."""
+        exports = {name: name for name in _DECLARED.findall(text)}
+
+        def replace(found: re.Match[str]) -> str:
+            if found["declared"] is not None:
+                return ""
+            if found["list"] is not None:
+                module = self._imported(path, found["again"], above) if found["again"] else None
+                for name, alias in _pairs(found["list"]):
+                    exports[alias] = f"{module.variable}.{name}" if module else name
+                    _check_exported(path, module, name)
+                return ""
+            module = self._imported(path, found["from"], above)
+            if found["space"]:
+                return f"const {found['space']} = {module.variable};\n"
+            if found["default"]:
+                _check_exported(path, module, "default")
+                return f"const {found['default']} = {module.variable}.default;\n"
+            for name, _ in _pairs(found["names"].strip("{}")):
+                _check_exported(path, module, name)
+            return f"const {found['names'].replace(' as ', ': ')} = {module.variable};\n"
+
+        body = _STATEMENT.sub(replace, _COMMENT.sub(lambda found: found["string"] or "", text))
+        if found := _STRAY.search(body):
+            raise RegardError(
+                f"{path.name} has {found[0]!r}. A module of the page imports names, and exports functions, constants "
+                "and classes by name."
+            )
+        return body if body.endswith("\n") else body + "\n", exports
+
+    def _imported(self, path: Path, source: str, above: tuple[Path, ...]) -> _Module:
+        if not source.startswith("."):
+            raise RegardError(f"{path.name} imports {source!r}. A module of the page imports files of the page alone.")
+        return self.add((path.parent / source).resolve(), above)
+
+
+def bundle(entry: Path, *, exports: tuple[str, ...] = ()) -> str:
+    """The entry and all that it imports as the text of one module, which exports these names of the entry."""
+    made = _Bundle()
+    last = made.add(entry.resolve(), ())
+    for name in exports:
+        _check_exported(entry, last, name)
+    ending = f"export const {{ {', '.join(exports)} }} = {last.variable};\n" if exports else ""
+    return "".join(module.text for module in made.modules.values()) + ending
+
+
+def _pairs(names: str) -> list[tuple[str, str]]:
+    """`a, b as c` as ("a", "a"), ("b", "c")."""
+    parts = [part.strip().split(" as ") for part in names.split(",") if part.strip()]
+    return [(part[0].strip(), part[-1].strip()) for part in parts]
+
+
+def _check_exported(path: Path, module: _Module | None, name: str) -> None:
+    if module is not None and name not in module.names:
+        raise RegardError(f"{path.name} imports {name!r} from a module that does not export that name.")

@@ -1,0 +1,71 @@
+/** Controls and frames that views share. */
+
+import { h } from "../core/ui.js";
+
+/** @import { ComponentChildren, Ref } from "../core/ui.js" */
+
+/**
+ * A row of buttons of which one is pressed.
+ * @template {string} T
+ * @param {{ label: string, options: (readonly [value: T, label: string])[], value: T, onChange: (value: T) => void }} props
+ */
+export function Segmented({ label, options, value, onChange }) {
+  const buttons = options.map(([one, text]) =>
+    h("button", { key: one, type: "button", "aria-pressed": one === value, onClick: () => onChange(one) }, text),
+  );
+  return h("div", { class: "segments", role: "group", "aria-label": label }, buttons);
+}
+
+/** @param {{ title: string, explanation?: string, beside?: ComponentChildren, children?: ComponentChildren }} props */
+export function Card({ title, explanation, beside, children }) {
+  return h(
+    "section",
+    { class: "card stack-card" },
+    h("div", { class: "card-head" }, h("h2", null, title), beside),
+    explanation && h("p", { class: "faint explanation" }, explanation),
+    children,
+  );
+}
+
+/** @param {{ title: string, children?: ComponentChildren }} props */
+export function Lead({ title, children }) {
+  return h("div", { class: "lead" }, h("h1", null, title), h("p", null, children));
+}
+
+/**
+ * A labelled drop-down list.
+ * @param {object} props
+ * @param {string} props.label
+ * @param {[value: string, label: string][]} props.options
+ * @param {string} props.value
+ * @param {(value: string) => void} props.onChange
+ * @param {string} [props.name]
+ * @param {Ref<HTMLSelectElement | null>} [props.selectRef]
+ */
+export function Select({ label, options, value, onChange, name, selectRef }) {
+  const choose = (/** @type {Event} */ event) => onChange(/** @type {HTMLSelectElement} */ (event.target).value);
+  const items = options.map(([one, text]) => h("option", { key: one, value: one }, text));
+  return h("label", { class: "field" }, label, h("select", { ref: selectRef, name, value, onChange: choose }, items));
+}
+
+/**
+ * A labelled slider, with its number shown.
+ * @param {object} props
+ * @param {string} props.label
+ * @param {number} props.min
+ * @param {number} props.max
+ * @param {number} [props.step]
+ * @param {number} props.value
+ * @param {boolean} [props.isDisabled]
+ * @param {(value: number) => string} [props.format]
+ * @param {(value: number) => void} props.onChange
+ */
+export function Slider({ label, min, max, step = 1, value, isDisabled = false, format = String, onChange }) {
+  const move = (/** @type {Event} */ event) => onChange(Number(/** @type {HTMLInputElement} */ (event.target).value));
+  return h(
+    "label",
+    { class: "field slider" },
+    h("span", null, label, " ", h("span", { class: "number" }, format(value))), // not <output>: the label would be that one's
+    h("input", { type: "range", min, max, step, value, disabled: isDisabled, onInput: move }),
+  );
+}

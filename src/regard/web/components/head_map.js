@@ -1,0 +1,72 @@
+/** One head's map, large and labelled, with what the head does in numbers. */
+
+import { heatmap } from "../charts/heatmap.js";
+import { Plot } from "../charts/plot.js";
+import { readableNumber } from "../charts/scales.js";
+import { t } from "../core/i18n.js";
+import { useWidth } from "../core/query.js";
+import { h, useMemo } from "../core/ui.js";
+import { darkestWeight, headStats } from "../math/head_stats.js";
+import { wordMap } from "../math/maps.js";
+import { readableToken } from "../math/tokens.js";
+import { attentionText } from "./attention_names.js";
+import { TokenSigns } from "./token_signs.js";
+
+/** @import { AttentionLayer, AttentionMap, AttentionRole, Trace } from "../data/backend.js" */
+
+const [NARROWEST, WIDEST] = [280, 640]; // pixels
+const NOTABLE_END = 0.05; // share of the weight on the last token that is worth a sentence
+
+/**
+ * @param {object} props
+ * @param {AttentionMap} props.map
+ * @param {Pick<Trace, "source" | "target">} props.trace
+ * @param {AttentionLayer | null} props.layer null: the rollout of all encoder layers
+ * @param {string} props.title
+ * @param {boolean} props.asWords tokens of a word are merged
+ */
+export function HeadMap({ map, trace, layer, title, asWords }) {
+  const [box, width] = useWidth();
+  const role = layer?.role ?? "rollout";
+  const sideOf = (/** @type {string | undefined} */ side) => trace[side === "target" ? "target" : "source"]; // the regions of an image are its source
+  const [queries, keys] = [sideOf(layer?.queries), sideOf(layer?.keys)];
+  const { chart, darkest } = useMemo(() => {
+    const rows = asWords ? queries.words : queries.pieces.map(readableToken);
+    const columns = asWords ? keys.words : keys.pieces.map(readableToken);
+    const weights = asWords ? wordMap(map.weights, map.columns, queries.word_pieces, keys.word_pieces) : map.weights;
+    const most = darkestWeight(weights, columns.length);
+    const hidden =
+      role === "decoder-self" ? (/** @type {number} */ row, /** @type {number} */ column) => column > row : undefined;
+    const size = { width: Math.max(NARROWEST, Math.min(WIDEST, width)) };
+    return { darkest: most, chart: heatmap({ weights, rows, columns, title, most, hidden }, size) };
+  }, [map, trace, asWords, width, title]);
+  return h(
+    "div",
+    { ref: box, class: "stack" },
+    h("p", { class: "explain" }, attentionText(role)),
+    width > 0 && h(Plot, { chart }),
+    !asWords && h(TokenSigns, { tokens: [...queries.pieces, ...keys.pieces], explainsWordMark: false }),
+    darkest < 1 && h("p", { class: "faint" }, t("heads.darkest", { weight: readableNumber(darkest) })),
+    h("p", { class: "habits" }, headText(map, role)),
+  );
+}
+
+/**
+ * What a head does: how many tokens it attends to at once, and how much to itself, its neighbours and the end.
+ * @param {AttentionMap} map
+ * @param {AttentionRole | "rollout"} role
+ */
+export function headText(map, role) {
+  const isOfImage = role.startsWith("image");
+  const isSelf = role !== "cross" && !isOfImage; // a region's neighbours are not those of its row in the map
+  const stats = headStats(map.weights, map.rows, map.columns, isSelf);
+  const percent = (/** @type {number} */ share) => `${Math.round(share * 100)}\u00a0%`;
+  const texts = [t(isOfImage ? "heads.reach_places" : "heads.reach", { count: readableNumber(stats.reach, 2) })];
+  if (isSelf) {
+    const shares = { same: percent(stats.same), previous: percent(stats.previous), next: percent(stats.next) };
+    texts.push(t(role === "decoder-self" ? "heads.neighbours_past" : "heads.neighbours", shares));
+  }
+  const canEnd = role === "cross" || role === "encoder-self";
+  if (canEnd && stats.end >= NOTABLE_END) texts.push(t("heads.end", { end: percent(stats.end) }));
+  return texts.join(" ");
+}

@@ -1,0 +1,152 @@
+/** The form for a sentence, with the examples of the model. Without a sentence, the first example is sent. */
+
+import { language, t } from "../core/i18n.js";
+import { useQuery } from "../core/query.js";
+import { h, useEffect, useRef } from "../core/ui.js";
+import { modelFor, takesText } from "../data/models.js";
+
+/** @import { Store } from "../core/store.js" */
+/** @import { Example, Model } from "../data/backend.js" */
+
+const LONGEST_TEXT = 5000; // characters: room for 512 tokens
+const MOST_EXAMPLES = 5;
+const LONGEST_EXAMPLE = 44; // letters
+const FIRST_SENTENCE = "AI changes the world";
+/** Messages for models of one language, by what they take. */
+const LANGUAGE_MODEL = /** @type {const} */ ({
+  "text-generation": {
+    label: "language.source_beginning",
+    placeholder: "language.placeholder_beginning",
+    go: "language.go_beginning",
+  },
+  "fill-mask": {
+    label: "language.source_blanks",
+    placeholder: "language.placeholder_blanks",
+    go: "language.go_blanks",
+  },
+});
+
+/**
+ * @param {object} props
+ * @param {Store} props.store
+ * @param {string} [props.text] the sentence that is shown, unless another one is being typed
+ * @param {(text: string) => void} [props.onSend]
+ * @param {boolean} [props.isBusy]
+ * @param {string} [props.note]
+ */
+export function SentenceForm({
+  store,
+  text = store.text.value,
+  onSend = (sent) => store.set({ text: sent }),
+  isBusy = false,
+  note = "",
+}) {
+  const { data, draft } = store;
+  const textarea = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const chosen = store.model.value;
+  const model = takesText(chosen) ? chosen : modelFor(store.models.value, chosen, "translation");
+  const query = useQuery(model && !data.isEmbedded && ((signal) => data.examples(exampleQuery(model), { signal })), [
+    model?.name,
+  ]);
+  const examples = query.data?.examples.slice(0, MOST_EXAMPLES) ?? [];
+  const send = (/** @type {string} */ sent) => {
+    draft.value = null;
+    onSend(sent);
+  };
+  const isSettled = data.isEmbedded || !query.isLoading;
+  useEffect(() => {
+    if (model && isSettled && !text && draft.peek() === null) send(examples[0]?.source ?? FIRST_SENTENCE);
+  }, [model?.name, isSettled, text]);
+  const { label, placeholder, go } = formTexts(model);
+  const unknown = h("p", { class: "small unlearned", role: "status" }, note);
+  if (data.isEmbedded) {
+    const sentence = h("p", { class: "fixed-sentence", dir: "auto" }, data.sourceText);
+    return h("section", { class: "card composer stack" }, h("p", { class: "faint small" }, label), sentence, unknown);
+  }
+  const submit = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const typed = (draft.peek() ?? text).trim();
+    if (typed) send(typed);
+    else textarea.current?.focus();
+  };
+  const box = {
+    ref: textarea,
+    id: "source-text",
+    rows: 2,
+    maxlength: LONGEST_TEXT,
+    dir: "auto",
+    spellcheck: false,
+    placeholder,
+    value: draft.value ?? text,
+    onInput: (/** @type {InputEvent} */ event) =>
+      (draft.value = /** @type {HTMLTextAreaElement} */ (event.target).value),
+    onKeyDown: submitOnEnter,
+  };
+  return h(
+    "form",
+    { class: isBusy ? "card composer stack is-busy" : "card composer stack", onSubmit: submit },
+    h("label", { for: "source-text", class: "faint small" }, label),
+    h("div", { class: "composer-row" }, h("textarea", box), h("button", { type: "submit", class: "primary" }, go)),
+    unknown,
+    h(
+      "div",
+      { class: "chips" },
+      examples.length > 0 && h("span", { class: "faint small" }, t("translate.examples")),
+      examples.map(chip),
+    ),
+  );
+
+  /** @param {Example} example */
+  function chip({ source }) {
+    const button = { key: source, type: "button", dir: "auto", title: source, onClick: () => send(source) };
+    return h("button", button, clipped(source));
+  }
+}
+
+/** @param {Model} model */
+function exampleQuery({ name, source, target, task }) {
+  return task === "translation" ? { source, target } : { source, target, model: name };
+}
+
+/** @param {Model | null} model */
+function formTexts(model) {
+  if (model?.task === "text-generation" || model?.task === "fill-mask") {
+    const { label, placeholder, go } = LANGUAGE_MODEL[model.task];
+    return { label: t(label), placeholder: t(placeholder), go: t(go) };
+  }
+  const name = languageName(model?.source);
+  return {
+    label: name ? t("translate.source_in", { language: name }) : t("translate.source"),
+    placeholder: name ? t("translate.placeholder_in", { language: name }) : t("translate.placeholder"),
+    go: t("translate.go"),
+  };
+}
+
+/**
+ * Enter sends; Shift and Enter begin a new line; Enter that ends the composition of a Korean syllable does neither.
+ * @param {KeyboardEvent} event
+ */
+function submitOnEnter(event) {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  /** @type {HTMLTextAreaElement} */ (event.target).form?.requestSubmit();
+}
+
+/**
+ * The name of a language in the page's language; null where the code is unknown.
+ * @param {string | undefined} code
+ */
+function languageName(code) {
+  if (!code) return null;
+  try {
+    return new Intl.DisplayNames([language.value], { type: "language", fallback: "none" }).of(code) ?? null;
+  } catch {
+    return null; // a recipe may name its language anything
+  }
+}
+
+/** @param {string} text */
+function clipped(text) {
+  const letters = [...text];
+  return letters.length > LONGEST_EXAMPLE ? `${letters.slice(0, LONGEST_EXAMPLE - 1).join("")}…` : text;
+}

@@ -1,0 +1,221 @@
+// @ts-check
+/** The frame around the views: links to them, the choice of a model, language, theme and the link to what is shown. */
+
+import { LANGUAGES, language, t } from "../core/i18n.js";
+import { isDark, THEMES, theme } from "../core/theme.js";
+import { h, useEffect, useId, useLayoutEffect, useRef, useState } from "../core/ui.js";
+import { formatHash } from "../core/url.js";
+import { KeyDialog } from "./key_dialog.js";
+
+/** @import { MessageKey } from "../core/i18n.js" */
+/** @import { Store } from "../core/store.js" */
+/** @import { ComponentChildren } from "../core/ui.js" */
+/** @import { ApiKey } from "../data/api_key.js" */
+/**
+ * @typedef {object} ViewDefinition
+ * @property {string} id its name in the address
+ * @property {string} title key of its message
+ * @property {string[]} [tasks] tasks of models that the view is made for
+ * @property {(props: { store: Store }) => ComponentChildren} View
+ */
+
+const THEME_NAMES = /** @type {const} */ ({
+  auto: "shell.theme_auto",
+  light: "shell.theme_light",
+  dark: "shell.theme_dark",
+});
+const COPIED_FOR = 2000; // ms that the button says so
+
+/** @param {{ store: Store, views: ViewDefinition[], apiKey?: ApiKey | null, ownsDocument?: boolean }} props */
+export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
+  const { view = "" } = store.url.value;
+  const isStarted = store.isStarted.value;
+  const current = views.find(({ id }) => id === view) ?? (isStarted ? firstView(store, views) : null);
+  useEffect(() => {
+    if (current && current.id !== view) store.set({ view: current.id });
+  }, [current?.id, view]);
+  useEffect(() => {
+    if (!ownsDocument) return;
+    document.documentElement.lang = language.value;
+    if (current) document.title = `${t(/** @type {MessageKey} */ (current.title))} · regard`;
+  });
+  return h(
+    "div",
+    { class: "regard", lang: language.value, "data-theme": isDark.value ? "dark" : "light" },
+    h(Header, { store, views, current, ownsDocument }),
+    h("p", { class: "offline", role: "status" }, store.isOffline.value && t("shell.offline")),
+    h(Panel, { store, current: isStarted ? current : null }),
+    h("div", { class: "only-heard", "aria-live": "polite" }, store.announcement.value),
+    apiKey && h(KeyDialog, { apiKey }),
+  );
+}
+
+/**
+ * The first view that is made for what the chosen model takes.
+ * @param {Store} store
+ * @param {ViewDefinition[]} views
+ */
+function firstView(store, views) {
+  const task = store.model.peek()?.task;
+  return views.find((view) => task && view.tasks?.includes(task)) ?? views[0];
+}
+
+/** @param {{ store: Store, views: ViewDefinition[], current: ViewDefinition | null, ownsDocument: boolean }} props */
+function Header({ store, views, current, ownsDocument }) {
+  return h(
+    "header",
+    { class: "top" },
+    h(
+      "div",
+      { class: "brand" },
+      h("span", { class: "brand-mark", "aria-hidden": "true" }, h("i"), h("i"), h("i"), h("i")),
+      h("span", { class: "brand-name" }, "regard"),
+    ),
+    h(ViewLinks, { store, views, current }),
+    h(
+      "div",
+      { class: "choices" },
+      h(ModelPicker, { store }),
+      h(LanguageSwitch, null),
+      h(ThemeButton, null),
+      ownsDocument && h(CopyLink, { store }),
+    ),
+  );
+}
+
+/**
+ * Views have addresses, so they are links: they open in a new window, too, and moving between them requests nothing.
+ * @param {{ store: Store, views: ViewDefinition[], current: ViewDefinition | null }} props
+ */
+function ViewLinks({ store, views, current }) {
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [current?.id]);
+  const open = (/** @type {string} */ id) => (/** @type {MouseEvent} */ event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    store.set({ view: id });
+  };
+  const links = views.map(({ id, title }) => {
+    const href = formatHash({ ...store.shared.value, view: id });
+    const isCurrent = id === current?.id;
+    return h(
+      "a",
+      { key: id, href, "aria-current": isCurrent ? "page" : null, onClick: open(id) },
+      t(/** @type {MessageKey} */ (title)),
+    );
+  });
+  return h("nav", { class: "views", "aria-label": t("shell.views") }, h("div", { class: "tabs", ref: list }, links));
+}
+
+/**
+ * The current view. Where the focus has gone with the view before, the panel takes it.
+ * @param {{ store: Store, current: ViewDefinition | null }} props
+ */
+function Panel({ store, current }) {
+  const panel = useRef(/** @type {HTMLElement | null} */ (null));
+  const shown = useRef(/** @type {string | undefined} */ (undefined));
+  useLayoutEffect(() => {
+    const hasLeft = document.activeElement === document.body;
+    if (shown.current && shown.current !== current?.id && hasLeft) panel.current?.focus({ preventScroll: true });
+    shown.current = current?.id;
+  }, [current?.id]);
+  return h(
+    "main",
+    { ref: panel, class: "panel", tabindex: -1 },
+    current && h(current.View, { key: current.id, store }),
+  );
+}
+
+/** @param {{ store: Store }} props */
+function ModelPicker({ store }) {
+  const id = useId();
+  const models = store.models.value;
+  const choose = (/** @type {Event} */ event) =>
+    store.set({ model: /** @type {HTMLSelectElement} */ (event.target).value });
+  const options = models.map(({ name, source, target }) =>
+    h("option", { key: name, value: name }, source && target ? `${name} (${source} → ${target})` : name),
+  );
+  const value = store.model.value?.name;
+  return h(
+    "label",
+    { class: "model-choice", for: id },
+    h("span", { class: "faint" }, t("shell.model")),
+    h(
+      "select",
+      { id, class: "model-picker", value, disabled: models.length < 2, onChange: choose },
+      options.length ? options : h("option", { key: "" }, t("shell.no_model")),
+    ),
+  );
+}
+
+function LanguageSwitch() {
+  const codes = /** @type {(keyof typeof LANGUAGES)[]} */ (Object.keys(LANGUAGES));
+  const buttons = codes.map((code) =>
+    h(
+      "button",
+      {
+        key: code,
+        type: "button",
+        lang: code,
+        "aria-pressed": code === language.value,
+        onClick: () => {
+          language.value = code;
+        },
+      },
+      LANGUAGES[code],
+    ),
+  );
+  return h("div", { class: "segments", role: "group", "aria-label": t("shell.language") }, buttons);
+}
+
+function ThemeButton() {
+  const title = t("shell.theme", { theme: t(THEME_NAMES[theme.value]) });
+  const next = () => {
+    theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length];
+  };
+  return h(
+    "button",
+    { type: "button", class: "quiet theme", "aria-label": title, title, onClick: next },
+    h("span", { class: `theme-icon theme-${theme.value}`, "aria-hidden": "true" }),
+  );
+}
+
+/**
+ * Copies the address of what is shown. Without access to the clipboard, as over plain HTTP, the address is shown instead.
+ * @param {{ store: Store }} props
+ */
+function CopyLink({ store }) {
+  const [state, setState] = useState(/** @type {"" | "copied" | "shown"} */ (""));
+  useEffect(() => {
+    if (state !== "copied") return;
+    const timer = setTimeout(() => setState(""), COPIED_FOR);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(store.link());
+      setState("copied");
+      store.announcement.value = t("shell.link_copied");
+    } catch {
+      setState("shown");
+    }
+  };
+  if (state === "shown") {
+    return h("input", {
+      class: "link-shown",
+      readonly: true,
+      value: store.link(),
+      "aria-label": t("shell.copy_link"),
+      ref: (/** @type {HTMLInputElement | null} */ input) => input?.select(),
+      onBlur: () => setState(""),
+    });
+  }
+  const title = t("shell.copy_link");
+  return h(
+    "button",
+    { type: "button", class: "quiet copy-link", title, onClick: copy },
+    state === "copied" ? t("shell.link_copied") : title,
+  );
+}

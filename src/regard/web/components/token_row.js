@@ -1,0 +1,34 @@
+// @ts-check
+/** A row of tokens of which one is chosen, with a click or the arrow keys. */
+
+import { h, useRef } from "../core/ui.js";
+import { tokenLabel } from "../math/tokens.js";
+
+/** @param {{ label: string, tokens: string[], chosen: number, onChoose: (index: number) => void }} props */
+export function TokenRow({ label, tokens, chosen, onChoose }) {
+  const row = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const move = (/** @type {KeyboardEvent} */ event) => {
+    const targets = { ArrowRight: chosen + 1, ArrowLeft: chosen - 1, Home: 0, End: tokens.length - 1 };
+    const next = targets[/** @type {keyof typeof targets} */ (event.key)];
+    if (next === undefined) return;
+    event.preventDefault();
+    if (tokens[next] === undefined || next === chosen) return;
+    onChoose(next);
+    /** @type {HTMLElement | undefined} */ (row.current?.children[next])?.focus();
+  };
+  const buttons = tokens.map((token, index) => {
+    const state = { role: "radio", "aria-checked": index === chosen, tabindex: index === chosen ? 0 : -1 };
+    const onClick = () => onChoose(index);
+    return h(
+      "button",
+      { key: index, type: "button", class: "token", dir: "auto", ...state, onClick },
+      tokenLabel(token),
+    );
+  });
+  return h(
+    "div",
+    { class: "token-field" },
+    h("span", { class: "faint small" }, label),
+    h("div", { ref: row, class: "tokens", role: "radiogroup", "aria-label": label, onKeyDown: move }, buttons),
+  );
+}

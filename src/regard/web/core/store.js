@@ -1,0 +1,161 @@
+// @ts-check
+/** The state of the page. What a link must restore is one flat record, `url`; the rest comes from the backend. */
+
+import { changedState, isStep } from "./params.js";
+import { batch, computed, effect, signal } from "./ui.js";
+import { formatHash, parseHash } from "./url.js";
+
+/** @import { Backend, Model } from "../data/backend.js" */
+/** @import { Traces } from "../data/traces.js" */
+/** @import { UrlState } from "./params.js" */
+/** @import { Signal } from "./ui.js" */
+
+const MODELS_EVERY = 5000; // ms; models appear while `make demo` trains them
+const URL_DELAY = 250; // ms; browsers refuse more than 100 to 200 changes of the address in 30 s, and a slider makes as many
+
+/** @typedef {ReturnType<typeof createStore>} Store */
+
+/**
+ * @param {Backend} data
+ * @param {Traces} traces
+ * @param {{ usesUrl?: boolean }} [options] usesUrl: the state is kept in the address of the page
+ */
+export function createStore(data, traces, { usesUrl = false } = {}) {
+  const url = signal(usesUrl ? parseHash(location.hash) : /** @type {UrlState} */ ({}));
+  const models = signal(/** @type {Model[]} */ ([]));
+  const isStarted = signal(false); // whether the backend has answered, or failed to
+  const fallback = signal(""); // the model that is shown while none was chosen
+  const draft = signal(/** @type {string | null} */ (null)); // what is typed and not sent yet
+  const isOffline = signal(false);
+  const stop = new AbortController();
+  let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
+
+  const model = computed(() => {
+    const named = (/** @type {string | undefined} */ name) => models.value.find((known) => known.name === name);
+    return named(url.value.model) ?? named(fallback.value) ?? null;
+  });
+  /** What a link holds: a file has one model and one sentence, which it need not name. */
+  const shared = computed(() =>
+    data.isEmbedded ? url.value : { ...url.value, model: model.value?.name ?? url.value.model },
+  );
+
+  /** @param {"pushState" | "replaceState"} how */
+  const writeUrl = (how) => {
+    clearTimeout(timer);
+    timer = undefined;
+    const hash = formatHash(shared.peek());
+    if (usesUrl && url.peek().view && hash !== location.hash) history[how](null, "", hash);
+  };
+  const writeWaiting = () => timer !== undefined && writeUrl("replaceState");
+
+  /** @param {UrlState} changes */
+  const set = (changes) => {
+    const before = shared.peek();
+    const next = changedState(before, changes);
+    if (isStep(before, next)) {
+      writeWaiting();
+      url.value = next;
+      writeUrl("pushState");
+    } else {
+      url.value = next;
+      clearTimeout(timer);
+      timer = setTimeout(() => writeUrl("replaceState"), URL_DELAY);
+    }
+  };
+
+  const restore = () => {
+    clearTimeout(timer);
+    const next = parseHash(location.hash);
+    batch(() => {
+      if ((next.text ?? "") !== (url.peek().text ?? "")) draft.value = null;
+      url.value = next;
+    });
+  };
+
+  const refreshModels = async () => {
+    try {
+      const answer = await data.models({ signal: stop.signal });
+      batch(() => {
+        if (JSON.stringify(answer.models) !== JSON.stringify(models.peek())) models.value = answer.models;
+        if (!model.peek()) fallback.value = firstModel(answer.models)?.name ?? "";
+        isOffline.value = false;
+      });
+    } catch (error) {
+      if (!stop.signal.aborted) isOffline.value = /** @type {{ code?: string }} */ (error).code === "unreachable";
+    }
+    isStarted.value = true;
+  };
+
+  if (usesUrl) {
+    addEventListener("hashchange", restore, { signal: stop.signal });
+    addEventListener("pagehide", writeWaiting, { signal: stop.signal });
+  }
+  const polling = data.isEmbedded ? undefined : setInterval(() => document.hidden || refreshModels(), MODELS_EVERY);
+  refreshModels();
+
+  return {
+    data,
+    traces,
+    url,
+    shared,
+    set,
+    models,
+    isStarted,
+    model,
+    /** The sentence that all views share; a file has one of its own, which its address need not name. */
+    text: computed(() => url.value.text || data.sourceText || ""),
+    draft,
+    /** The address of what is shown. */
+    link() {
+      writeWaiting();
+      return location.href.split("#")[0] + formatHash(shared.peek());
+    },
+    /** An image from the reader's disk, which no address can hold. */
+    ownImage: signal(/** @type {{ blob: Blob | null } | null} */ (null)),
+    isOffline,
+    /** What a screen reader reads out when it changes. */
+    announcement: signal(""),
+    /** End what the store has begun. */
+    dispose() {
+      stop.abort();
+      clearInterval(polling);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** @param {Model[]} models */
+function firstModel(models) {
+  return models.find(({ is_ready, has_attention }) => is_ready && has_attention) ?? models[0];
+}
+
+/**
+ * A view's own parameters with their defaults.
+ * @template {Record<string, string>} T
+ * @param {Store} store
+ * @param {T} defaults
+ * @returns {T}
+ */
+export function paramsOf(store, defaults) {
+  const state = /** @type {Record<string, string | undefined>} */ (store.url.value);
+  const values = Object.entries(defaults).map(([name, value]) => [name, state[name] || value]);
+  return /** @type {T} */ (Object.fromEntries(values));
+}
+
+/**
+ * Keep a signal in the browser where it allows that; a file from disk or a notebook may forbid it.
+ * @template {string} T
+ * @param {string} name
+ * @param {Signal<T>} state
+ * @param {readonly T[]} allowed
+ * @returns {() => void}
+ */
+export function persist(name, state, allowed) {
+  try {
+    const stored = /** @type {T | null} */ (localStorage.getItem(`regard.${name}`));
+    if (stored && allowed.includes(stored)) state.value = stored;
+    return effect(() => localStorage.setItem(`regard.${name}`, state.value));
+  } catch {
+    return () => {};
+  }
+}

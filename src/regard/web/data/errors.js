@@ -1,0 +1,24 @@
+// @ts-check
+/** Errors that a backend explains by a code. */
+
+/** The request could not be answered; `code` selects the message (problem.CODE in locales). */
+export class ApiError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   * @param {number} [status] of HTTP
+   */
+  constructor(code, message, status = 0) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/**
+ * The code of an error, "" where it has none.
+ * @param {unknown} error
+ */
+export function codeOf(error) {
+  return error instanceof ApiError ? error.code : "";
+}

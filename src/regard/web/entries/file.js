@@ -1,0 +1,10 @@
+// @ts-check
+/** The page in a single file, over the data within it. */
+
+import { embeddedBackend } from "../data/embedded.js";
+import { viewsFor } from "./embedded_views.js";
+import { mountPage } from "./page.js";
+
+const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent ?? "");
+const root = /** @type {HTMLElement} */ (document.getElementById("page"));
+mountPage(root, { data: embeddedBackend(data), views: viewsFor(data), ownsDocument: true });

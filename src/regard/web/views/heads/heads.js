@@ -1,0 +1,227 @@
+/** Heads: every layer and head of an attention as small maps; one of them large. */
+
+import { attentionName, headName, layerHeadTitle } from "../../components/attention_names.js";
+import { Card, Lead, Segmented } from "../../components/controls.js";
+import { HeadMap } from "../../components/head_map.js";
+import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
+import { Empty, Loading, NoModel, Problem } from "../../components/notes.js";
+import { SentenceForm } from "../../components/sentence_form.js";
+import { t } from "../../core/i18n.js";
+import { useQuery } from "../../core/query.js";
+import { paramsOf } from "../../core/store.js";
+import { h, useEffect, useMemo } from "../../core/ui.js";
+import { captionTrace } from "../../data/captions.js";
+import { headAlignments } from "../../data/head_alignment.js";
+import { createMapCache } from "../../data/map_cache.js";
+import { HeadGrid } from "./head_grid.js";
+
+/** @import { ImageChoice } from "../../components/image_picker.js" */
+/** @import { Store } from "../../core/store.js" */
+/** @import { AttentionLayer, AttentionMap, AttentionRole, Backend, Model, Trace } from "../../data/backend.js" */
+/** @import { ScoredSelection } from "../../data/head_alignment.js" */
+/** @import { GridRow } from "./head_grid.js" */
+/** @typedef {Pick<Trace, "id" | "source" | "target" | "layers">} HeadsTrace of a sentence or of a caption */
+/** @typedef {{ trace: HeadsTrace, withTrace: <T>(use: (trace: { id: string }) => Promise<T>) => Promise<T> }} TraceSource */
+
+const ROLLOUT = "rollout";
+const ROLES = /** @type {AttentionRole[]} */ (["cross", "image-cross", "encoder-self", "decoder-self", "image-self"]);
+const PARAMS = { role: "", map: "", units: "pieces" };
+
+export const headsView = { id: "heads", title: /** @type {const} */ ("heads.title"), View: Heads };
+
+/** @param {{ store: Store }} props */
+function Heads({ store }) {
+  const model = store.model.value;
+  const isOfImages = model?.task === "image-to-text";
+  const isUsable = Boolean(model?.is_ready && model.has_attention);
+  const choice = useImageChoice(store, isOfImages && model.is_ready ? model : null);
+  const source = useTraceSource(store, isUsable ? model : null, choice);
+  const scores = useQuery(
+    isUsable && model && !isOfImages && ((signal) => headAlignments(store.data, model, { signal })),
+    [model?.name, isUsable],
+  );
+  return h(
+    "div",
+    { class: "view" },
+    h(Lead, { title: t("heads.heading") }, t("heads.lead")),
+    model && !isOfImages && h(SentenceForm, { store }),
+    model?.is_ready && isOfImages && h(ImagePicker, { store, model, choice }),
+    body(),
+  );
+
+  function body() {
+    if (!model) return h(NoModel, { store, waiting: t("note.no_model") });
+    if (!model.is_ready) return h(Empty, null, t("note.not_ready", { model: model.name }));
+    if (!model.has_attention)
+      return h(Empty, null, t(isOfImages ? "heads.none_pictures" : "heads.none", { model: model.name }));
+    if (isOfImages && choice.given && "image" in choice.given && !choice.given.image)
+      return h(Empty, null, t("pictures.large"));
+    if (source.error) return h(Problem, { error: source.error });
+    if (!source.data || scores.isLoading)
+      return isOfImages && !choice.isLoading && !choice.given ? null : h(Loading, null);
+    return h(HeadsOfTrace, { key: source.data.trace.id, store, source: source.data, scores: scores.data ?? [] });
+  }
+}
+
+/**
+ * The trace of the sentence or of the image, and how to request more of it.
+ * @param {Store} store
+ * @param {Model | null} model
+ * @param {ImageChoice} choice
+ */
+function useTraceSource({ data, traces, text: sentence }, model, { given }) {
+  const text = sentence.value;
+  const isOfImages = model?.task === "image-to-text";
+  const hasInput = isOfImages ? given && !("image" in given && !given.image) : text;
+  const load = async (/** @type {AbortSignal} */ signal) => {
+    const name = /** @type {Model} */ (model).name;
+    if (isOfImages) {
+      const caption = captionTrace(data, { model: name, ...given }, { signal });
+      return /** @type {TraceSource} */ ({ trace: await caption.get(), withTrace: caption.withTrace });
+    }
+    const request = { model: name, text };
+    return /** @type {TraceSource} */ ({
+      trace: await traces.get(request, { signal }),
+      withTrace: (use) => traces.withTrace(request, use, { signal }),
+    });
+  };
+  return useQuery(model && hasInput ? load : null, [model?.name, isOfImages ? given : text]);
+}
+
+/** @param {{ store: Store, source: TraceSource, scores: ScoredSelection[] }} props */
+function HeadsOfTrace({ store, source, scores }) {
+  const { trace } = source;
+  const params = paramsOf(store, PARAMS);
+  const maps = useMaps(store.data, source);
+  const roles = ROLES.filter((role) => trace.layers.some((layer) => layer.role === role));
+  const role = roles.find((known) => known === params.role) ?? roles[0];
+  const rows = headRows(trace, role, scores);
+  const heads = rows.flatMap((row) => row.heads);
+  const chosen = heads.find(({ name }) => name === params.map) ?? heads.find(({ isBest }) => isBest) ?? heads[0];
+  const map = useQuery(() => maps.get(chosen.name), [chosen.name, maps], { keepsData: true });
+  const layer = layerOf(trace, chosen.name);
+  const title = layer ? layerHeadTitle(layer, chosen.name.split("/")[1]) : t("heads.rollout_title");
+  useEffect(() => {
+    store.announcement.value = title;
+  }, [title]);
+  const roleChoice = h(Segmented, {
+    label: t("heads.attention"),
+    options: roles.map((known) => /** @type {[string, string]} */ ([known, attentionName(known)])),
+    value: role,
+    onChange: (/** @type {string} */ next) => store.set({ role: next, map: "" }),
+  });
+  const unitChoice = h(Segmented, {
+    label: t("heads.units"),
+    options: [
+      ["pieces", t("heads.pieces")],
+      ["words", t("heads.words")],
+    ],
+    value: params.units,
+    onChange: (/** @type {string} */ units) => store.set({ units }),
+  });
+  const isScored = scores.length > 0;
+  const shown = map.data && { map: map.data, trace, layer, title, asWords: params.units === "words" };
+  return h(
+    "div",
+    { class: "heads-body" },
+    h(
+      "div",
+      null,
+      h(Card, { title, beside: unitChoice }, map.error && h(Problem, { error: map.error }), shown && h(HeadMap, shown)),
+    ),
+    h(
+      "div",
+      null,
+      h(
+        Card,
+        {
+          title: t("heads.all"),
+          explanation: t(isScored && role === "cross" ? "heads.grid_errors" : "heads.grid"),
+          beside: roles.length > 1 && roleChoice,
+        },
+        !isScored && role === "cross" && h("p", { class: "faint explanation" }, t("heads.no_errors")),
+        h(HeadGrid, {
+          key: role,
+          rows,
+          load: maps.get,
+          chosen: chosen.name,
+          onChoose: (name) => store.set({ role, map: name }),
+        }),
+      ),
+    ),
+  );
+}
+
+/**
+ * The maps of a trace; requests end with the view.
+ * @param {Backend} data
+ * @param {TraceSource} source
+ */
+function useMaps(data, source) {
+  const { maps, end } = useMemo(() => {
+    const stop = new AbortController();
+    const options = { signal: stop.signal };
+    const fetchMap = (/** @type {string} */ name) => {
+      const [layer, head] = name.split("/");
+      return source.withTrace(
+        ({ id }) =>
+          /** @type {Promise<AttentionMap>} */ (
+            name === ROLLOUT ? data.rollout(id, options) : data.weights(id, { layer: Number(layer), head }, options)
+          ),
+      );
+    };
+    const cache = createMapCache(fetchMap);
+    const end = () => {
+      stop.abort();
+      cache.forget();
+    };
+    return { maps: cache, end };
+  }, [source]);
+  useEffect(() => end, [end]);
+  return maps;
+}
+
+/**
+ * The rows of small maps: each layer's heads and their mean; for the encoder also the rollout of all layers.
+ * @param {HeadsTrace} trace
+ * @param {AttentionRole} role
+ * @param {ScoredSelection[]} scores the best first
+ * @returns {GridRow[]}
+ */
+export function headRows(trace, role, scores) {
+  const best = scores.find(({ layer, head }) => layer !== "mean" && head !== "mean");
+  const layers = trace.layers.map((layer, index) => ({ ...layer, index })).filter((layer) => layer.role === role);
+  const rows = layers.map(({ layer, index, heads: count }) => {
+    const title = t("heads.layer", { layer: layer + 1 });
+    /** @type {(number | "mean")[]} */
+    const names = [...Array(count).keys(), ...(count > 1 ? [/** @type {const} */ ("mean")] : [])];
+    const heads = names.map((head) => {
+      const score = role === "cross" ? scores.find((known) => known.layer === layer && known.head === head) : undefined;
+      return {
+        name: `${index}/${head}`,
+        rowTitle: title,
+        label: head === "mean" ? t("heads.mean") : headName(head),
+        caption: score ? t("heads.error", { error: score.error.toFixed(2) }) : "",
+        isBest: score !== undefined && score === best,
+      };
+    });
+    return { title, heads };
+  });
+  if (role === "encoder-self" && layers.length) {
+    const title = t("heads.all_layers");
+    rows.push({
+      title,
+      heads: [{ name: ROLLOUT, rowTitle: title, label: t("heads.rollout"), caption: "", isBest: false }],
+    });
+  }
+  return rows;
+}
+
+/**
+ * @param {HeadsTrace} trace
+ * @param {string} name
+ * @returns {AttentionLayer | null} null for the rollout of all layers
+ */
+function layerOf(trace, name) {
+  return name === ROLLOUT ? null : trace.layers[Number(name.split("/")[0])];
+}

@@ -1,0 +1,201 @@
+// @ts-check
+/** The reader's own sentence, typed here or in another view: which attention and which query, and the steps behind its weights. */
+
+import { AttentionSteps } from "../../components/attention_steps/attention_steps.js";
+import { indexParam, QUERY_PARAMS } from "../../components/attention_steps/step_params.js";
+import { Switches } from "../../components/attention_steps/switches.js";
+import { Card, Select } from "../../components/controls.js";
+import { Empty, Loading, NoModel, OtherModel, Problem } from "../../components/notes.js";
+import { SentenceForm } from "../../components/sentence_form.js";
+import { TokenRow } from "../../components/token_row.js";
+import { TokenSigns } from "../../components/token_signs.js";
+import { t } from "../../core/i18n.js";
+import { useQuery } from "../../core/query.js";
+import { h, useRef } from "../../core/ui.js";
+import { takesText } from "../../data/models.js";
+import { hasLetters, tokenLabel } from "../../math/tokens.js";
+
+/** @import { UrlState } from "../../core/params.js" */
+/** @import { Store } from "../../core/store.js" */
+/** @import { Ref } from "../../core/ui.js" */
+/** @import { AttentionLayer, Model, Trace } from "../../data/backend.js" */
+/** @typedef {{ model: string, text: string, target?: string }} Request */
+/** @typedef {{ layer: number, head: number, query: number, fc1_row: number, fc2_row: number }} Place */
+
+const ROLES = /** @type {const} */ ({
+  "encoder-self": "inside.use_encoder_self",
+  "decoder-self": "inside.use_decoder_self",
+  cross: "inside.use_cross",
+  "image-cross": "inside.use_picture",
+});
+/** Parameters that mean nothing in another attention. */
+const LAYER_PARAMS = { ...QUERY_PARAMS, fc1_row: "", fc2_row: "" };
+
+/** @param {{ store: Store }} props */
+export function OwnSentence({ store }) {
+  const model = store.model.value;
+  if (!model) return h(NoModel, { store, waiting: t("translate.no_model") });
+  if (!takesText(model)) return h(OtherModel, { store });
+  const { data } = store;
+  const text = store.text.value || (data.isEmbedded ? (data.sourceText ?? "") : "");
+  const target = store.url.value.target || undefined;
+  return [
+    h("div", { class: "stack" }, !data.isEmbedded && h(SentenceForm, { store })),
+    !model.is_ready && h(Empty, null, t("note.not_ready", { model: model.name })),
+    model.is_ready &&
+      text &&
+      h(TracedSentence, { key: JSON.stringify([model.name, text, target]), store, model, text, target }),
+  ];
+}
+
+/** @param {{ store: Store, model: Model, text: string, target: string | undefined }} props */
+function TracedSentence({ store, model, text, target }) {
+  const request = { model: model.name, text, ...(target !== undefined && { target }) };
+  const trace = useQuery((signal) => store.traces.get(request, { signal }), []);
+  if (trace.error) return h("section", { class: "card" }, h(Problem, { error: trace.error }));
+  if (!trace.data) return h(Loading, null);
+  if (!trace.data.layers.length) {
+    return h(
+      Card,
+      { title: t("inside.own_title") },
+      h("p", { class: "explain" }, t("translate.nothing", { kind: model.kind })),
+    );
+  }
+  return h(TracedSteps, { store, request, trace: trace.data });
+}
+
+/** @param {{ store: Store, request: Request, trace: Trace }} props */
+function TracedSteps({ store, request, trace }) {
+  const params = store.url.value;
+  const place = placeOf(params, trace);
+  const { layer, head, query, fc1_row, fc2_row } = place;
+  const layerChoice = useRef(/** @type {HTMLSelectElement | null} */ (null));
+  const detail = useQuery(
+    (signal) => store.traces.withTrace(request, ({ id }) => store.data.arithmetic(id, place, { signal }), { signal }),
+    [layer, head, query, fc1_row, fc2_row],
+    { keepsData: true }, // the numbers before stay until the next ones are there
+  );
+  const visit = (/** @type {number} */ next) => {
+    store.set({ layer: String(next), ...LAYER_PARAMS });
+    layerChoice.current?.focus();
+  };
+  return [
+    h(
+      Card,
+      { title: t("inside.own_title") },
+      h(
+        "div",
+        { class: "stack" },
+        h("p", { class: "pair" }, h("span", { dir: "auto" }, request.text), " → ", h("b", { dir: "auto" }, trace.text)),
+        h(PlaceChoice, { store, trace, place, layerChoice }),
+        h(TokenSigns, { tokens: [...trace.source.pieces, ...trace.target.pieces] }),
+        detail.data &&
+          h("div", { class: "switches" }, h(Switches, { detail: detail.data, params, onChange: store.set })),
+      ),
+    ),
+    detail.error && h("section", { class: "card" }, h(Problem, { error: detail.error })),
+    h(
+      "div",
+      { class: "view steps", "aria-busy": detail.isLoading },
+      detail.data
+        ? h(AttentionSteps, { detail: detail.data, params, onChange: store.set, onVisit: visit })
+        : detail.isLoading && h(Loading, null),
+    ),
+  ];
+}
+
+/**
+ * Which attention, head and query: as in the address, else the last attention between target and source, or the last there is.
+ * @param {UrlState} params
+ * @param {Trace} trace
+ * @returns {Place}
+ */
+function placeOf(params, trace) {
+  const cross = trace.layers.map(({ role }) => role).lastIndexOf("cross");
+  const layer = indexParam(params.layer, trace.layers.length) ?? (cross >= 0 ? cross : trace.layers.length - 1);
+  const attention = trace.layers[layer];
+  return {
+    layer,
+    head: indexParam(params.head, attention.heads) ?? 0,
+    query: indexParam(params.query, queryTokens(trace, attention).length) ?? firstQuery(trace, attention),
+    fc1_row: indexParam(params.fc1_row, Infinity) ?? 0,
+    fc2_row: indexParam(params.fc2_row, Infinity) ?? 0,
+  };
+}
+
+/**
+ * @param {Pick<Trace, "source" | "target">} trace
+ * @param {Pick<AttentionLayer, "queries">} attention
+ */
+function queryTokens(trace, { queries }) {
+  return trace[queries === "target" ? "target" : "source"].pieces;
+}
+
+/**
+ * The first query with something to see: in a target, one whose next token is a part of a word; in a source, one that is itself.
+ * @param {Pick<Trace, "source" | "target">} trace
+ * @param {Pick<AttentionLayer, "queries">} attention
+ */
+export function firstQuery(trace, attention) {
+  const tokens = queryTokens(trace, attention);
+  const shift = attention.queries === "target" ? 1 : 0;
+  return Math.max(
+    0,
+    tokens.findIndex((_, index) => hasLetters(tokens[index + shift] ?? "")),
+  );
+}
+
+/** @param {{ store: Store, trace: Trace, place: Place, layerChoice: Ref<HTMLSelectElement | null> }} props */
+function PlaceChoice({ store, trace, place, layerChoice }) {
+  const { set } = store;
+  const { layer, head, query } = place;
+  const attention = trace.layers[layer];
+  const tokens = queryTokens(trace, attention);
+  const layers = trace.layers.map((one, index) => /** @type {[string, string]} */ ([String(index), layerName(one)]));
+  const heads = Array.from(
+    { length: attention.heads },
+    (_, index) => /** @type {[string, string]} */ ([String(index), t("translate.head_number", { number: index + 1 })]),
+  );
+  return [
+    h(
+      "div",
+      { class: "controls" },
+      h(Select, {
+        name: "layer",
+        selectRef: layerChoice,
+        label: t("inside.attention"),
+        options: layers,
+        value: String(layer),
+        onChange: (/** @type {string} */ next) => set({ layer: next, ...LAYER_PARAMS }),
+      }),
+      h(Select, {
+        name: "head",
+        label: t("translate.head"),
+        options: heads,
+        value: String(head),
+        onChange: (/** @type {string} */ next) => set({ head: next, key: "" }),
+      }),
+    ),
+    h(TokenRow, {
+      label: t("inside.query"),
+      tokens,
+      chosen: query,
+      onChoose: (/** @type {number} */ index) => set({ query: String(index), ...QUERY_PARAMS }),
+    }),
+    attention.queries === "target" && h("p", { class: "faint small" }, nextTokenText(tokens, query)),
+  ];
+}
+
+/** @param {AttentionLayer} attention */
+function layerName({ role, layer }) {
+  return t(ROLES[/** @type {keyof typeof ROLES} */ (role)], { number: layer + 1 });
+}
+
+/**
+ * The decoder reads one token and predicts the next.
+ * @param {string[]} tokens
+ * @param {number} query
+ */
+function nextTokenText(tokens, query) {
+  return t("inside.saying", { read: tokenLabel(tokens[query]), said: tokenLabel(tokens[query + 1] ?? "</s>") });
+}

@@ -1,0 +1,179 @@
+/** Pictures: a model describes an image word by word; each word with its attention over the image and the arithmetic behind it. */
+
+import { Card, Lead } from "../../components/controls.js";
+import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
+import { SeenImage, WordPanels } from "../../components/image_words.js";
+import { Empty, Loading, Problem } from "../../components/notes.js";
+import { t } from "../../core/i18n.js";
+import { useQuery } from "../../core/query.js";
+import { h, useEffect, useMemo, useState } from "../../core/ui.js";
+import { isTraceGone } from "../../data/captions.js";
+import { modelFor } from "../../data/models.js";
+import { partialWord, wordMaps } from "../../math/image_attention.js";
+import { CaptionAttention, MapChoices } from "./caption_attention.js";
+
+/** @import { GivenImage } from "../../components/image_picker.js" */
+/** @import { Store } from "../../core/store.js" */
+/** @import { Backend, Caption, Model, PartialCaption, ImagePreview } from "../../data/backend.js" */
+/** @import { CaptionMaps } from "./caption_attention.js" */
+/** @typedef {{ preview: ImagePreview | null, partial: PartialCaption | null, caption: Caption | null, error: Error | null }} CaptionState */
+
+const TRAINING_COMMANDS = [
+  "regard data generate scenes --out runs/scenes/data --train 40000",
+  "regard train recipes/scenes-attention.toml",
+];
+const MOST_ROUNDS = 5; // descriptions of one image, should a server forget each at once
+/** @type {CaptionState} */
+const NOT_BEGUN = { preview: null, partial: null, caption: null, error: null };
+
+export const picturesView = {
+  id: "pictures",
+  title: /** @type {const} */ ("pictures.title"),
+  tasks: ["image-to-text"],
+  View: Pictures,
+};
+
+/** @param {{ store: Store }} props */
+function Pictures({ store }) {
+  const model = modelFor(store.models.value, store.model.value, "image-to-text");
+  const choice = useImageChoice(store, model);
+  return h(
+    "div",
+    { class: "view pictures" },
+    h(Lead, { title: t("pictures.heading") }, t(store.data.isEmbedded ? "pictures.lead_fixed" : "pictures.lead")),
+    model && h(ImagePicker, { store, model, choice }),
+    model
+      ? choice.given && described(model, choice.given)
+      : h(Empty, null, t("pictures.none"), h("pre", { class: "command" }, TRAINING_COMMANDS.join("\n"))),
+  );
+
+  function described(/** @type {Model} */ captioner, /** @type {GivenImage} */ given) {
+    const isTooLarge = "image" in given && given.image === null;
+    return isTooLarge ? h(Empty, null, t("pictures.large")) : h(DescribedImage, { store, model: captioner, given });
+  }
+}
+
+/** @param {{ store: Store, model: Model, given: GivenImage }} props */
+function DescribedImage({ store, model, given }) {
+  const { data } = store;
+  const [round, setRound] = useState(0);
+  const { preview, partial, caption, error } = useCaption(data, model.name, given, round);
+  const layers = (caption?.layers ?? [])
+    .map((layer, index) => ({ ...layer, index }))
+    .filter(({ role }) => role === "image-cross");
+  const { layer: layerText, head: headText } = store.url.value;
+  const layer = layers.find(({ index }) => String(index) === layerText) ?? layers.at(-1) ?? null;
+  const head = layer && headText && Number(headText) < layer.heads ? headText : "mean";
+  const query = useQuery(
+    caption && layer && ((signal) => captionMaps(data, caption, layer.index, head, signal)),
+    [caption, layer?.index, head],
+    { keepsData: true },
+  );
+  useEffect(() => {
+    if (caption) store.announcement.value = caption.text;
+  }, [caption]);
+  const describeAgain = () => setRound((last) => Math.min(last + 1, MOST_ROUNDS));
+  useEffect(() => {
+    if (isTraceGone(query.error)) describeAgain();
+  }, [query.error]);
+  const problem = error ?? query.error;
+  if (problem) return h(Problem, { error: problem });
+  if (caption && !layer) return h(BlindCaption, { caption });
+  if (caption && layer && query.data?.caption === caption) {
+    const choices = h(MapChoices, { store, layers, layer, head });
+    return h(CaptionAttention, { store, maps: query.data, layer: layer.index, head, choices, onGone: describeAgain });
+  }
+  return preview ? h(GrowingCaption, { model: model.name, preview, partial }) : h(Loading, null);
+}
+
+/**
+ * The caption of an image as it is generated; another image or model ends the request before.
+ * @param {Backend} data
+ * @param {string} model
+ * @param {GivenImage} given
+ * @param {number} round a new one describes the image again, since the server has forgotten the trace
+ * @returns {CaptionState}
+ */
+function useCaption(data, model, given, round) {
+  const request = useMemo(() => Symbol("request"), [data, model, given, round]);
+  const [state, setState] = useState({ ...NOT_BEGUN, request });
+  useEffect(() => {
+    const stop = new AbortController();
+    const change = (/** @type {Partial<CaptionState>} */ changes) => {
+      if (!stop.signal.aborted)
+        setState((last) => ({ ...(last.request === request ? last : NOT_BEGUN), ...changes, request }));
+    };
+    const follow = async () => {
+      for await (const event of data.caption({ model, ...given }, { signal: stop.signal })) {
+        if (event.event === "image") change({ preview: event });
+        else if (event.event === "partial") change({ partial: event });
+        else change({ caption: event });
+      }
+    };
+    follow().catch((error) => change({ error }));
+    return () => stop.abort();
+  }, [request]);
+  return state.request === request ? state : NOT_BEGUN;
+}
+
+/**
+ * @param {Backend} data
+ * @param {Caption} caption
+ * @param {number} layer
+ * @param {string} head
+ * @param {AbortSignal} signal
+ * @returns {Promise<CaptionMaps>}
+ */
+async function captionMaps(data, caption, layer, head, signal) {
+  const { weights } = await data.weights(
+    caption.id,
+    { layer, head: head === "mean" ? head : Number(head) },
+    { signal },
+  );
+  return { caption, words: wordMaps(caption.target, caption, weights) };
+}
+
+/** @param {{ model: string, preview: ImagePreview, partial: PartialCaption | null }} props */
+function GrowingCaption({ model, preview, partial }) {
+  const words = (partial?.words ?? []).map((word) => partialWord(word, preview));
+  return h(
+    Card,
+    { title: t("pictures.caption"), explanation: t("pictures.reading") },
+    h(
+      "div",
+      { class: "stack" },
+      h(
+        "p",
+        { class: "caption-text", dir: "auto" },
+        partial?.text,
+        partial && h("span", { class: "caret", "aria-hidden": "true" }),
+      ),
+      h(
+        "div",
+        { class: "region-words" },
+        h(SeenImage, { image: preview.image, label: t("pictures.seen", { model }) }),
+        words.map((word, index) =>
+          h("div", { key: index, class: "region-word" }, h(WordPanels, { grid: preview, word })),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * The caption of a model without attention.
+ * @param {{ caption: Caption }} props
+ */
+function BlindCaption({ caption: { text, image, model } }) {
+  return h(
+    Card,
+    { title: t("pictures.caption") },
+    h(
+      "div",
+      { class: "stack" },
+      h("p", { class: "caption-text", dir: "auto" }, text),
+      h(SeenImage, { image, label: t("pictures.seen", { model }) }),
+      h("p", { class: "explain" }, t("pictures.blind", { model })),
+    ),
+  );
+}

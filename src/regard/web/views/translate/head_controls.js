@@ -1,0 +1,89 @@
+/** Which attention is shown: a layer and a head or the mean of them, and the position at which it is read. */
+
+import { Segmented, Select } from "../../components/controls.js";
+import { t } from "../../core/i18n.js";
+import { h } from "../../core/ui.js";
+import { isSameSelection } from "../../data/head_alignment.js";
+
+/** @import { HeadSelection, ScoredSelection } from "../../data/head_alignment.js" */
+
+/**
+ * @param {object} props
+ * @param {number} props.layers
+ * @param {number} props.heads
+ * @param {ScoredSelection[]} props.scored the lowest alignment error first
+ * @param {HeadSelection} props.selection
+ * @param {(selection: HeadSelection) => void} props.onChange
+ */
+export function HeadControls({ layers, heads, scored, selection, onChange }) {
+  const choose = (/** @type {Partial<HeadSelection>} */ changes) => onChange({ ...selection, ...changes });
+  const best = scored[0];
+  const bestHead = scored.find(({ head }) => head !== "mean");
+  return h(
+    "div",
+    { class: "controls reading", role: "group", "aria-label": t("translate.selection") },
+    h(Select, {
+      label: t("translate.layer"),
+      options: [
+        ["mean", t("translate.mean_layer")],
+        ...numbered(layers, (number) => t("translate.layer_number", { number })),
+      ],
+      value: String(selection.layer),
+      onChange: (layer) => choose({ layer: numberOrMean(layer) }),
+    }),
+    h(Select, {
+      label: t("translate.head"),
+      options: [
+        ["mean", t("translate.mean_head")],
+        ...numbered(heads, (number) => t("translate.head_number", { number })),
+      ],
+      value: String(selection.head),
+      onChange: (head) => choose({ head: numberOrMean(head) }),
+    }),
+    h(
+      "div",
+      { class: "field" },
+      t("translate.at"),
+      h(Segmented, {
+        label: t("translate.at"),
+        options: [
+          ["output", t("translate.at_output")],
+          ["input", t("translate.at_input")],
+        ],
+        value: selection.at,
+        onChange: (/** @type {HeadSelection["at"]} */ at) => choose({ at }),
+      }),
+    ),
+    best && h(BestButton, { label: t("translate.best"), best, selection, onChange }),
+    bestHead &&
+      bestHead !== best &&
+      h(BestButton, { label: t("translate.best_head"), best: bestHead, selection, onChange }),
+  );
+}
+
+/** @param {{ label: string, best: ScoredSelection, selection: HeadSelection, onChange: (selection: HeadSelection) => void }} props */
+function BestButton({ label, best, selection, onChange }) {
+  const { layer, head, at, error } = best;
+  const attributes = {
+    type: "button",
+    class: "best-head",
+    "aria-pressed": isSameSelection(best, selection),
+    title: t("translate.best_long"),
+  };
+  const number = h("span", { class: "number" }, `AER ${error.toFixed(2)}`);
+  return h("button", { ...attributes, onClick: () => onChange({ layer, head, at }) }, label, " ", number);
+}
+
+/**
+ * @param {number} count
+ * @param {(number: number) => string} label
+ * @returns {[value: string, label: string][]}
+ */
+function numbered(count, label) {
+  return Array.from({ length: count }, (_, index) => [String(index), label(index + 1)]);
+}
+
+/** @param {string} value */
+function numberOrMean(value) {
+  return value === "mean" ? value : Number(value);
+}

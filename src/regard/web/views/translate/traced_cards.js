@@ -1,0 +1,211 @@
+/** A traced translation: its words with ribbons, one word in detail, and the alignment as a map. */
+
+import { heatmap } from "../../charts/heatmap.js";
+import { Plot, SaveButtons } from "../../charts/plot.js";
+import { ribbons } from "../../charts/ribbons.js";
+import { Card } from "../../components/controls.js";
+import { t } from "../../core/i18n.js";
+import { useWidth } from "../../core/query.js";
+import { paramsOf } from "../../core/store.js";
+import { h, useMemo, useState } from "../../core/ui.js";
+import { formatSelection } from "../../data/head_alignment.js";
+import { drawnLinks } from "../../math/alignment.js";
+import { realWords } from "../../math/tokens.js";
+import { HeadControls } from "./head_controls.js";
+import { PARAMS } from "./use_translation.js";
+import { describeWord, WordDetail } from "./word_detail.js";
+import { formatWord, parseWord, useWordLayout, WordRows } from "./word_rows.js";
+
+/** @import { WordAlignment } from "../../data/backend.js" */
+/** @import { HeadSelection } from "../../data/head_alignment.js" */
+/** @import { Cell } from "../../charts/grid.js" */
+/** @import { Link, WordPlace } from "../../math/alignment.js" */
+/** @import { Store } from "../../core/store.js" */
+/** @import { TracedTranslation, TranslationState } from "./use_translation.js" */
+/** @typedef {TranslationState & { traced: TracedTranslation }} TracedState */
+/** @typedef {(word: WordPlace | null) => void} WordHandler */
+
+const WIDEST_MAP = 620; // pixels
+
+/**
+ * @param {{ store: Store, kind: string, state: TracedState, onTarget: (target: string) => void }} props
+ */
+export function TracedCards({ store, kind, state, onTarget }) {
+  const { trace, alignment } = state.traced;
+  const [hovered, setHovered] = useState(/** @type {WordPlace | null} */ (null));
+  const [last, setLast] = useState(/** @type {WordPlace | null} */ (null)); // its detail stays readable
+  const hover = (/** @type {WordPlace | null} */ word) => {
+    setHovered(word);
+    if (word) setLast(word);
+  };
+  const gold = state.example?.target === trace.text ? (state.example.links ?? null) : null; // links of the reference alone
+  return [
+    h(WordsCard, { key: "words", store, kind, state, gold, hovered, last, onHover: hover, onTarget }),
+    alignment && h(AlignmentCard, { key: "alignment", store, state, alignment, gold, onHover: hover }),
+  ];
+}
+
+/**
+ * @param {object} props
+ * @param {Store} props.store
+ * @param {string} props.kind
+ * @param {TracedState} props.state
+ * @param {Link[] | null} props.gold
+ * @param {WordPlace | null} props.hovered
+ * @param {WordPlace | null} props.last
+ * @param {WordHandler} props.onHover
+ * @param {(target: string) => void} props.onTarget
+ */
+function WordsCard({ store, kind, state, gold, hovered, last, onHover, onTarget }) {
+  const { trace, alignment } = state.traced;
+  const source = realWords(trace.source).map(({ text }) => text);
+  const target = realWords(trace.target).map(({ text }) => text);
+  const pinned = parseWord(paramsOf(store, PARAMS).pinned, { source, target });
+  const active = hovered ?? pinned;
+  const [refs, layout] = useWordLayout(source, target);
+  const title = `${store.text.value} ${t("translate.words")}`;
+  const links = alignment ? drawnLinks(alignment) : [];
+  const chart = ribbons({ title, source, target, weights: alignment?.weights ?? null, links, gold, active }, layout);
+  const announce = (/** @type {WordPlace} */ word) => {
+    if (alignment) store.announcement.value = describeWord(alignment, word);
+  };
+  return h(
+    Card,
+    { title: t("translate.words"), beside: h(SaveButtons, { chart }) },
+    !trace.layers.length && h("p", { class: "explain nothing" }, t("translate.nothing", { kind })),
+    h(WordRows, {
+      refs,
+      chart,
+      source,
+      target,
+      active,
+      pinned,
+      onHover,
+      onFocus: announce,
+      onPin: (word) => store.set({ pinned: formatWord(word) }),
+    }),
+    !store.data.isEmbedded && h(ReferenceSwitch, { store, state, gold, onTarget }),
+    alignment &&
+      h(
+        "div",
+        { class: "detail-place" },
+        h(WordDetail, {
+          trace,
+          alignment,
+          word: active ?? last,
+          onArithmetic: (word) => openInside(store, state, word),
+        }),
+      ),
+  );
+}
+
+/** @param {{ store: Store, state: TracedState, gold: Link[] | null, onTarget: (target: string) => void }} props */
+function ReferenceSwitch({ store, state: { example, traced }, gold, onTarget }) {
+  const reference = example?.target;
+  if (!reference) return null;
+  const isForced = paramsOf(store, PARAMS).target === reference;
+  const force = (/** @type {Event} */ event) =>
+    onTarget(/** @type {HTMLInputElement} */ (event.target).checked ? reference : "");
+  const note = gold
+    ? t("translate.gold_shown")
+    : traced.trace.text === reference
+      ? ""
+      : t("translate.reference", { text: reference });
+  return h(
+    "div",
+    { class: "reference" },
+    h(
+      "label",
+      { class: "check" },
+      h("input", { type: "checkbox", checked: isForced, onChange: force }),
+      t("translate.force"),
+    ),
+    h("span", { class: "faint small" }, note),
+  );
+}
+
+/**
+ * @param {object} props
+ * @param {Store} props.store
+ * @param {TracedState} props.state
+ * @param {WordAlignment} props.alignment
+ * @param {Link[] | null} props.gold
+ * @param {WordHandler} props.onHover
+ */
+function AlignmentCard({ store, state, alignment, gold, onHover }) {
+  const { cross } = state.traced;
+  const [ref, width] = useWidth();
+  const title = `${store.text.value} ${t("translate.alignment")}`;
+  const chart = useMemo(() => {
+    const { source_words: columns, target_words: rows, weights } = alignment;
+    const data = {
+      weights: Float32Array.from(weights.flat()),
+      rows,
+      columns,
+      links: drawnLinks(alignment),
+      gold,
+      title,
+    };
+    return width > 0 ? heatmap(data, { width: Math.min(WIDEST_MAP, width) }) : null;
+  }, [alignment, gold, title, width]);
+  return h(
+    Card,
+    { title: t("translate.alignment") },
+    h(
+      "div",
+      { class: "stack" },
+      h(HeadControls, {
+        layers: cross.length,
+        heads: cross[0].heads,
+        scored: state.scored,
+        selection: state.selection,
+        onChange: (/** @type {HeadSelection} */ selection) => store.set({ align: formatSelection(selection) }),
+      }),
+      h(
+        "div",
+        { ref, class: "map-place" },
+        chart &&
+          h(Plot, {
+            chart,
+            onCell: (/** @type {Cell | null} */ cell) => onHover(cell && { side: "target", index: cell[0] }),
+          }),
+      ),
+      h(
+        "p",
+        { class: "faint small" },
+        t("translate.map_legend"),
+        gold && [" ", h("span", { class: "gold-key" }, t("translate.gold_key"))],
+      ),
+      h(HowToRead, null),
+    ),
+  );
+}
+
+function HowToRead() {
+  return h(
+    "details",
+    { class: "explain" },
+    h("summary", null, t("translate.how")),
+    h("p", null, t("translate.how_rows")),
+    h("p", null, t("translate.how_at")),
+    h("p", null, t("translate.how_rest")),
+  );
+}
+
+/**
+ * Inside with the chosen attention at the word's first token. The row before a token outputs it; at its own row it is the input.
+ * @param {Store} store
+ * @param {TracedState} state
+ * @param {number} word
+ */
+function openInside(store, { traced: { trace, cross }, selection }, word) {
+  const token = realWords(trace.target)[word].pieces[0];
+  const layer = cross[selection.layer === "mean" ? cross.length - 1 : selection.layer];
+  store.set({
+    view: "inside",
+    mode: "own",
+    layer: String(trace.layers.indexOf(layer)),
+    head: String(selection.head === "mean" ? 0 : selection.head),
+    query: String(selection.at === "input" ? token : token - 1),
+  });
+}

@@ -1,0 +1,103 @@
+/** Translate: the translation of a sentence as it is streamed, then the attention between its words. */
+
+import { Lead } from "../../components/controls.js";
+import { NoModel, OtherModel, Problem } from "../../components/notes.js";
+import { SentenceForm } from "../../components/sentence_form.js";
+import { t } from "../../core/i18n.js";
+import { h, useEffect, useState } from "../../core/ui.js";
+import { unknownWords } from "../../math/tokens.js";
+import { OutputsCard } from "./outputs.js";
+import { TracedCards } from "./traced_cards.js";
+import { PARAMS, useTranslation } from "./use_translation.js";
+
+/** @import { Store } from "../../core/store.js" */
+/** @import { TracedTranslation, TranslationState } from "./use_translation.js" */
+
+const MOST_UNKNOWN = 4; // words that are named
+
+export const translateView = {
+  id: "translate",
+  title: "translate.title",
+  tasks: ["translation"],
+  params: PARAMS,
+  View: Translate,
+};
+
+/** @param {{ store: Store }} props */
+function Translate({ store }) {
+  const model = store.model.value;
+  const isTranslator = Boolean(model?.is_ready && model.task === "translation");
+  const [attempt, setAttempt] = useState(0);
+  const state = useTranslation(store, isTranslator ? model : null, attempt);
+  const { traced } = state;
+  const send = (/** @type {string} */ text) => {
+    store.set({ text });
+    setAttempt(attempt + 1); // the same sentence again is tried again
+  };
+  useEffect(() => {
+    if (traced) store.announcement.value = traced.trace.text;
+  }, [traced?.trace]);
+  return h(
+    "div",
+    { class: "view translate" },
+    h(Lead, { title: t("translate.heading") }, t(store.data.isEmbedded ? "translate.lead_fixed" : "translate.lead")),
+    isTranslator &&
+      h(SentenceForm, { store, isBusy: state.isBusy, note: unknownNote(traced, store.text.value), onSend: send }),
+    h("div", { class: "translate-result" }, result()),
+  );
+
+  function result() {
+    if (!model?.is_ready) return h(NoModel, { store, waiting: t("translate.no_model") });
+    if (!isTranslator) return h(OtherModel, { store });
+    return h(Result, { store, kind: model.kind, state });
+  }
+}
+
+/** @param {{ store: Store, kind: string, state: TranslationState }} props */
+function Result({ store, kind, state }) {
+  const { traced, error, outputs, outputsError } = state;
+  const text = store.text.value;
+  if (error) return h("section", { class: "card" }, h(Problem, { error }));
+  if (!text) return null;
+  if (!traced) return h(StreamedCard, { text, partial: state.partial });
+  const choose = (/** @type {string} */ target) => store.set({ target, pinned: "" });
+  return [
+    h(TracedCards, {
+      key: JSON.stringify([text, traced.trace.text]),
+      store,
+      kind,
+      state: { ...state, traced },
+      onTarget: choose,
+    }),
+    !store.data.isEmbedded &&
+      h(OutputsCard, { key: "outputs", outputs, error: outputsError, chosen: traced.trace.text, onChoose: choose }),
+  ];
+}
+
+/** @param {{ text: string, partial: string }} props */
+function StreamedCard({ text, partial }) {
+  return h(
+    "section",
+    { class: "card" },
+    h("p", { class: "growing-source", dir: "auto" }, text),
+    h(
+      "p",
+      { class: "growing", dir: "auto", "aria-live": "off" },
+      partial,
+      h("span", { class: "caret", "aria-hidden": "true" }),
+    ),
+  );
+}
+
+/**
+ * A sentence that names the words without tokens of their own; empty where the model knows all of them.
+ * @param {TracedTranslation | null} traced
+ * @param {string} text
+ */
+function unknownNote(traced, text) {
+  const words = traced ? unknownWords(traced.trace.source, text) : [];
+  if (!words.length) return "";
+  const named = words.slice(0, MOST_UNKNOWN).map((word) => t("translate.quoted", { word }));
+  const values = { words: named.join(", "), count: words.length };
+  return words.length > MOST_UNKNOWN ? t("translate.unknown_more", values) : t("translate.unknown", values);
+}

@@ -1,0 +1,92 @@
+"""One process at a time in a run."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from regard.errors import RegardError
+from regard.files import lock_run, wait_for_lock
+
+HOLDER = """
+import sys
+from pathlib import Path
+from regard.files import lock_run
+with lock_run(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def started(run: Path) -> "subprocess.Popen[str]":
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    command, pipe = [sys.executable, "-c", HOLDER, str(run)], subprocess.PIPE
+    return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def holder(run: Path) -> "subprocess.Popen[str]":
+    process = started(run)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_second_process_is_refused_and_told_who_holds_the_run(tmp_path: Path) -> None:
+    with holder(tmp_path) as process:
+        with pytest.raises(RegardError, match=f"is in use by process {process.pid}"), lock_run(tmp_path):
+            raise AssertionError("the lock was held twice")
+        process.kill()  # however the holder ends, the lock is free
+    with lock_run(tmp_path):
+        pass
+
+
+def test_holding_twice_in_one_process_is_holding_once(tmp_path: Path) -> None:
+    with lock_run(tmp_path):
+        with lock_run(tmp_path):
+            pass
+        refused = started(tmp_path)
+        assert f"is in use by process {os.getpid()}" in refused.communicate()[1]
+        assert refused.returncode != 0
+    with holder(tmp_path) as process:
+        process.kill()
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_where_there_are_no_locks_a_run_goes_on_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", refusing(number))
+    with lock_run(tmp_path):
+        assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    [message] = caplog.messages
+    assert message == f"{tmp_path} cannot be locked on this file system: make sure that no other process trains in it"
+    entered = []
+    with wait_for_lock(tmp_path, lambda: pytest.fail("it waited for a lock that nobody can hold")):
+        entered.append(tmp_path)
+    assert entered
+
+
+def test_a_lock_that_fails_otherwise_is_not_taken_for_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", refusing(errno.EIO))
+    with pytest.raises(OSError, match="refused"), lock_run(tmp_path):
+        raise AssertionError("the lock was not held")
+
+
+def refusing(number: int) -> Callable[[int, int], None]:
+    """A file system that answers every wish for a lock with an error."""
+
+    def flock(_descriptor: int, _operation: int) -> None:
+        raise OSError(number, "refused")
+
+    return flock
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RegardError, match="file/run/lock cannot be written"), lock_run(tmp_path / "file" / "run"):
+        pass

@@ -1,0 +1,110 @@
+"""Clients as people install them, against a running server: what they send is understood, what they read is there."""
+
+import json
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import deepl
+import pytest
+from deep_translator import LibreTranslator
+from deep_translator.exceptions import AuthorizationException, ServerException
+from libretranslatepy import LibreTranslateAPI
+
+from regard.inference.open import load
+from tests.support.spoken import KEY, Spoken
+
+TEXT = "one red cat"
+KOREAN = "고양이가 개를 본다"
+TOOLS = Path(__file__).parent / "tools"
+
+
+@pytest.fixture(scope="module")
+def expected(spoken: Spoken) -> str:
+    return load(spoken.model).translate([TEXT])[0].text
+
+
+def test_libretranslatepy_sends_forms(spoken: Spoken, expected: str) -> None:
+    client = LibreTranslateAPI(spoken.url, api_key=KEY)
+    assert client.translate(TEXT, "en", "ko") == expected
+    assert client.detect(KOREAN)[0]["language"] == "ko"
+    assert {language["code"] for language in client.languages()} == {"en", "ko"}
+    with pytest.raises(HTTPError, match="403") as refused:
+        LibreTranslateAPI(spoken.url).translate(TEXT, "en", "ko")
+    refused.value.close()
+
+
+def test_deep_translator_sends_query_strings_without_a_body(spoken: Spoken, expected: str) -> None:
+    client = LibreTranslator(source="en", target="ko", api_key=KEY, custom_url=spoken.url)
+    assert client.translate(TEXT) == expected
+    assert client.translate_batch([TEXT, TEXT]) == [expected, expected]
+    with pytest.raises(AuthorizationException):
+        LibreTranslator(source="en", target="ko", api_key="wrong", custom_url=spoken.url).translate(TEXT)
+    with pytest.raises(ServerException):
+        LibreTranslator(source="en", target="ja", api_key=KEY, custom_url=spoken.url).translate(TEXT)
+
+
+def test_deepl_sends_json_and_a_get_with_a_body(spoken: Spoken, expected: str) -> None:
+    with closing(deepl.DeepLClient(KEY, server_url=spoken.url)) as client:
+        said = client.translate_text([TEXT, KOREAN], target_lang="KO")
+        assert [(one.text, one.detected_source_lang, one.billed_characters) for one in said] == [
+            (expected, "EN", len(TEXT)),
+            (KOREAN, "KO", len(KOREAN)),
+        ]
+        tagged = client.translate_text(f"<p>{TEXT}</p>", source_lang="EN", target_lang="KO", tag_handling="html")
+        assert tagged.text == f"<p>{expected}</p>"
+        assert [one.code for one in client.get_source_languages()] == ["EN", "KO"]
+        assert [one.code for one in client.get_target_languages()] == ["EN-GB", "EN-US", "KO"]
+        usage = client.get_usage()
+        assert usage.character.count >= len(TEXT)
+        assert not usage.any_limit_reached
+        with pytest.raises(deepl.DeepLException, match="Bad request"):
+            client.translate_text(TEXT, target_lang="JA")
+    with (
+        closing(deepl.DeepLClient("wrong", server_url=spoken.url)) as stranger,
+        pytest.raises(deepl.AuthorizationException),
+    ):
+        stranger.get_usage()
+
+
+def test_npm_translate_sends_json(spoken: Spoken, expected: str) -> None:
+    told = _in_node("translate", spoken.url, KEY, TEXT)
+    assert told == {"said": expected, "refused": "A valid API key is needed."}
+
+
+def test_npm_libretranslate_ts_sends_json_with_nulls(spoken: Spoken, expected: str) -> None:
+    told = _in_node("libretranslate-ts", spoken.url, KEY, TEXT)
+    assert told["said"]["translatedText"] == expected
+    assert len(told["said"]["alternatives"]) == 2
+    assert told["refused"]["error"] == "A valid API key is needed."
+    assert told["detected"]["language"] == "en"
+    assert [language["code"] for language in told["languages"]] == ["en", "ko"]
+
+
+def test_npm_deepl_node_sends_forms_with_repeated_fields(spoken: Spoken, expected: str) -> None:
+    told = _in_node("deepl-node", spoken.url, KEY, TEXT, KOREAN)
+    assert [one["text"] for one in told["said"]] == [expected, KOREAN]
+    assert [one["detectedSourceLang"] for one in told["said"]] == ["en", "ko"]
+    assert [one["billedCharacters"] for one in told["said"]] == [len(TEXT), len(KOREAN)]
+    assert told["tagged"]["text"].count("<b>") == told["tagged"]["text"].count("</b>") == 1
+    assert [one["code"] for one in told["sources"]] == ["en", "ko"]
+    assert [one["code"] for one in told["targets"]] == ["en-GB", "en-US", "ko"]
+    assert told["usage"]["character"]["count"] >= len(TEXT)
+    assert told["refused"] == "AuthorizationError"
+
+
+def _in_node(client: str, *arguments: str) -> dict[str, Any]:
+    """What a client says in Node, or a skip with the reason."""
+    if shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    if not (TOOLS / "node_modules" / client).is_dir():
+        pytest.skip("the npm clients are not installed: npm install --prefix tests/server/tools --no-package-lock")
+    ended = subprocess.run(
+        ["node", str(TOOLS / f"{client}.mjs"), *arguments], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stderr
+    told: dict[str, Any] = json.loads(ended.stdout)
+    return told

@@ -1,0 +1,133 @@
+"""DeepL's API over a running server."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from regard.inference.open import load
+from tests.support.spoken import KEY, Spoken
+
+TEXT = "one red cat"
+
+
+@pytest.fixture
+def http(spoken: Spoken) -> Iterator[httpx.Client]:
+    with spoken.http(f"DeepL-Auth-Key {KEY}") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def expected(spoken: Spoken) -> str:
+    return load(spoken.model).translate([TEXT])[0].text
+
+
+def test_json_and_forms_with_repeated_text_are_the_same(http: httpx.Client, expected: str) -> None:
+    fields = {"text": [TEXT, "고양이가 개를 본다"], "target_lang": "KO"}
+    by_json, by_form = http.post("/v2/translate", json=fields), http.post("/v2/translate", data=fields)
+    assert by_json.json() == by_form.json()
+    assert by_json.json()["translations"] == [
+        {"detected_source_language": "EN", "text": expected, "billed_characters": len(TEXT)},
+        {"detected_source_language": "KO", "text": "고양이가 개를 본다", "billed_characters": 10},
+    ]
+
+
+def test_one_text_may_stand_alone_and_regions_are_understood(http: httpx.Client) -> None:
+    fields = {"text": "고양이가 개를 본다", "source_lang": "KO", "target_lang": "EN-GB"}
+    (translation,) = http.post("/v2/translate", data=fields).json()["translations"]
+    assert translation["detected_source_language"] == "KO"
+    assert translation["text"] != fields["text"]
+
+
+def test_tags_are_kept_where_they_are_to_be_handled(http: httpx.Client) -> None:
+    fields = {"text": ["one <b>red</b> cat"], "target_lang": "ko", "tag_handling": "xml"}
+    (translation,) = http.post("/v2/translate", json=fields).json()["translations"]
+    assert translation["text"].count("<b>") == translation["text"].count("</b>") == 1
+
+
+def test_tags_of_xml_that_stand_in_a_sentence_do_not_split_it(http: httpx.Client, expected: str) -> None:
+    def said(text: str, **more: object) -> str:
+        fields = {"text": [text], "target_lang": "ko", "source_lang": "EN", "tag_handling": "xml", **more}
+        (translation,) = http.post("/v2/translate", json=fields).json()["translations"]
+        return str(translation["text"])
+
+    assert re.sub("</?p>", "", said("one <p>red</p> cat")) == expected
+    assert re.sub("</?p>", "", said("one <p>red</p> cat", splitting_tags=["p"])) != expected
+    for one_sentence in ({"non_splitting_tags": "q,p"}, {"outline_detection": False}):
+        assert re.sub("</?p>", "", said("<p>one red </p><p>cat</p>", **one_sentence)) == expected
+    assert "<p>red</p>" in said("one <p>red</p> cat", ignore_tags=["p"])
+    assert "<p>red</p>" in said("one <p>red</p> cat", ignore_tags=["p"], tag_handling="html")
+
+
+def test_newlines_end_sentences_unless_they_must_not(http: httpx.Client) -> None:
+    fields = {"text": ["one red\ncat"], "target_lang": "ko", "source_lang": "EN"}
+    (split,) = http.post("/v2/translate", json=fields).json()["translations"]
+    (whole,) = http.post("/v2/translate", json={**fields, "split_sentences": "nonewlines"}).json()["translations"]
+    assert "\n" in split["text"]
+    assert "\n" not in whole["text"]
+
+
+def test_a_text_that_is_not_to_be_split_is_one_sentence(http: httpx.Client, spoken: Spoken) -> None:
+    text = "one red cat. Two big dogs."
+    fields = {"text": [text], "target_lang": "ko", "source_lang": "EN", "split_sentences": 0}
+    (whole,) = http.post("/v2/translate", json=fields).json()["translations"]
+    (tagged,) = http.post("/v2/translate", json={**fields, "tag_handling": "html"}).json()["translations"]
+    (split,) = http.post("/v2/translate", json={**fields, "split_sentences": 1}).json()["translations"]
+    expected = load(spoken.model).translate([text])[0].text
+    assert whole["text"].startswith(expected)
+    assert whole["text"] == tagged["text"] != split["text"]
+
+
+def test_languages_are_asked_for_in_the_query_or_the_body(http: httpx.Client) -> None:
+    sources = [{"language": "EN", "name": "English"}, {"language": "KO", "name": "Korean"}]
+    assert http.get("/v2/languages").json() == http.get("/v2/languages?type=source").json() == sources
+    targets = http.request("GET", "/v2/languages", data={"type": "target"}).json()
+    assert targets == http.get("/v2/languages", params={"type": "target"}).json()
+    assert [one["language"] for one in targets] == ["EN-GB", "EN-US", "KO"]
+    assert all(one["supports_formality"] is False for one in targets)
+
+
+def test_usage_counts_what_was_translated(http: httpx.Client) -> None:
+    before = http.get("/v2/usage").json()["character_count"]
+    http.post("/v2/translate", json={"text": [TEXT], "target_lang": "KO"})
+    usage = http.get("/v2/usage").json()
+    assert usage["character_count"] == before + len(TEXT)
+    assert usage["character_limit"] > usage["character_count"]
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"text": None}, 400),
+        ({"text": [5]}, 400),
+        ({"target_lang": "XX-secret"}, 400),
+        ({"source_lang": "XX-secret"}, 400),
+        ({"tag_handling": "XX-secret"}, 400),
+        ({"split_sentences": "XX-secret"}, 400),
+        ({"outline_detection": "XX-secret"}, 400),
+        ({"ignore_tags": {"XX-secret": 1}}, 400),
+        ({"glossary_id": "XX-secret"}, 400),
+        ({"formality": "more"}, 400),
+        ({"text": ["x" * 5001]}, 413),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_and_not_repeated(
+    http: httpx.Client, change: dict[str, Any], status: int
+) -> None:
+    answer = http.post("/v2/translate", json={"text": [TEXT], "target_lang": "KO", **change})
+    assert answer.status_code == status
+    assert set(answer.json()) == {"message"}
+    assert "XX-secret" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/v2/languages", "/v2/usage", "/v2/translate"])
+def test_every_path_needs_the_key(http: httpx.Client, path: str) -> None:
+    method = "POST" if path == "/v2/translate" else "GET"
+    answer = http.request(method, path, headers={"authorization": "DeepL-Auth-Key wrong"})
+    assert answer.status_code == 403
+    assert set(answer.json()) == {"message"}
+    http.headers.pop("authorization")
+    assert http.request(method, path).status_code == 403
+    assert http.request(method, f"{path}?auth_key={KEY}").status_code in (200, 400)

@@ -1,0 +1,365 @@
+"""From start to stop, each in a process of its own: readiness, runs that are still trained, refusals, SIGTERM."""
+
+import asyncio
+import json
+import os
+import pty
+import shutil
+import socket
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from benchmarks import serving
+from benchmarks.http_load import Client
+from benchmarks.http_load import serving as served
+
+from regard.cli import run
+from regard.server import models as failures
+from regard.server.api.runs import GoldFiles
+from regard.server.api.traces import HeadAlignmentCache
+from regard.server.auth import ApiKeys
+from regard.server.batcher import Batcher
+from regard.server.errors import ApiError
+from regard.server.limits import Limits
+from regard.server.models import ModelRegistry, ServedModel
+from regard.server.monitoring import Metrics
+from regard.server.service import Service
+from regard.training.runs import find_models
+from tests.support.cache import made_once
+from tests.support.owned import toy_sentence
+from tests.support.spoken import make_models
+from tests.support.toy import WORDS, in_a_process
+
+# On a busy machine what was accepted may take longer than a server that is stopped has time for.
+DRAINING_LONG = (
+    "-c",
+    "from regard.server import lifecycle; lifecycle.DRAIN_SECONDS = 600; from regard.cli import main; main()",
+)
+
+
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+    return directory
+
+
+def test_a_run_is_shown_before_it_has_a_model_and_served_when_it_has_one(toys: Path, tmp_path: Path) -> None:
+    young = tmp_path / "young"
+    with served([], tmp_path / "log", "--run", str(young), wait=False) as server:
+
+        def get(path: str) -> httpx.Response:
+            return httpx.get(f"{server.url}{path}", timeout=60)
+
+        assert (get("/livez").status_code, get("/readyz").status_code, get("/").status_code) == (200, 503, 200)
+        assert get("/api/v1/runs").json()["runs"][0]["state"] == "waiting"
+        assert get("/api/v1/models").json() == {"models": []}
+        refused = httpx.post(f"{server.url}/api/v1/translate", json={"texts": ["one"]}, timeout=60)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        young.mkdir()
+        for name in ("config.toml", "events.jsonl"):
+            shutil.copy(toys / "there" / name, young / name)
+        lines = (young / "events.jsonl").read_text().splitlines(keepends=True)
+        (young / "events.jsonl").write_text("".join(lines[:-1]) + lines[-1][:10])
+        [shown] = get("/api/v1/runs").json()["runs"]
+        assert (shown["state"], shown["step"], shown["steps"], shown["model"]) == ("stopped", 60, 60, None)
+        assert get("/api/v1/runs/young/events").json()["next"] == len(lines) - 1
+        [model] = get("/api/v1/models").json()["models"]
+        assert (model["name"], model["is_ready"], model["kind"]) == ("young", False, "transformer")
+        shutil.copytree(toys / "there" / "model", tmp_path / "staged")
+        (tmp_path / "staged").rename(young / "model")
+        while not server.is_ready():
+            time.sleep(0.1)
+        assert httpx.post(f"{server.url}/api/v1/translate", json={"texts": ["one"]}, timeout=60).status_code == 200
+        assert get("/api/v1/runs").json()["runs"][0]["model"] == "young"
+
+
+def test_at_a_terminal_the_log_is_plain_and_tells_of_no_request_that_went_well(toys: Path) -> None:
+    ours, servers = pty.openpty()
+    with served([toys / "there"], Path(os.ttyname(servers))) as server:
+        for path in ("/", "/api/v1/models", "/nowhere"):
+            httpx.get(f"{server.url}{path}", timeout=60)
+        server.terminate()
+    lines = os.read(ours, 1 << 16).decode().splitlines()
+    os.close(ours)
+    os.close(servers)
+    assert any("a model is ready model=there" in line for line in lines)
+    [refused] = [line for line in lines if " request " in line]
+    assert "status=404" in refused
+    assert not any(line.startswith("{") for line in lines)
+
+
+def test_a_full_queue_answers_429_at_once_and_liveness_is_told_all_the_same(toys: Path, tmp_path: Path) -> None:
+    limits = [part for limit in ("rate=0", "max_queue=8", "deadline=600") for part in ("--limit", limit)]
+
+    async def crowd(port: int) -> list[int]:
+        busy = [Client(port) for _ in range(30)]
+        texts = [f"{'one red cat ' * 80}{'big ' * number}" for number in range(40)]  # one request fills the queue
+        statuses = await asyncio.gather(*(client.translate(*texts, beam_size=10) for client in busy))
+        for client in busy:
+            client.close()
+        async with Client(port) as other:
+            assert (await other.get("/livez")).status == 200
+        refused = [answer for answer in statuses if answer.status == 429]
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+        return [answer.status for answer in statuses]
+
+    with served([toys / "there"], tmp_path / "log", *limits) as server:
+        statuses = asyncio.run(crowd(server.port))
+    assert set(statuses) == {200, 429}
+
+
+def test_sigterm_under_load_loses_nothing_that_was_accepted(toys: Path, tmp_path: Path) -> None:
+    with served([toys / "there"], tmp_path / "log", "--limit", "rate=0", program=DRAINING_LONG) as server:
+        told = asyncio.run(serving.sigterm(serving.Load(server, toy_sentence), 16))
+    assert told["lost"] == 0
+    assert told["outcomes"]["200"] >= 16
+    assert set(told["outcomes"]) <= {"200", "503"}
+    assert told["code"] == 143
+
+
+def test_a_file_that_is_translated_in_the_background_can_still_be_fetched_after_sigterm(
+    toys: Path, tmp_path: Path
+) -> None:
+    words = list(WORDS)  # eight: no two lines are the same, and all of them together are seconds of work
+    lines = "".join(
+        f"{words[number // 64 % 8]} {words[number // 8 % 8]} {words[number % 8]} {'red ' * 40}\n"
+        for number in range(400)
+    ).encode()
+    with served([toys / "there"], tmp_path / "log", "--limit", "rate=0", program=DRAINING_LONG) as server:
+        fields = {"source": "en", "target": "ko", "wait": "false"}
+        upload = httpx.post(f"{server.url}/translate_file", data=fields, files={"file": ("a.txt", lines)}, timeout=60)
+        record = upload.json()
+        assert (upload.status_code, record["state"]) == (202, "running")
+        server.process.terminate()
+        while "draining" not in server.log.read_text():
+            time.sleep(0.01)
+        refused = httpx.post(f"{server.url}/translate", json={"q": "one", "source": "en", "target": "ko"}, timeout=60)
+        assert refused.status_code == 503
+        while record["state"] == "running":
+            record = httpx.get(record["statusUrl"], timeout=60).json()
+        assert httpx.get(record["translatedFileUrl"], timeout=60).text.count("\n") == 400
+        assert server.process.wait(timeout=60) == 143
+    assert '"unanswered":0' in server.log.read_text()
+
+
+def test_a_page_of_an_allowed_origin_is_answered_and_a_body_may_be_as_large_as_its_limit_says(
+    toys: Path, tmp_path: Path
+) -> None:
+    options = ["--allow-origin", "*", "--limit", "max_body_bytes=2000000", "--limit", "max_file_bytes=1"]
+    with served([toys / "there"], tmp_path / "log", *options) as server:
+        url, origin = f"{server.url}/api/v1/translate", {"origin": "http://friend.example"}
+        large = httpx.post(url, json={"texts": ["one"], "padding": "x" * 1_500_000}, headers=origin, timeout=60)
+        assert (large.status_code, large.headers["access-control-allow-origin"]) == (400, "*")
+        assert "unknown field" in large.json()["error"]["message"]
+        larger = httpx.post(url, json={"texts": ["one"], "padding": "x" * 2_000_000}, timeout=60)
+        assert larger.status_code == 413
+
+
+def test_rates_hold_for_each_key(toys: Path, tmp_path: Path) -> None:
+    options = ["--limit", "rate=0.001", "--limit", "burst=2", "--api-key", "one", "--api-key", "two"]
+    with served([toys / "there"], tmp_path / "log", *options) as server:
+        url, keys = f"{server.url}/api/v1/models", ["one", "one", "one", "two", "wrong"]
+        answers = [httpx.get(url, headers={"authorization": f"Bearer {key}"}, timeout=60) for key in keys]
+        assert [answer.status_code for answer in answers] == [200, 200, 429, 200, 401]
+        assert int(answers[2].headers["retry-after"]) > 1
+        page = [httpx.get(server.url, timeout=60).status_code for _ in range(5)]
+        assert page == [200] * 5  # the page itself is not counted
+
+
+@pytest.mark.parametrize(
+    ("trusted", "statuses"),
+    [
+        ([], [200, 429, 429, 429]),
+        (["192.0.2.1"], [200, 429, 429, 429]),
+        (["192.0.2.1", "127.0.0.0/8"], [200, 200, 200, 429]),
+    ],
+)
+def test_whom_a_request_counts_for_is_taken_from_a_trusted_proxy_alone(
+    toys: Path, tmp_path: Path, trusted: list[str], statuses: list[int]
+) -> None:
+    options = [part for address in trusted for part in ("--trust-proxy", address)]
+    with served([toys / "there"], tmp_path / "log", "--limit", "rate=0.001", "--limit", "burst=1", *options) as server:
+        claimed = ["198.51.100.1", "198.51.100.2", "198.51.100.1, 198.51.100.3", "198.51.100.3"]
+        answers = [
+            httpx.get(f"{server.url}/api/v1/models", headers={"x-forwarded-for": one}, timeout=60) for one in claimed
+        ]
+        assert [answer.status_code for answer in answers] == statuses
+
+
+def test_without_a_model_the_page_is_there_and_the_server_is_not_ready(tmp_path: Path) -> None:
+    with served([], tmp_path / "log", wait=False) as server:
+
+        def get(path: str) -> httpx.Response:
+            return httpx.get(f"{server.url}{path}", timeout=30)
+
+        assert (get("/livez").status_code, get("/readyz").status_code, get("/").status_code) == (200, 503, 200)
+        assert (get("/api/v1/models").json(), get("/api/v1/runs").json()) == ({"models": []}, {"runs": []})
+        assert get("/languages").json() == []
+        refused = httpx.post(f"{server.url}/api/v1/translate", json={"texts": ["one"]})
+        assert refused.status_code == 503
+        assert "Start the server with one" in refused.json()["error"]["message"]
+        assert "retry-after" not in refused.headers  # waiting would not help
+    assert "no MODEL was given" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["nowhere"], "has no model"),
+        (["MODEL", "--limit", "speed=1"], "there is no limit"),
+        (["MODEL", "--limit", "rate=fast"], "is not a number"),
+        (["MODEL", "--limit", "rate=-1"], "rate must be at least 0"),
+        (["MODEL", "--limit", "max_beam_size=0"], "max_beam_size must be at least 1"),
+        (["MODEL", "--limit", "deadline=0"], "deadline must be at least 0.001"),
+        (["MODEL", "--limit", "max_characters=1000000000000"], "below 1e12"),
+        (["MODEL", "--allow-host", "http://me.example"], "is not a valid host name"),
+        (["MODEL", "--allow-origin", "me.example"], "is not a valid origin"),
+        (["MODEL", "--trust-proxy", "me.example"], "is not a valid address"),
+        (["MODEL", "--trust-proxy", "10.0.0.1/8"], "or a network such as 10.0.0.0/8"),
+        (["MODEL", "--gold", "nowhere/test"], "nowhere does not exist"),
+        (["MODEL", "--api-key", ""], "API key is blank"),
+    ],
+)
+def test_what_cannot_be_served_is_an_error_that_says_why(
+    toys: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["serve", *(str(toys / "there") if one == "MODEL" else one for one in arguments), "--port", "0"])
+    assert code == 2
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("keys", ["", " "])
+def test_a_variable_that_holds_no_key_does_not_open_the_server(
+    toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str
+) -> None:
+    monkeypatch.setenv("REGARD_API_KEYS", keys)
+    arguments = ["serve", str(toys / "there"), "--port", "0", "--trust-proxy", "none"]  # which is told behind the keys
+    assert run(arguments) == 2
+    assert "API key is blank" in capsys.readouterr().err
+    assert run([*arguments, "--api-key", "one"]) == 2
+    assert "is not a valid address" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_errors_that_say_what_to_do(
+    toys: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        assert run(["serve", str(toys / "there"), "--port", port]) == 2
+    assert f"port {port}: Address already in use. Choose another port with --port" in capsys.readouterr().err
+    assert run(["serve", str(toys / "there"), "--port", "0", "--host", "192.0.2.1"]) == 2
+    assert "or an address of this machine with --host" in capsys.readouterr().err
+    assert run(["serve", str(toys / "there"), "--port", "0", "--host", "a..b"]) == 2
+    assert "the server cannot listen on a..b" in capsys.readouterr().err
+
+
+def test_a_server_for_others_without_a_key_and_a_run_that_is_not_there_are_warned_of(
+    toys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--host", "192.0.2.1", "--run", str(tmp_path / "none")]  # an address that no machine has
+    assert run(["serve", str(toys / "there"), "--port", "0", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert "no key is required. Set one with --api-key" in told
+    assert f"{tmp_path / 'none'} does not exist yet" in told
+
+
+def test_whatever_goes_wrong_in_loading_is_told_and_the_others_are_loaded(
+    toys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = ModelRegistry(find_models([toys / "there", toys / "back"], []))
+    load = ServedModel.load
+
+    def load_or_fail(model: ServedModel) -> None:
+        if model.name == "there":
+            raise RuntimeError("not enough memory")
+        load(model)
+
+    monkeypatch.setattr(ServedModel, "load", load_or_fail)
+    problems = {model.name: problem for model, problem in models.load_changed()}
+    assert "cannot be loaded: not enough memory" in str(problems["there"])
+    assert problems["back"] is None
+
+
+def test_a_failure_without_words_is_one_too() -> None:
+    found = failures.RetryBackoff()
+    assert not found
+    assert [found.add("", None), found.add("", None)] == [True, False]
+    assert found
+
+
+def test_a_model_whose_weights_come_last_is_loaded_once_they_are_there_and_its_lack_is_told_once(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(failures, "time", SimpleNamespace(monotonic=lambda: now[0]))  # for others time goes on
+    models = ModelRegistry(find_models([], [tmp_path / "young"]))
+    place, [young] = tmp_path / "young" / "model", models.all
+    shutil.copytree(toys / "there" / "model", place, ignore=shutil.ignore_patterns("model.safetensors"))
+    [(_, problem)] = models.load_changed()
+    assert "model.safetensors" in str(problem)
+    assert not young.is_stale  # not to be tried at once
+    now[0] += failures.FIRST_RETRY_SECONDS
+    assert young.is_stale
+    assert models.load_changed() == []
+    assert not young.is_stale
+    shutil.copy(toys / "there" / "model" / "model.safetensors", place)
+    now[0] += failures.MAX_RETRY_SECONDS
+    assert models.load_changed() == [(young, None)]
+    assert young.is_ready
+
+
+def test_a_model_that_cannot_be_loaded_is_an_error_in_the_log_and_a_figure_until_it_can(
+    toys: Path, tmp_path: Path
+) -> None:
+    weights = Path(shutil.copytree(toys / "back" / "model", tmp_path / "young" / "model")) / "model.safetensors"
+    weights.write_bytes(b"x")
+    with served([toys / "there"], tmp_path / "log", "--run", str(tmp_path / "young")) as server:
+        while "a model cannot be loaded" not in server.log.read_text():
+            time.sleep(0.1)
+        lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+        [told] = [line for line in lines if line["message"].startswith("a model cannot be loaded")]
+        assert (told["level"], told["model"]) == ("error", "young")
+        assert server.figure("regard_model_load_failures") == 1
+        shutil.copy(toys / "back" / "model" / "model.safetensors", weights)
+        deadline = time.monotonic() + 120
+        while server.figure("regard_ready_models") < 2 or server.figure("regard_model_load_failures"):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_readiness_is_one_answer_and_ends_when_the_server_drains(toys: Path) -> None:
+    async def answers(*, is_draining: bool) -> bool:
+        models = ModelRegistry(find_models([toys / "there"], []))
+        models.load_changed()
+        service = Service(models, Limits(), ApiKeys([]), Batcher(Limits(), Metrics().record_batch))
+        service.is_draining = is_draining
+        return service.is_ready
+
+    assert asyncio.run(answers(is_draining=False))
+    assert not asyncio.run(answers(is_draining=True))
+
+
+def test_gold_that_is_written_later_is_measured_when_it_is_asked_for_again(toys: Path, tmp_path: Path) -> None:
+    models = ModelRegistry(find_models([toys / "there"], []))
+    models.load_changed()
+    model, readings = models.get("there"), HeadAlignmentCache(GoldFiles(tmp_path / "test"))
+
+    async def ask_twice() -> int:
+        with pytest.raises(ApiError, match="no gold alignments"):
+            await readings.get(model)
+        for suffix, line in zip((*model.languages, "align"), ("red", "red", "0-0"), strict=True):
+            (tmp_path / f"test.{suffix}").write_text(f"{line}\n")
+        return len((await readings.get(model)).heads)
+
+    assert asyncio.run(ask_twice()) > 0
+
+
+def test_a_damaged_model_that_was_named_ends_the_server(toys: Path, tmp_path: Path) -> None:
+    shutil.copytree(toys / "there" / "model", tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"x")
+    ended = in_a_process("serve", tmp_path / "model", "--port", 0)
+    assert ended.code == 2
+    assert "model.safetensors" in ended.err

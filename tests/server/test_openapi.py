@@ -1,0 +1,48 @@
+"""The OpenAPI document: complete, valid, and kept by the server, whatever schemathesis makes up."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from regard.server.app import ServerSettings, build_app, build_parts
+from tests.support.cache import made_once
+from tests.support.owned import Own
+from tests.support.spoken import make_models
+
+
+def test_every_route_is_described(tmp_path_factory: pytest.TempPathFactory, own: Own) -> None:
+    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+
+    async def routes() -> set[str]:
+        settings = ServerSettings(models=[directory / "there"])
+        found = build_app(settings, build_parts(settings)).app.routes  # type: ignore[attr-defined]
+        return {route.path.replace(":number", "") for route in found}
+
+    described = set(own.get("openapi.json").json()["paths"])
+    page = {"/", "/page/{name}", "/api/v1/openapi.json"}
+    assert asyncio.run(routes()) - page == described
+
+
+def test_schemathesis_finds_no_violation_with_all_its_checks(own: Own) -> None:
+    here, tool = Path(__file__).parent, Path(sys.executable).with_name("st")
+    options = [
+        "--checks=all",
+        "--max-response-time=600",
+        "--max-examples=3",
+        "--phases=examples,coverage,fuzzing",
+        "--seed=1",
+        "--no-color",
+    ]
+    ended = subprocess.run(
+        [tool, "--config-file", here / "schemathesis.toml", "run", f"{own.server.url}/api/v1/openapi.json", *options],
+        capture_output=True,
+        text=True,
+        cwd=own.server.log.parent,
+        check=False,
+        timeout=900,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "traceback" not in own.server.log.read_text()

@@ -1,0 +1,187 @@
+"""The server's door and its manners: hosts, origins, bad bodies, ids, figures, clients that leave or mean ill."""
+
+import asyncio
+import json
+import re
+import time
+
+import httpx
+import pytest
+from benchmarks import serving
+from benchmarks.http_load import TRANSLATE, Client
+
+from tests.support.owned import Own
+
+JSON = {"content-type": "application/json"}
+
+
+def asked(own: Own, method: str = "POST", path: str = TRANSLATE, **options: object) -> httpx.Response:
+    options = {"json": {"texts": ["one red cat"], "model": "there"}} | options if method == "POST" else options
+    return httpx.request(method, own.server.url + path, timeout=60, **options)  # type: ignore[arg-type]
+
+
+# --- who is let in ---------------------------------------------------------------------------------------------------
+
+
+def test_a_foreign_host_is_turned_away_and_health_is_told_to_anyone(own: Own) -> None:
+    for path in ("/", "/api/v1/models", "/languages"):
+        assert asked(own, "GET", path, headers={"host": "evil.example"}).status_code == 421
+    for path in ("/livez", "/readyz", "/metrics"):
+        assert asked(own, "GET", path, headers={"host": "10.0.0.7:8000"}).status_code == 200
+
+
+def test_a_foreign_page_cannot_send_and_ours_can(own: Own) -> None:
+    foreign = asked(own, headers={"origin": "http://evil.example"})
+    assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "wrong_origin")
+    assert "access-control-allow-origin" not in foreign.headers
+    assert asked(own, headers={"origin": own.server.url}).status_code == 200
+    preflight = {"origin": "http://evil.example", "access-control-request-method": "POST"}
+    refused = asked(own, "OPTIONS", headers=preflight)
+    assert refused.is_client_error
+    assert "access-control-allow-origin" not in refused.headers
+
+
+def test_every_answer_has_the_headers_that_keep_a_browser_safe(own: Own) -> None:
+    for answer in (asked(own), asked(own, "GET", "/none"), asked(own, "GET", "/"), asked(own, content=b"{", json=None)):
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in answer.headers
+        assert "server" not in answer.headers
+
+
+# --- bad requests ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b'{"texts": ["\\ud800"]}',
+        b'{"texts": ["a"], "beam_size": 1e999}',
+        b'{"texts": [NaN]}',
+        b"[" * 9999,
+    ],
+)
+def test_a_bad_body_is_answered_400_and_not_repeated(own: Own, body: bytes) -> None:
+    answer = asked(own, content=body, headers=JSON, json=None)
+    assert answer.status_code == 400
+    assert set(answer.json()["error"]) == {"code", "message"}
+
+
+def test_wrong_methods_and_media_types_are_named(own: Own) -> None:
+    wrong = asked(own, "GET", TRANSLATE)
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+    assert asked(own, content=b"texts=a", headers={"content-type": "text/plain"}, json=None).status_code == 415
+
+
+def test_a_number_that_python_would_not_read_is_no_place(own: Own) -> None:
+    for path in ("models/there/examples/{}", "evaluation/{}", "runs/there/probes/{}/0/0"):
+        assert asked(own, "GET", f"/api/v1/{path.format('9' * 5000)}").status_code == 404
+
+
+def test_errors_have_the_form_of_the_api_that_is_spoken(own: Own) -> None:
+    assert set(asked(own, path="/translate", content=b"{", headers=JSON, json=None).json()) == {"error"}
+    assert isinstance(asked(own, path="/translate", content=b"{", headers=JSON, json=None).json()["error"], str)
+    assert set(asked(own, path="/v2/translate", content=b"{", headers=JSON, json=None).json()) == {"message"}
+
+
+def test_a_body_over_the_bound_is_refused(own: Own) -> None:
+    answer = asked(own, content=b'{"texts": ["' + b"a" * 1_000_001 + b'"]}', headers=JSON, json=None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
+
+
+# --- ids, logs and figures -------------------------------------------------------------------------------------------
+
+
+def test_a_request_keeps_its_id_and_a_strange_one_is_replaced(own: Own) -> None:
+    assert asked(own, headers={"x-request-id": "mine-1"}).headers["x-request-id"] == "mine-1"
+    assert re.fullmatch("[0-9a-f]{16}", asked(own, headers={"x-request-id": "a b"}).headers["x-request-id"])
+
+
+def test_the_log_tells_of_requests_and_never_of_texts(own: Own) -> None:
+    identity = asked(own, json={"texts": ["unheard-of"]}, headers={"x-request-id": "of-the-log"}).headers[
+        "x-request-id"
+    ]
+    asked(own, "GET", "/unheard-of")
+    text = own.server.log.read_text()
+    [line] = [json.loads(line) for line in text.splitlines() if identity in line]
+    assert (line["route"], line["method"], line["status"]) == (TRANSLATE, "POST", 200)
+    assert "unheard-of" not in text
+
+
+def test_labels_are_few_whatever_clients_send(own: Own) -> None:
+    for number in range(5):
+        asked(own, "GET", f"/none/{number}")
+        asked(own, "GET", f"/api/v1/traces/{number}/weights")
+        asked(own, f"STRANGE{number}", "/")
+    figures = asked(own, "GET", "/metrics").text
+    routes = set(re.findall(r'regard_requests_total\{route="([^"]*)"', figures))
+    assert "none" in routes
+    assert "/api/v1/traces/{id}/weights" in routes
+    assert not any(re.search("[0-9]", route.replace("v1", "").replace("v2", "")) for route in routes)
+    assert set(re.findall(r'pair="([^"]*)"', figures)) <= {"en-ko", "ko-en"}
+    assert own.server.figure("regard_ready_models") == 2
+    assert own.server.figure("regard_tokens_total") > 0
+
+
+# --- many clients, clients that leave, clients that mean ill ---------------------------------------------------------
+
+
+def test_answers_of_many_clients_at_once_are_those_of_one_by_one(own: Own) -> None:
+    before = own.server.figure("regard_batch_texts_count")
+    told = asyncio.run(serving.canaries(own.load, 200))
+    assert (told["mixed"], told["requests"]) == (0, 200)
+    assert told["outputs"] > 20
+    batches = own.server.figure("regard_batch_texts_count") - before
+    assert batches < told["texts"] + told["requests"]  # as many as there were without those who go together
+
+
+def test_who_hangs_up_frees_his_places(own: Own) -> None:
+    told = asyncio.run(serving.disconnects(own.load, 60))
+    assert sum(told["ended"].values()) >= 60  # and whoever left earlier and is counted now
+    assert told["ended"]["left"] > 30
+    assert told["most_waiting"] > 20
+    assert told["then_statuses"] == [200] * 5
+
+
+def test_a_gigabyte_is_refused_before_it_is_sent(own: Own) -> None:
+    told = asyncio.run(serving.gigabyte(own.load, 0.5))
+    assert max(told["sent_bytes"].values()) < 2**26
+    assert told["grown_megabytes"] < 50
+    assert told["then_statuses"] == [200] * 5
+
+
+def test_slow_clients_keep_nobody_else_waiting_and_are_sent_away(own: Own) -> None:
+    told = asyncio.run(serving.slow_clients(own.load, 10))
+    assert told["then_statuses"] == [200] * 5
+    assert told["endings"] == {"408": 5, "closed": 5}
+
+
+def test_ten_thousand_headers_do_no_harm(own: Own) -> None:
+    told = asyncio.run(serving.many_headers(own.load))
+    assert told["statuses"]["many"] in ("431", "400")
+    assert told["statuses"]["long"] in ("431", "closed")
+    assert told["then_statuses"] == [200] * 5
+
+
+def test_a_stream_whose_client_leaves_gives_its_worker_back(own: Own) -> None:
+    async def leave() -> None:
+        for _ in range(3):
+            client = Client(own.server.port)
+            await client.send(
+                *serving.posted("/api/v1/stream", {"text": "one red cat " * 330, "model": "there", "beam_size": 10})
+            )
+            assert client.reader is not None
+            await client.reader.readuntil(b"partial")
+            client.close()
+        async with Client(own.server.port) as client:
+            assert (await client.translate("one red cat")).status == 200
+
+    before = own.server.figure("regard_client_disconnects_total")
+    asyncio.run(leave())
+    until = time.monotonic() + 120
+    while (left := own.server.figure("regard_client_disconnects_total") - before) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert left >= 3  # and whoever left earlier and is counted now

@@ -1,0 +1,114 @@
+"""The whole command line: help at once, exit codes, and one clear line where something went wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+from types import ModuleType
+
+import click
+import pytest
+
+from regard import cli
+from regard.cli import SigintHandler
+from tests.support.toy import Regard, command, environment, in_a_process
+
+HEAVY = ("torch", "sacrebleu", "numpy", "sentencepiece", "rich")
+EVERY_COMMAND = [[], *([name] for name in cli.SUMMARIES), ["data", "generate"], ["data", "generate", "sentences"]]
+
+
+def test_help_of_every_command_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from regard.cli import run\n"
+        f"for words in {EVERY_COMMAND!r}: assert run([*words, '--help']) == 0\n"
+        f"print('heavy:', [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
+    assert ended.stdout.splitlines()[-1] == "heavy: []"
+    assert ended.stdout.count("Usage: ") == len(EVERY_COMMAND)
+
+
+def test_help_takes_little_computing() -> None:
+    # Processor time, not the clock: other programs may be running.
+    code = "import time; from regard.cli import run; run(['--help']); print(time.process_time())"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(ended.stdout.splitlines()[-1]) < 0.3
+
+
+def test_every_command_is_listed_with_what_it_does() -> None:
+    ended = in_a_process("--help")
+    assert ended.code == 0
+    assert all(f"  {name} " in ended.out for name in cli.SUMMARIES)
+
+
+@pytest.mark.parametrize("words", [["trane"], ["translate"], ["info", "x", "--no-such-option"], ["compare"]])
+def test_wrong_usage_is_two_and_says_how_it_should_be(regard: Regard, words: list[str]) -> None:
+    ended = regard(*words)
+    assert ended.code == 2
+    assert "Usage: regard" in ended.err
+    assert not ended.out
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that fails as the option says."""
+    failures = {
+        "disk": OSError(28, "No space left on device", "x.bin"),
+        "other": OSError(5, "Input/output error", "x.bin"),
+        "memory": MemoryError(),
+        "defect": KeyError("k"),
+    }
+
+    @click.command()
+    @click.argument("kind")
+    def fail(kind: str) -> None:
+        raise failures[kind]
+
+    module = ModuleType("regard.cli.broken")
+    module.command = fail  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "regard.cli.broken", module)
+    monkeypatch.setitem(cli.SUMMARIES, "broken", "")
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("disk", "error: x.bin cannot be written: No space left on device. Free some space, or write elsewhere."),
+        ("other", "error: x.bin: Input/output error"),
+        ("memory", "error: there is not enough memory"),
+        ("defect", "error: KeyError: 'k'"),
+    ],
+)
+def test_a_failure_while_running_is_one_and_shows_no_traceback(regard: Regard, kind: str, line: str) -> None:
+    ended = regard("broken", kind)
+    assert ended.code == 1
+    assert ended.err.startswith(line)
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_traceback_is_shown_to_whoever_asks(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGARD_DEBUG", "1")
+    assert "Traceback" in regard("broken", "defect").err
+
+
+def test_a_full_standard_output_is_one_line() -> None:
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(command("--version"), stdout=full, stderr=subprocess.PIPE, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        b"error: the output cannot be written: No space left on device. Free some space, or write elsewhere.\n"
+    )
+
+
+def test_a_second_interruption_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(os, "_exit", left.append)
+    interruption = SigintHandler()
+    with pytest.raises(KeyboardInterrupt):
+        interruption(signal.SIGINT, None)
+    assert left == []
+    with pytest.raises(KeyboardInterrupt):  # only because here the process goes on
+        interruption(signal.SIGINT, None)
+    assert left == [130]

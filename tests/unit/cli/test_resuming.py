@@ -1,0 +1,112 @@
+"""A run that is gone on with: what nobody names stays as it began, and its data are found wherever they are."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from regard.config import Config, DataConfig
+from regard.files import CONFIG_FILE
+from regard.training.plan import load_run_config
+from tests.support.toy import Regard
+
+SMALL_MODEL = [
+    word
+    for setting in (
+        "model={kind='rnn', embedding_width=8, encoder={width=8}, decoder={width=8}}",
+        "tokenizer.model_type=word",
+        "training.steps=1",
+        "training.precision=float32",
+        "training.threads=1",
+    )
+    for word in ("--set", setting)
+]
+MORE = ["--resume", "--set", "training.steps=2"]
+
+
+def sides(directory: Path | str, split: str, prefix: str = "--") -> list[object]:
+    return [f"{prefix}source", Path(directory, f"{split}.en"), f"{prefix}target", Path(directory, f"{split}.ko")]
+
+
+def data_of(run: Path) -> DataConfig:
+    return Config.load(run / CONFIG_FILE).data
+
+
+def test_the_files_to_validate_on_and_the_languages_are_kept_where_none_are_named(
+    regard: Regard, corpus: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    valid = sides(corpus, "valid", "--valid-")
+    begun = regard("train", *sides(corpus, "train"), *valid, "--languages", "en-GB,ko", "--run", run, *SMALL_MODEL)
+    assert begun.code == 0, begun.err
+    named = data_of(run)
+    assert (named.valid, named.languages) == ([str(path) for path in valid[1::2]], ["en-GB", "ko"])
+
+    ended = regard("train", *sides(corpus, "train"), "--run", run, *SMALL_MODEL, *MORE)
+    assert ended.code == 0, ended.err
+    assert data_of(run) == named
+    assert not (run / "held-out.jsonl").exists()
+
+
+def test_languages_are_kept_where_one_file_of_pairs_has_no_ending_to_tell_them(
+    regard: Regard, corpus: Path, tmp_path: Path
+) -> None:
+    rows = zip(*((corpus / f"train.{code}").read_text("utf-8").splitlines() for code in ("en", "ko")), strict=True)
+    (tmp_path / "pairs.tsv").write_text("".join(f"{own}\t{other}\n" for own, other in rows), "utf-8")
+    wish = ["--pairs", tmp_path / "pairs.tsv", "--run", tmp_path / "run", *SMALL_MODEL]
+    assert regard("train", *wish, "--languages", "en,ko").code == 0
+    ended = regard("train", *wish, *MORE)
+    assert ended.code == 0, ended.err
+    assert data_of(tmp_path / "run").languages == ["en", "ko"]
+    other = regard("train", *wish, "--resume", "--languages", "en,ja", "--set", "training.steps=3")
+    assert other.code == 0, other.err
+    assert data_of(tmp_path / "run").languages == ["en", "ja"]
+
+
+def test_one_pair_alone_cannot_be_learnt_and_validated_on(regard: Regard, tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("one cat\t고양이 하나\n" * 2 + "\t\n", "utf-8")
+    ended = regard("train", "--pairs", tmp_path / "pairs.tsv", "--run", tmp_path / "run", *SMALL_MODEL)
+    assert ended.code == 2
+    assert "pairs.tsv: every pair with words (1 that differ) is held out to validate on" in ended.err
+
+
+def test_a_run_that_is_moved_alone_finds_its_data(
+    regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, far = tmp_path / "home", tmp_path / "other" / "place"
+    shutil.copytree(corpus, home / "data", ignore=shutil.ignore_patterns("runs"))
+    far.mkdir(parents=True)
+    monkeypatch.chdir(home)
+    begun = regard("train", *sides("data", "train"), *sides("data", "valid", "--valid-"), "--run", "mine", *SMALL_MODEL)
+    assert begun.code == 0, begun.err
+    (home / "mine").rename(far / "mine")
+    monkeypatch.chdir(far)
+    ended = regard("train", "--run", "mine", *MORE)
+    assert ended.code == 0, ended.err
+    assert "resuming from step 1" in ended.out
+
+    shutil.copytree(home / "data", far / "data" / "copy")
+    (home / "data").rename(tmp_path / "gone")
+    assert regard("train", "--run", "mine", "--resume", "--set", "training.steps=3").code == 2
+
+
+def test_paths_here_come_before_the_recorded_directory(
+    regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(corpus, home / "data", ignore=shutil.ignore_patterns("runs"))
+    monkeypatch.chdir(home)
+    assert regard("train", *sides("data", "train"), "--run", "mine", *SMALL_MODEL).code == 0
+    here = shutil.copytree(home, tmp_path / "here")
+    monkeypatch.chdir(here)
+
+    def first() -> Path:
+        return Path(load_run_config(home / "mine").data.train[0]).resolve()
+
+    assert first() == here / "data" / "train.en"
+    shutil.rmtree(here / "data")
+    assert first() == home / "data" / "train.en"
+    shutil.rmtree(home / "data")
+    failed = regard("train", "--run", home / "mine", "--resume")
+    assert failed.code == 2
+    assert f"there is no such file in {here} nor in {home}" in failed.err

@@ -1,0 +1,484 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from regard.config import AttentionRNNCaptionerConfig, Config, DataConfig, EfficientNetConfig, TransformerConfig
+from regard.files import CONFIG_FILE
+from regard.training.defaults import CorpusSize, default_config
+from regard.training.plan import load_run_config, record_working_directory
+from tests.support.small_images import ATTENDING, picture_config
+from tests.support.toy import Regard, command, environment
+
+
+def text_files(corpus: Path) -> list[object]:
+    return [
+        *("--source", corpus / "train.en", "--target", corpus / "train.ko"),
+        *("--valid-source", corpus / "valid.en", "--valid-target", corpus / "valid.ko"),
+    ]
+
+
+def endless(corpus: Path, run: Path, *more: object) -> list[str]:
+    return command("train", corpus / "transformer.toml", "--run", run, "--set", "training.steps=100000", *more)
+
+
+def test_a_run_holds_config_journal_checkpoints_and_model(transformer: Path) -> None:
+    assert Config.load(transformer / "config.toml").training.steps == 60
+    events = [json.loads(line) for line in (transformer / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [events[0]["event"], events[-1]["event"]] == ["start", "end"]
+    assert [path.name for path in sorted((transformer / "checkpoints").iterdir())] == ["step-00000030", "step-00000060"]
+    assert (transformer / "model" / "manifest.json").exists()
+
+
+def test_a_run_is_not_begun_twice(regard: Regard, transformer: Path, corpus: Path) -> None:
+    before = (transformer / "events.jsonl").read_bytes()
+    ended = regard("train", corpus / "transformer.toml", "--run", transformer)
+    assert ended.code == 2
+    assert f"checkpoints up to step 60. Continue it with `regard train --run {transformer} --resume`" in ended.err
+    assert (transformer / "events.jsonl").read_bytes() == before
+
+
+@pytest.mark.usefixtures("heard_hangups")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_saves_and_resume_goes_on(
+    regard: Regard, corpus: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    run = tmp_path / "run"
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(endless(corpus, run, "--json"), env=environment(), **pipes) as process:  # type: ignore[call-overload]
+        seen = (json.loads(line)["event"] for line in process.stdout)
+        assert "checkpoint" in seen
+        process.send_signal(number)
+        _, messages = process.communicate(timeout=300)
+    assert process.returncode == code
+    assert f"regard train --run {run} --resume" in messages.decode()
+    stopped = json.loads((run / "events.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    assert stopped["event"] == "checkpoint"
+
+    steps = stopped["step"] + 3
+    ended = regard("train", "--run", run, "--resume", "--json", "--set", f"training.steps={steps}")
+    assert ended.code == 0, ended.err
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    assert (events[0]["event"], events[0]["step"]) == ("start", stopped["step"])
+    assert f"resuming from step {stopped['step']}" in events[0]["notes"]
+    assert (events[-1]["event"], events[-1]["step"]) == ("end", steps)
+    assert (run / "model" / "manifest.json").exists()
+
+
+def last_event(run: Path) -> str:
+    """The end of a run's journal; its steps are saved, so that it can go on, if that is `checkpoint`."""
+    event: str = json.loads((run / "events.jsonl").read_text(encoding="utf-8").splitlines()[-1])["event"]
+    return event
+
+
+@pytest.mark.parametrize("words", [[], ["--json"], ["--processes", "2"]])
+def test_a_run_whose_output_nobody_reads_any_more_is_saved(corpus: Path, tmp_path: Path, words: list[str]) -> None:
+    run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(endless(corpus, run, *words), env=environment(), **pipes) as process:  # type: ignore[call-overload]
+        while b"progress" not in (line := process.stdout.readline()) and b"tokens/s" not in line:
+            assert line
+        process.stdout.close()
+        messages = process.stderr.read().decode()
+        assert process.wait(timeout=300) == 141
+    assert "the output cannot be written (Broken pipe): stopping after this step\n" in messages
+    assert f"regard train --run {run} --resume" in messages
+    assert last_event(run) == "checkpoint"
+
+
+IN_A_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+@pytest.mark.usefixtures("heard_hangups")
+def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    screen, terminal = os.openpty()
+    program = [sys.executable, "-c", IN_A_TERMINAL, *endless(corpus, run)]
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    with subprocess.Popen(program, env=environment(), start_new_session=True, **streams) as process:  # type: ignore[call-overload]
+        os.close(terminal)
+        while not (run / "checkpoints").exists():
+            os.read(screen, 4096)
+        os.close(screen)  # the system sends SIGHUP, as to a process whose window was closed
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGHUP)  # and so does a shell
+        assert process.wait(timeout=300) == 129
+    assert last_event(run) == "checkpoint"
+
+
+def test_a_run_behind_nohup_goes_on(corpus: Path, tmp_path: Path) -> None:
+    run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    program = ["nohup", *endless(corpus, run, "--json")]
+    with subprocess.Popen(program, env=environment(), **pipes) as process:  # type: ignore[call-overload]
+        seen = (json.loads(line)["event"] for line in process.stdout)
+        assert "checkpoint" in seen
+        process.send_signal(signal.SIGHUP)
+        assert "validation" in seen
+        assert "checkpoint" in seen
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=300)
+    assert process.returncode == 143
+
+
+BUSY = """
+import hashlib, sys
+import regard.training.preprocessing
+from regard.cli import main
+
+def learn(*_given):
+    print("learning now", file=sys.stderr, flush=True)
+    hashlib.pbkdf2_hmac("sha256", b"", b"", {rounds})  # as in sentencepiece: one call, in which Python sees no signal
+
+regard.training.preprocessing.train_tokenizer_pair = learn
+sys.argv = {arguments}
+main()
+"""
+
+
+@pytest.mark.parametrize(("rounds", "signals"), [(20_000_000, 1), (500_000_000, 4)])
+def test_a_signal_while_the_vocabulary_is_learnt_is_answered(
+    corpus: Path, tmp_path: Path, rounds: int, signals: int
+) -> None:
+    arguments = ["regard", "train", str(corpus / "transformer.toml"), "--run", str(tmp_path / "run"), "--json"]
+    program = [sys.executable, "-u", "-c", BUSY.format(rounds=rounds, arguments=arguments)]
+    with subprocess.Popen(program, env=environment(), stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        told = b""
+        while not told.endswith(b"learning now\n"):
+            told += process.stderr.readline()
+        for _ in range(signals):
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+        rest = process.stderr.read().decode()
+        assert process.wait(timeout=300) == 130
+    assert rest.startswith("stopping after this step")
+    assert ("stopped; there is nothing to save yet, and the same command starts over\n" in rest) == (signals == 1)
+    assert "Traceback" not in rest
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+SMALL = "{layers=1, width=16, heads=2, ffn_width=16}"
+FEW_STEPS = ["--set", "training.steps=2", "--set", "training.threads=1"]
+SMALL_MODEL = [*FEW_STEPS, "--set", f"model.encoder={SMALL}", "--set", f"model.decoder={SMALL}"]
+
+
+def test_without_a_recipe_defaults_are_told_and_saved(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    wish = [*text_files(corpus), "--languages", "en,ko", "--run", run, "--probe", "one cat"]
+    ended = regard("train", *wish, *SMALL_MODEL)
+    assert ended.code == 0, ended.err
+    assert "200 pairs, about" in ended.out
+    saved = Config.load(run / "config.toml")
+    assert f"tokenizer.vocab_size={saved.tokenizer.vocab_size}" in ended.out
+    assert "training.warmup_steps=0 steps" in ended.out  # what holds with --set, and not what would hold without
+    assert "training.steps=2: " in ended.out
+    assert "endings" not in ended.out
+    assert (saved.training.steps, saved.data.languages, saved.training.probes) == (2, ["en", "ko"], ["one cat"])
+    assert f"regard translate {run}/model" in ended.out
+
+
+def chosen_for(pairs: int) -> TransformerConfig:
+    """The model that a corpus of so many pairs gets."""
+    model = default_config(DataConfig(), CorpusSize(pairs, 30 * pairs)).model
+    assert isinstance(model, TransformerConfig)
+    return model
+
+
+def test_one_file_of_pairs_is_enough(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    write_table(corpus, tmp_path / "pairs.tsv")
+    wish = ["--pairs", tmp_path / "pairs.tsv", "--languages", "en,ko", "--run", tmp_path / "run"]
+    ended = regard("train", *wish, *FEW_STEPS)
+    assert ended.code == 0, ended.err
+    saved = Config.load(tmp_path / "run" / "config.toml")
+    assert (saved.data.train, saved.data.valid) == ([str(tmp_path / "pairs.tsv")], [])
+    assert saved.model == chosen_for(200)
+    assert "held out of data.train, and kept in" in ended.out
+    assert regard("info", tmp_path / "run").code == 0
+    again = regard("train", *wish, "--resume", "--set", "training.steps=3")
+    assert again.code == 0, again.err
+    assert "resuming from step 2" in again.out
+    assert (
+        Config.load(tmp_path / "run" / "config.toml").training.threads == 1
+    )  # as it began, though nobody named it again
+
+
+def test_pairs_to_validate_on_may_be_one_file_too(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    write_table(corpus, tmp_path / "pairs.tsv")
+    wish = ["--source", corpus / "train.en", "--target", corpus / "train.ko", "--valid-pairs", tmp_path / "pairs.tsv"]
+    ended = regard("train", *wish, "--run", tmp_path / "run", *SMALL_MODEL)
+    assert ended.code == 0, ended.err
+    assert Config.load(tmp_path / "run" / "config.toml").data.valid == [str(tmp_path / "pairs.tsv")]
+    assert not (tmp_path / "run" / "held-out.jsonl").exists()
+
+
+@pytest.mark.parametrize("has_recipe", [False, True])
+def test_a_corpus_without_a_model_gets_one_of_its_size(
+    regard: Regard, corpus: Path, tmp_path: Path, has_recipe: bool
+) -> None:
+    write_table(corpus, tmp_path / "pairs.tsv")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text("[tokenizer]\nmodel_type = 'word'\n[training]\nseed = 5\n")
+    setting = f"data.train=['{tmp_path / 'pairs.tsv'}']"
+    wish = [*([recipe] if has_recipe else []), "--set", setting, "--run", tmp_path / "run", *FEW_STEPS]
+    ended = regard("train", *wish)
+    assert ended.code == 0, ended.err
+    assert "200 pairs, about" in ended.out
+    saved = Config.load(tmp_path / "run" / "config.toml")
+    assert saved.model == chosen_for(200)
+    assert (saved.tokenizer.model_type, saved.training.seed) == (("word", 5) if has_recipe else ("unigram", 0))
+
+    with (tmp_path / "pairs.tsv").open("a") as file:
+        file.writelines(f"{index}\t{index}\n" for index in range(20_000))  # enough for a larger model to begin with
+    again = regard("train", *wish, "--resume", "--set", "training.steps=3")
+    assert again.code == 0, again.err
+    assert Config.load(tmp_path / "run" / "config.toml").model == saved.model
+
+
+def write_table(corpus: Path, path: Path) -> None:
+    """The training pairs of the corpus in one file."""
+    sides = ((corpus / f"train.{code}").read_text(encoding="utf-8").splitlines() for code in ("en", "ko"))
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (["train.en", "train.ko", "valid.ko", "valid.en"], "valid.en are ko to en by their endings, but the model"),
+        (["train.ko", "train.en", "valid.ko", "valid.en", "en,ko"], "translates en to ko. Swap the files"),
+        (["train.en", "../{name}/train.en", "valid.en", "valid.ko"], "is both source and target"),
+        (["train.en", "train.ko", "valid.en", "valid.en"], "data.valid: "),
+    ],
+)
+def test_files_that_were_mixed_up_are_told(
+    regard: Regard, corpus: Path, tmp_path: Path, names: list[str], problem: str
+) -> None:
+    options = ["--source", "--target", "--valid-source", "--valid-target"]
+    paths = [corpus / name.format(name=corpus.name) for name in names[:4]]
+    languages = ["--languages", names[4]] if len(names) > 4 else []
+    files = [word for both in zip(options, paths, strict=True) for word in both]
+    ended = regard("train", *files, *languages, "--run", tmp_path / "run", *SMALL_MODEL)
+    assert ended.code == 2
+    assert problem in ended.err
+    recipe = [
+        "--set",
+        f"data.train={[str(path) for path in paths[:2]]}",
+        "--set",
+        f"data.valid={[*map(str, paths[2:])]}",
+    ]
+    by_recipe = regard("train", corpus / "transformer.toml", *recipe, "--run", tmp_path / "run")
+    assert (by_recipe.code, problem in by_recipe.err) == (2, True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_that_is_validated_on_what_it_learns_is_warned_about(
+    regard: Regard, corpus: Path, tmp_path: Path
+) -> None:
+    same = ["--set", f"data.valid={[str(corpus / 'train.en'), str(corpus / 'train.ko')]}"]
+    ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", *FEW_STEPS, *same)
+    assert ended.code == 0, ended.err
+    [warning] = [line for line in ended.out.splitlines() if line.startswith("warning: ")]
+    assert "data.valid is what data.train is" in warning
+
+
+def test_files_that_end_in_codes_need_not_name_their_languages(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    ended = regard("train", *text_files(corpus), "--run", tmp_path / "run", *SMALL_MODEL)
+    assert ended.code == 0, ended.err
+    assert "data.languages=['en', 'ko']: the endings of --source and --target" in ended.out
+    assert "warning" not in ended.out + ended.err
+    assert json.loads(regard("info", tmp_path / "run", "--json").out)["languages"] == ["en", "ko"]
+
+
+def test_a_run_that_began_without_languages_goes_on_without_them(
+    regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [path.absolute() if isinstance(path, Path) else path for path in text_files(corpus)]
+    begun = regard("train", *files, *SMALL_MODEL, "--set", "data.languages=[]")
+    assert begun.code == 0, begun.err
+    assert Config.load(tmp_path / "runs" / "train" / "config.toml").data.languages == []
+    ended = regard("train", *files, *SMALL_MODEL, "--resume", "--set", "training.steps=3")
+    assert ended.code == 0, ended.err
+    assert "resuming from step 2" in ended.out
+    assert Config.load(tmp_path / "runs" / "train" / "config.toml").data.languages == []
+
+
+def test_options_that_a_captioner_makes_no_use_of_are_told(regard: Regard, scenes: Path, tmp_path: Path) -> None:
+    config = picture_config(scenes, model=ATTENDING, steps=1)
+    (tmp_path / "recipe.toml").write_text(config.to_toml())
+    quiet = regard("train", tmp_path / "recipe.toml", "--run", tmp_path / "quiet")
+    assert quiet.code == 0, quiet.err
+    assert "without effect" not in quiet.out
+    unused = ["--set", "tokenizer.shared=false", "--set", "data.deduplicate=true"]
+    told = regard("train", tmp_path / "recipe.toml", "--run", tmp_path / "told", *unused)
+    assert told.code == 0, told.err
+    assert (
+        "without effect on a captioner, which has words on one side only: data.deduplicate, tokenizer.shared"
+        in told.out
+    )
+
+
+def test_a_model_without_languages_is_warned_about(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", *FEW_STEPS, "--set",
+                   "data.languages=[]")  # fmt: skip
+    assert ended.code == 0, ended.err
+    [warning] = [line for line in ended.out.splitlines() if line.startswith("warning: ")]
+    assert "data.languages is not named: the LibreTranslate and DeepL APIs" in warning
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "training.device=abacus",
+        "data.languages=['en']",
+        "data.languages=en",
+        "data.valid=['{corpus}/valid.en', '{corpus}/test.ko']",
+        "data.valid=['{corpus}/nothing', '{corpus}/nothing']",
+        "model.share_embeddings=true",
+    ],
+)
+def test_what_is_cheap_to_find_is_found_before_the_vocabulary_is_learnt(
+    regard: Regard, corpus: Path, tmp_path: Path, setting: str
+) -> None:
+    (corpus / "nothing").touch()
+    ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", "--set",
+                   setting.format(corpus=corpus))  # fmt: skip
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: ")
+    assert not (tmp_path / "run" / "tokenizer").exists()
+
+
+CAPTIONER = ["--set", "model={kind='captioner-rnn'}", "--set", "data.languages=['ko']"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ([], "there is nothing to train"),
+        (["--source", "x"], "--target is missing. Give --source and --target, or --pairs with one file of pairs (.tsv"),
+        (["--source", "x", "--target", "y", "--valid-source", "z"], "--valid-target is missing"),
+        (["--pairs", "x.tsv", "--target", "y"], "--pairs has sources and targets"),
+        (
+            ["--valid-pairs", "x.tsv"],
+            "--valid-pairs without a file to train on. Give --source and --target, or --pairs",
+        ),
+        (["--set", "data.train=[]"], "data.train is empty. Name a file of pairs"),
+        (["--pairs", "x.tmx"], "x.tmx may hold many languages"),
+        (["{recipe}", "--source", "x"], "text files (--source) exclude each other"),
+        (["{recipe}", "--languages", "en,ko"], "--languages en,ko needs --source and --target"),
+        (
+            ["--source", "x", "--target", "y", "--valid-source", "z", "--valid-target", "z", "--languages", "en"],
+            "data.languages: expected two codes",
+        ),
+        (["--resume", "--run", "nowhere"], "nowhere is not a run: it has no config.toml"),
+        (["nowhere.toml"], "nowhere.toml cannot be read"),
+        (["{recipe}", "--set", "training.stepz=2"], "training.stepz: unknown key (did you mean 'steps'?)"),
+        (
+            ["{recipe}", "--set", "training.steps=-2"],
+            "training.steps: Expected `int` >= 1, got -2 (--set training.steps=-2)",
+        ),
+        (["{recipe}", "--set", "training.steps"], "has no value. Write section.key=value"),
+        (["{recipe}", "--set", "training.steps.more=2"], "steps is a value, not a section"),
+        (["{recipe}", "--set", "model={kind='cnn'}"], "'cnn', which cannot be trained here"),
+        (["{recipe}", "--set", "data.train=['gone/train.en', 'gone/train.ko']"], "data generate sentences --out gone"),
+        (
+            ["{recipe}", *CAPTIONER, "--set", "data.train=['gone/scenes', 'train']"],
+            "data generate scenes --out gone/scenes",
+        ),
+        (["{recipe}", "--set", "training.validation_metric=cider"], "'cider', which is for captions"),
+        (["{recipe}", *CAPTIONER, "--set", "data.valid=[]"], "data.valid is empty. Name a file of captions"),
+        (["{recipe}", "--set", "training.device=abacus"], "training.device is 'abacus', which cannot be used"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_told(
+    regard: Regard, corpus: Path, tmp_path: Path, words: list[str], problem: str
+) -> None:
+    run = [] if "--run" in words or not words else ["--run", tmp_path / "run"]
+    ended = regard(
+        "train",
+        *(word.format(recipe=corpus / "transformer.toml") if "recipe" in word else word for word in words),
+        *run,
+    )
+    assert ended.code == 2
+    assert problem in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_try_that_failed_on_its_data_can_be_repeated(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    run, recipe = tmp_path / "run", corpus / "transformer.toml"
+    few = ["--set", "training.steps=2", "--set", "tokenizer.model_type=char", "--set", "training.threads=1"]
+    failed = regard("train", recipe, "--run", run, "--set", "data.max_tokens=1", "--set", "training.steps=2")
+    assert failed.code == 2
+    assert (run / "tokenizer" / "source.spm").exists()
+    ended = regard("train", recipe, "--run", run, *few)
+    assert ended.code == 0, ended.err
+    assert json.loads(regard("info", run, "--json").out)["tokenizer"] == "char"  # and not the words of the first try
+
+
+def test_a_run_goes_on_from_anywhere_and_after_a_move(
+    regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(corpus, home / "data", ignore=shutil.ignore_patterns("runs"))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(home)
+    files = {f"data.{name}": [f"data/{name}.en", f"data/{name}.ko"] for name in ("train", "valid")}
+    wish = [word for key, paths in files.items() for word in ("--set", f"{key}={paths}")]
+    begun = regard("train", "data/transformer.toml", *wish, "--run", "runs/mine", *FEW_STEPS)
+    assert begun.code == 0, begun.err
+    assert Config.load(home / "runs" / "mine" / "config.toml").data.train == files["data.train"]
+
+    moved = home.rename(tmp_path / "moved")
+    for steps, place in ((3, tmp_path / "elsewhere"), (4, moved / "runs"), (5, moved)):
+        monkeypatch.chdir(place)
+        ended = regard("train", "--run", moved / "runs" / "mine", "--resume", "--set", f"training.steps={steps}")
+        assert ended.code == 0, ended.err
+        assert f"resuming from step {steps - 1}" in ended.out
+    assert Config.load(moved / "runs" / "mine" / "config.toml").data.train == files["data.train"]
+
+    (moved / "data" / "train.en").unlink()
+    failed = regard("train", "--run", "runs/mine", "--resume")
+    assert failed.code == 2
+    assert f"data/train.en cannot be read: there is no such file in {moved}." in failed.err
+
+
+def test_only_paths_of_a_captioner_are_resolved(scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, here = tmp_path / "there", tmp_path / "here"
+    overrides = (
+        "data.train=['scenes', 'train']",
+        f"data.valid=['{scenes}', 'valid']",
+        "data.image_folder=pictures",
+        "training.probes=['one.png']",
+        "model.image_encoder={kind='efficientnet-lite0', weights='encoder'}",
+    )
+    for name in ("scenes", "pictures", "encoder", "one.png", "train"):
+        (there / name).mkdir(parents=True)
+    here.mkdir()
+    config = Config.from_toml(picture_config(scenes, model=ATTENDING, steps=1).to_toml(), overrides=overrides)
+    (there / CONFIG_FILE).write_text(config.to_toml(), encoding="utf-8")
+    monkeypatch.chdir(there)
+    record_working_directory(there)
+    monkeypatch.chdir(here)
+    resolved = load_run_config(there)
+    assert resolved.data.train == [str(there / "scenes"), "train"]
+    assert resolved.data.valid == [str(scenes), "valid"]
+    assert (resolved.data.image_folder, resolved.data.image_store) == (str(there / "pictures"), "")
+    assert resolved.training.probes == [str(there / "one.png")]
+    assert isinstance(resolved.model, AttentionRNNCaptionerConfig)
+    assert isinstance(resolved.model.image_encoder, EfficientNetConfig)
+    assert resolved.model.image_encoder.weights == str(there / "encoder")
+
+
+def test_a_resumed_run_keeps_its_model(regard: Regard, attending: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(attending, run)
+    ended = regard("train", "--run", run, "--resume", "--set", "model.embedding_width=8")
+    assert ended.code == 2
+    assert "the section(s) model differ" in ended.err

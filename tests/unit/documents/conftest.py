@@ -1,0 +1,5 @@
+"""Fixtures of a running server."""
+
+from tests.support.server import own, spoken
+
+__all__ = ["own", "spoken"]

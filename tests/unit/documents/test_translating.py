@@ -1,0 +1,76 @@
+"""Sentences through a voice: batches, long ones, alternatives, marks at their ends."""
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.documents.segments import plain_text_template, without_splitting
+from regard.documents.translate import SentenceTranslator, translate
+from regard.inference.translator import Translation
+from tests.support.voices import translated, voice
+
+
+def test_a_sentence_too_long_for_the_model_is_said_in_stretches() -> None:
+    heard: list[list[str]] = []
+    text = "the cat saw the dog, and the dog saw the bird, and the bird flew away over the house"
+    said = translated(plain_text_template(text), voice(str.upper, longest=30, heard=heard))
+    assert said == text.upper()
+    assert all(len(sentence) <= 30 for batch in heard for sentence in batch)
+
+
+@given(st.text(st.sampled_from("ab ,."), max_size=300), st.integers(1, 20))
+def test_no_word_is_lost_however_little_the_model_reads(text: str, longest: int) -> None:
+    said = translated(plain_text_template(text), voice(str.upper, longest=longest))
+    assert said.replace(" ", "") == text.upper().replace(" ", "")
+
+
+def test_a_text_that_is_not_to_be_split_is_said_as_one_unless_the_model_cannot_read_it() -> None:
+    heard: list[list[str]] = []
+    text = " One two.\nThree! "
+    said = [
+        translated(without_splitting(plain_text_template(text)), voice(str.upper, longest=n, heard=heard))
+        for n in (20, 9)
+    ]
+    assert heard == [["One two. Three!"], ["One two.", "Three!"]]
+    assert said == [" ONE TWO. THREE! ", " ONE TWO.\nTHREE! "]
+
+
+def test_many_sentences_go_in_batches_as_large_as_their_longest_allows_and_progress_is_told() -> None:
+    heard: list[list[str]] = []
+    told: list[tuple[int, int]] = []
+    lines = [letter * length for length, letters in ((1, "abcdef"), (5, "abc"), (20, "a")) for letter in letters]
+    by = voice(str.upper, batch_size=lambda sentence: max(1, 10 // len(sentence)), heard=heard)
+    asyncio.run(
+        translate([plain_text_template("\n".join(lines))], by, progress=lambda said, every: told.append((said, every)))
+    )
+    assert [len(batch) for batch in heard] == [1, 2, 2, 5]
+    assert [sentence for batch in heard for sentence in batch] == sorted(lines, key=len, reverse=True)
+    assert told == [(1, 10), (3, 10), (5, 10), (10, 10)]
+
+
+def test_alternatives_are_made_of_the_sentences_next_best_outputs() -> None:
+    async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:  # noqa: ARG001
+        outputs = {"One.": ["A.", "B."], "Two.": ["C.", "D.", "E."]}
+        return [[Translation(text, 0.0, 0.0, []) for text in outputs[sentence]] for sentence in sentences]
+
+    (said,) = asyncio.run(
+        translate([plain_text_template("One.\nTwo.")], SentenceTranslator(say, lambda _: True, lambda _: 64))
+    )
+    assert said == ["A.\nC.", "B.\nD.", "B.\nE."]
+
+
+def test_a_model_that_says_no_marks_gets_those_of_the_source() -> None:
+    assert (
+        translated(plain_text_template("One. Two! Three"), voice(lambda sentence: sentence.strip(".!")))
+        == "One. Two! Three"
+    )
+    assert translated(plain_text_template("One."), voice(lambda _: "Un !")) == "Un !"
+
+
+def test_sentences_that_touched_are_parted_by_a_space() -> None:
+    assert (
+        translated(plain_text_template("行く。帰る。"), voice({"行く。": "I go.", "帰る。": "I return."}.__getitem__))
+        == "I go. I return."
+    )
+    assert translated(plain_text_template("行く。帰る。"), voice(str)) == "行く。帰る。"

@@ -1,0 +1,171 @@
+"""Which engine a directory is opened with, what is kept for the next time, and what is said when it cannot be."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+import regard
+from regard import bundle as bundle_module
+from regard.bundle import Bundle, new_bundle, save_bundle
+from regard.config import (
+    Config,
+    DecodingConfig,
+    RecurrentLayersConfig,
+    RNNConfig,
+    TransformerConfig,
+    TransformerStackConfig,
+)
+from regard.errors import RegardError
+from regard.inference.open import load
+from regard.inference.translator import Translator
+from regard.interop.ctranslate2 import export_ctranslate2
+from regard.tokenization.tokenizer import TokenizerPair
+from tests.support.exports import SOURCE, TARGET, speaker, texts
+
+pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
+
+STACK = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
+TEXTS = texts(8)
+ROWS = RecurrentLayersConfig(layers=1, width=8)
+
+
+@pytest.fixture
+def bundle() -> Bundle:
+    return speaker(TransformerConfig(encoder=STACK, decoder=STACK))
+
+
+@pytest.fixture
+def model(bundle: Bundle, tmp_path: Path) -> Path:
+    save_bundle(tmp_path / "model", bundle)
+    return tmp_path / "model"
+
+
+def test_without_a_name_a_model_has_torch_and_an_export_ctranslate2(bundle: Bundle, model: Path) -> None:
+    export_ctranslate2(bundle, model.parent / "export", quantization="float32")
+    assert load(model).engine.description == "torch"
+    opened = load(model.parent / "export")
+    assert opened.engine.description == "ctranslate2, float32"
+    assert opened.num_parameters == Translator(bundle).num_parameters
+    with pytest.raises(RegardError, match="is an export for ctranslate2"):
+        load(model.parent / "export", engine="torch")
+
+
+def test_the_public_load_opens_an_export(bundle: Bundle, tmp_path: Path) -> None:
+    export_ctranslate2(bundle, tmp_path / "export", quantization="float32")
+    said = regard.load(str(tmp_path / "export")).translate(TEXTS)
+    assert [one.text for one in said] == [one.text for one in Translator(bundle).translate(TEXTS)]
+
+
+def test_ctranslate2_gives_the_text_of_torch_and_auto_is_int8(bundle: Bundle, model: Path) -> None:
+    same = load(model, engine="ctranslate2")
+    assert same.engine.description == "ctranslate2, float32"
+    assert [one.text for one in same.translate(TEXTS)] == [one.text for one in Translator(bundle).translate(TEXTS)]
+    assert load(model, engine="auto").engine.description == "ctranslate2, int8"
+    assert load(model, engine="auto", quantization="int16").engine.description == "ctranslate2, int16"
+
+
+def test_a_quantization_names_its_engine(bundle: Bundle, model: Path) -> None:
+    assert load(model, quantization="int8").engine.description == "ctranslate2, int8"
+    with pytest.raises(RegardError, match="int8 is for ctranslate2, but the engine is torch"):
+        load(model, engine="torch", quantization="int8")
+    export_ctranslate2(bundle, model.parent / "export", quantization="int16")
+    assert load(model.parent / "export", quantization="int16").engine.description == "ctranslate2, int16"
+    with pytest.raises(RegardError, match="is an export in int16, and int8 was requested"):
+        load(model.parent / "export", quantization="int8")
+
+
+def test_weights_that_are_not_finite_are_not_exported(bundle: Bundle, tmp_path: Path) -> None:
+    with torch.no_grad():
+        next(bundle.model.parameters())[0, 0] = torch.nan
+    with pytest.raises(RegardError, match=r"not finite numbers: source_embedding\.tokens\.weight\. Its training"):
+        export_ctranslate2(bundle, tmp_path / "export")
+    assert not (tmp_path / "export").exists()
+    save_bundle(tmp_path / "model", bundle)
+    with pytest.raises(RegardError, match="not finite numbers"):
+        load(tmp_path / "model", engine="auto")
+
+
+def test_what_was_made_is_kept_until_the_weights_change(model: Path) -> None:
+    load(model, engine="auto")
+    kept = model / "engines" / "ctranslate2-int8" / "model.bin"
+    made = kept.stat().st_ino
+    load(model, engine="auto")
+    assert kept.stat().st_ino == made
+    other = speaker(TransformerConfig(encoder=STACK, decoder=STACK), seed=8)
+    save_bundle(model.parent / "other", other)
+    for name in ("model.safetensors", "manifest.json"):
+        (model / name).write_bytes((model.parent / "other" / name).read_bytes())
+    again = load(model, engine="auto", quantization="float32")
+    load(model, engine="auto")
+    assert kept.stat().st_ino != made
+    assert again.translate(TEXTS)[0].text == Translator(other).translate(TEXTS)[0].text
+
+
+def test_an_export_is_not_kept_for_weights_that_came_while_it_was_made(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer, load_bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK), seed=8), bundle_module.load_bundle
+
+    def load_while_training_publishes(directory: Path) -> Bundle:
+        loaded = load_bundle(directory)
+        save_bundle(directory, newer)
+        return loaded
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bundle_module, "load_bundle", load_while_training_publishes)
+        load(model, engine="ctranslate2")
+    assert (model / "engines").is_dir()  # an export of the older weights is there
+    again = load(model, engine="ctranslate2").translate(TEXTS)
+    assert [one.text for one in again] == [one.text for one in Translator(newer).translate(TEXTS)]
+
+
+def test_a_kept_export_that_is_damaged_is_made_again(model: Path) -> None:
+    first = load(model, engine="auto").translate(TEXTS)
+    kept = model / "engines" / "ctranslate2-int8"
+    for name in ("model.bin", "export.json", "manifest.json"):
+        (kept / name).write_bytes(b"not what it was")
+        assert load(model, engine="auto").translate(TEXTS) == first
+
+
+def test_a_directory_that_cannot_be_written_is_used_all_the_same(model: Path) -> None:
+    (model / "engines").write_text("a file where a directory should be")
+    opened = load(model, engine="auto")
+    assert opened.engine.description == "ctranslate2, int8"
+    assert opened.translate(TEXTS[:2])
+    assert sorted(os.listdir(model.parent)) == ["model"]
+
+
+def test_one_that_is_looked_into_aligns_with_its_own_weights(bundle: Bundle, model: Path) -> None:
+    opened = load(model, engine="ctranslate2", with_weights=True)
+    ours = Translator(bundle).translate(TEXTS, align=True, beam_size=1)
+    theirs = opened.translate(TEXTS, align=True, beam_size=1)
+    assert [one.alignment.links for one in theirs if one.alignment] == [
+        one.alignment.links for one in ours if one.alignment
+    ]
+
+
+def test_an_export_alone_cannot_align(bundle: Bundle, tmp_path: Path) -> None:
+    export_ctranslate2(bundle, tmp_path / "export")
+    with pytest.raises(RegardError, match="without its weights, and alignments need them"):
+        load(tmp_path / "export").translate(TEXTS, align=True)
+
+
+def test_a_model_that_cannot_be_exported_has_torch_and_the_reason(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = Config(model=RNNConfig(embedding_width=8, encoder=ROWS, decoder=ROWS))
+    save_bundle(tmp_path / "rnn", new_bundle(config, TokenizerPair(SOURCE, TARGET)))
+    opened = load(tmp_path / "rnn", engine="auto")
+    assert opened.engine.description.startswith("torch (model.kind is 'rnn'")
+    with pytest.raises(RegardError, match=r"(?s)cannot run .*rnn.*Use the torch engine"):
+        load(tmp_path / "rnn", engine="ctranslate2")
+
+
+def test_a_recipe_that_samples_has_torch(bundle: Bundle, tmp_path: Path) -> None:
+    decoding = DecodingConfig(do_sample=True)
+    sampling = Bundle(Config(model=bundle.config.model, decoding=decoding), bundle.tokenizers, bundle.model)
+    save_bundle(tmp_path / "model", sampling)
+    assert load(tmp_path / "model", engine="auto").engine.description.startswith("torch (decoding.do_sample is true")
+    with pytest.raises(RegardError, match="sample"):
+        load(tmp_path / "model", engine="ctranslate2")

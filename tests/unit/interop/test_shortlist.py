@@ -1,0 +1,57 @@
+"""A shortlist finds which word translates which, and CTranslate2 says nothing that is not in it."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from regard.config import TransformerConfig, TransformerStackConfig
+from regard.inference.open import load
+from regard.interop.ctranslate2 import export_ctranslate2, learn_shortlist
+from regard.tokenization.tokenizer import TokenizerPair
+from tests.support.exports import SOURCE, TARGET, WORDS, speaker, texts
+
+BOTH = TokenizerPair(SOURCE, TARGET)
+
+
+def pairs(count: int) -> list[tuple[list[int], list[int]]]:
+    """Each of twelve words has one translation; their order is lost."""
+    chance = Random(2)
+    found = []
+    for _ in range(count):
+        places = [chance.randrange(12) for _ in range(chance.randint(2, 5))]
+        target = [TARGET.encode(WORDS[place + 20])[0] for place in places]
+        found.append((SOURCE.encode(" ".join(WORDS[place] for place in places)), chance.sample(target, len(target))))
+    return found
+
+
+def read(shortlist: bytes) -> dict[str, list[str]]:
+    rows = (line.split("\t") for line in shortlist.decode().splitlines())
+    return {source: targets.split() for source, targets in rows}
+
+
+def test_the_likeliest_piece_comes_first() -> None:
+    found = read(learn_shortlist(pairs(200), BOTH))
+    for place in range(12):
+        assert found[f"▁{WORDS[place]}"][0] == f"▁{WORDS[place + 20]}"
+    assert set(found[""]) == {f"▁{word}" for word in WORDS[20:32]}
+
+
+def test_nothing_to_learn_from_gives_an_empty_list() -> None:
+    assert read(learn_shortlist([], BOTH)) == {"": []}
+
+
+def test_an_export_with_a_shortlist_says_nothing_else(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
+    stack = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
+    bundle = speaker(TransformerConfig(encoder=stack, decoder=stack, norm="pre"))
+    export_ctranslate2(bundle, tmp_path / "all", quantization="float32")
+    allowed = WORDS[3:8]
+    shortlist = ("\t" + " ".join(f"▁{word}" for word in allowed) + "\n▁ba\t▁ra\n").encode()
+    export_ctranslate2(bundle, tmp_path / "some", quantization="float32", shortlist=shortlist)
+    lines = [*texts(10), "ba ba"]
+    free = {word for one in load(tmp_path / "all").translate(lines, beam_size=1) for word in one.text.split()}
+    bound = {word for one in load(tmp_path / "some").translate(lines, beam_size=1) for word in one.text.split()}
+    assert bound <= {*allowed, "ra", "⁇"}
+    assert not free <= {*allowed, "ra", "⁇"}
+    assert bound

@@ -1,0 +1,50 @@
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.attention.key_value_cache import KeyValues
+from regard.layers.transformer_block import SSRU, SelfAttention, causal_visibility
+
+BATCH, LENGTH, WIDTH = 3, 7, 10
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
+
+
+def test_the_recurrent_mixer_one_step_at_a_time_equals_all_at_once() -> None:
+    mixer, x = SSRU(WIDTH), torch.randn(BATCH, LENGTH, WIDTH)
+    whole, last = mixer(x, None, None, torch.arange(LENGTH))
+    cell, steps = None, []
+    for step, new in enumerate(x.split(1, dim=1)):
+        found, cell = mixer(new, cell, None, torch.tensor([step]))
+        steps.append(found)
+    assert_close(torch.cat(steps, dim=1), whole)
+    assert_close(cell, last)
+
+
+def test_the_recurrent_mixer_keeps_one_vector_however_long_the_past() -> None:
+    mixer = SSRU(WIDTH)
+    for length in (1, 50):
+        _, cell = mixer(torch.randn(BATCH, length, WIDTH), None, None, torch.arange(length))
+        assert cell.shape == (BATCH, WIDTH)
+
+
+def test_the_recurrent_mixer_never_sees_the_future() -> None:
+    mixer, x = SSRU(WIDTH), torch.randn(BATCH, LENGTH, WIDTH)
+    changed = x.clone()
+    changed[:, 4] += 1.0
+    found, expected = (mixer(each, None, None, torch.arange(LENGTH))[0] for each in (changed, x))
+    assert torch.equal(found[:, :4], expected[:, :4])
+    assert not torch.equal(found[:, 4:], expected[:, 4:])
+
+
+def test_the_attention_mixer_keeps_keys_and_values_of_all_it_has_seen() -> None:
+    mixer, x = SelfAttention(WIDTH, heads=2), torch.randn(BATCH, LENGTH, WIDTH)
+    whole = mixer.attention.key_values(x)
+    _, past = mixer(x[:, :4], None, causal_visibility(torch.arange(4), 4), torch.arange(4))
+    _, past = mixer(x[:, 4:], past, causal_visibility(torch.arange(4, 7), 7), torch.arange(4, 7))
+    assert isinstance(past, KeyValues)
+    assert_close(past.key, whole.key)
+    assert_close(past.value, whole.value)

@@ -1,0 +1,71 @@
+"""Models that change while they are served."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from regard.bundle import load_bundle, save_bundle
+from regard.server import models as models_module
+from regard.server.models import ModelRegistry, ServedModel
+from regard.training.runs import find_models
+from tests.support.cache import made_once
+from tests.support.small_language import make_language
+from tests.support.spoken import make_models
+
+
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+    return directory
+
+
+def test_new_version_is_tried_at_once(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models_module.time, "monotonic", lambda: 100.0)
+    place = Path(shutil.copytree(toys / "there" / "model", tmp_path / "young" / "model"))
+    (place / "model.safetensors").write_bytes(b"x")
+    models = ModelRegistry(find_models([], [tmp_path / "young"]))
+    [young] = models.all
+    assert models.load_changed()[0][1] is not None
+    assert (young.is_stale, models.failing()) == (False, [young])
+    place.rename(tmp_path / "away")
+    assert (young.is_stale, models.failing()) == (False, [])
+    save_bundle(place, load_bundle(toys / "there" / "model"))
+    assert models.load_changed() == [(young, None)]
+    assert models.failing() == []
+
+
+def test_model_for_another_task_replaces_the_first(
+    toys: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    speaking, _ = made_once(tmp_path_factory, "language", make_language)
+    place = Path(shutil.copytree(toys / "there" / "model", tmp_path / "young" / "model"))
+    models = ModelRegistry(find_models([], [tmp_path / "young"]))
+    [young] = models.all
+    for directory, takes in (
+        (toys / "there" / "model", "translation"),
+        (speaking / "reader" / "model", "fill-mask"),
+    ) * 2:
+        save_bundle(place, load_bundle(directory))
+        assert models.load_changed() == [(young, None)]
+        record = young.record()
+        assert record is not None
+        assert record.task == takes
+        assert young.pipeline is not None
+        assert young.pipeline.task == takes
+
+
+def test_ready_model_is_never_stale(toys: Path) -> None:
+    found: list[bool] = []
+
+    class Watched(ServedModel):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "pipeline" and value is not None:
+                found.append(self.is_stale or bool(self.failures))
+
+    [there] = find_models([toys / "there"], [])
+    watched = Watched(there)
+    watched.failures.add("too early", None)
+    watched.load()
+    assert found == [False]

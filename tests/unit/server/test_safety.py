@@ -1,0 +1,110 @@
+"""Who is let in: hosts, origins, keys."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from regard.errors import RegardError
+from regard.server.auth import ApiKeys, HostPolicy, host_without_port
+from regard.server.errors import ApiError
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000", "LOCALHOST", "me.example"]
+)
+def test_loopback_and_allowed_names_are_ours(host: str) -> None:
+    HostPolicy.from_options("127.0.0.1", hosts=["me.example"]).check_host(host)
+
+
+@pytest.mark.parametrize("allowed", ["me.example:8000", "ME.example", "*"])
+def test_a_port_in_an_allowed_name_does_not_matter(allowed: str) -> None:
+    for host in ("me.example", "me.example:80"):
+        HostPolicy.from_options("127.0.0.1", hosts=[allowed]).check_host(host)
+    HostPolicy.from_options("127.0.0.1", hosts=["[2001:db8::1]:8000"]).check_host("[2001:db8::1]")
+
+
+@pytest.mark.parametrize("host", ["https://me.example", "me.example/", "", ":8000", "*.example.org"])
+def test_what_no_host_header_can_name_is_an_error(host: str) -> None:
+    with pytest.raises(RegardError, match="is not a valid host name"):
+        HostPolicy.from_options("127.0.0.1", hosts=[host])
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["friend.example", "//friend.example", "https://", "http://friend.example/page", "", "https://*.example.org"],
+)
+def test_what_no_browser_sends_as_an_origin_is_an_error(origin: str) -> None:
+    with pytest.raises(RegardError, match="is not a valid origin"):
+        HostPolicy.from_options("127.0.0.1", origins=[origin])
+
+
+def test_pages_of_any_origin_may_be_allowed() -> None:
+    gate = HostPolicy.from_options("127.0.0.1", origins=["*"])
+    gate.check_origin("POST", "http://evil.example", host="localhost:8000")
+    assert gate.is_allowed_origin("null")
+
+
+@pytest.mark.parametrize(
+    "host", ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "[::1", "*"]
+)
+def test_no_other_host_is(host: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        HostPolicy.from_options("127.0.0.1").check_host(host)
+    assert refused.value.status == 421
+
+
+def test_the_address_listened_on_is_ours_unless_it_is_any_address() -> None:
+    HostPolicy.from_options("192.0.2.7").check_host("192.0.2.7:80")
+    HostPolicy.from_options("2001:db8::1").check_host("[2001:db8::1]:80")
+    with pytest.raises(ApiError):
+        HostPolicy.from_options("0.0.0.0").check_host("0.0.0.0:80")  # noqa: S104
+
+
+@pytest.mark.parametrize(
+    ("method", "origin", "is_allowed"),
+    [
+        ("POST", None, True),
+        ("POST", "http://localhost:8000", True),
+        ("POST", "http://friend.example", True),
+        ("POST", "http://evil.example", False),
+        ("POST", "null", False),
+        ("POST", "http://localhost:9000", False),
+        ("DELETE", "http://evil.example", False),
+        ("GET", "http://evil.example", True),
+    ],
+)
+def test_a_foreign_page_may_not_do_anything_here(method: str, origin: str | None, is_allowed: bool) -> None:
+    gate = HostPolicy.from_options("127.0.0.1", origins=["http://friend.example/"])
+    with nullcontext() if is_allowed else pytest.raises(ApiError, match="origin"):
+        gate.check_origin(method, origin, host="localhost:8000")
+
+
+def test_a_port_is_no_part_of_a_name() -> None:
+    assert [host_without_port(host) for host in ("a:1", "a", "[::1]:1", "[::1]")] == ["a", "a", "[::1]", "[::1]"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"authorization": "Bearer two"}, {"authorization": "DeepL-Auth-Key two"}, {"x-api-key": "two"}],
+)
+def test_a_key_is_taken_from_any_of_its_headers(headers: dict[str, str]) -> None:
+    assert ApiKeys(["one", "two"]).identify(headers) == 1
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"authorization": "Bearer tw"}, {"authorization": "two"}, {"x-api-key": "\ud800"}]
+)
+def test_without_a_valid_key_nothing_opens(headers: dict[str, str]) -> None:
+    assert ApiKeys(["one", "two"]).identify(headers) is None
+    assert not ApiKeys([]).required
+
+
+@pytest.mark.parametrize("key", ["", " ", "\t"])
+def test_a_blank_key_is_an_error_and_not_an_open_door(key: str) -> None:
+    with pytest.raises(RegardError, match="API key is blank"):
+        ApiKeys(["one", key])
+
+
+def test_a_key_in_the_body_counts_as_one_in_the_headers() -> None:
+    assert ApiKeys(["one"]).identify({}, given="one") == 0
+    assert ApiKeys(["one"]).identify({}, given="") is None

@@ -1,0 +1,174 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from regard.errors import RegardError
+from regard.files import atomic_directory, atomic_file, check_writable
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def dead_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_nothing_is_there_until_the_block_ends(tmp_path: Path) -> None:
+    final = tmp_path / "deep" / "final"
+    with atomic_directory(final) as staging:
+        (staging / "file").write_text("content")
+        assert not final.exists()
+    assert (final / "file").read_text() == "content"
+    assert names(final.parent) == ["final"]
+
+
+def test_a_new_directory_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    for text in ("old", "new"):
+        with atomic_directory(tmp_path / "final") as staging:
+            (staging / text).write_text(text)
+    assert names(tmp_path) == ["final"]
+    assert names(tmp_path / "final") == ["new"]
+
+
+def _fill_and_fail(final: Path, error: type[BaseException]) -> None:
+    with atomic_directory(final) as staging:
+        (staging / "new").touch()
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, RegardError])
+def test_an_error_leaves_the_old_directory_and_no_other(tmp_path: Path, error: type[BaseException]) -> None:
+    with atomic_directory(tmp_path / "final") as staging:
+        (staging / "old").touch()
+    with pytest.raises(error):
+        _fill_and_fail(tmp_path / "final", error)
+    assert names(tmp_path) == ["final"]
+    assert names(tmp_path / "final") == ["old"]
+
+
+def test_what_a_dead_process_left_is_swept_and_a_living_ones_is_not(tmp_path: Path) -> None:
+    (tmp_path / f"final.new-{dead_process()}").mkdir()
+    (tmp_path / f"final.old-{dead_process()}").mkdir()
+    kept = {f"final.new-{os.getppid()}", "final.new-words", f"other.new-{dead_process()}"}
+    for name in kept:
+        (tmp_path / name).mkdir()
+    with atomic_directory(tmp_path / "final"):
+        pass
+    assert set(names(tmp_path)) == {"final", *kept}
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(RegardError, match=r"final cannot be written: Not a directory"),
+        atomic_directory(tmp_path / "file" / "final"),
+    ):
+        pass
+
+
+def test_a_file_appears_when_its_block_ends(tmp_path: Path) -> None:
+    final = tmp_path / "lines"
+    final.write_bytes(b"old")
+    with atomic_file(final) as file:
+        file.write(b"new")
+        assert final.read_bytes() == b"old"
+    assert final.read_bytes() == b"new"
+    assert names(tmp_path) == ["lines"]
+
+
+def test_a_file_whose_block_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    final = tmp_path / "lines"
+    final.write_bytes(b"old")
+    with pytest.raises(TypeError), atomic_file(final) as file:
+        file.writelines([b"new", "text is not bytes"])  # type: ignore[list-item]
+    assert final.read_bytes() == b"old"
+    assert names(tmp_path) == ["lines"]
+
+
+def test_the_half_file_of_a_killed_process_is_swept_away(tmp_path: Path) -> None:
+    (tmp_path / f"lines.new-{dead_process()}").write_bytes(b"half")
+    with atomic_file(tmp_path / "lines"):
+        pass
+    assert names(tmp_path) == ["lines"]
+
+
+def test_a_device_is_written_as_it_is() -> None:
+    with atomic_file(Path(os.devnull)) as file:
+        file.write(b"text")
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_the_file_that_links_lead_to_is_replaced_and_they_stay(tmp_path: Path, was_there: bool) -> None:
+    real, link = tmp_path / "disk" / "lines", tmp_path / "link"
+    real.parent.mkdir()
+    if was_there:
+        real.write_bytes(b"old")
+    (tmp_path / "near").symlink_to("disk/lines")
+    link.symlink_to(tmp_path / "near")
+    with atomic_file(link) as file:
+        file.write(b"new")
+    assert link.readlink() == tmp_path / "near"
+    assert real.read_bytes() == b"new"
+    assert (names(tmp_path), names(real.parent)) == (["disk", "link", "near"], ["lines"])
+
+
+def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None:
+    """As /dev/stdout is, which links to /proc/self/fd/1, behind `> got` or `>> got`."""
+    got, link = tmp_path / "got", tmp_path / "link"
+    with got.open("wb", buffering=0) as already:
+        link.symlink_to(f"/proc/self/fd/{already.fileno()}")
+        already.write(b"before ")
+        with atomic_file(link) as file:
+            file.write(b"text ")
+        already.write(b"after")
+    assert got.read_bytes() == b"before text after"
+    assert link.is_symlink()
+    assert names(tmp_path) == ["got", "link"]
+
+
+def test_links_in_a_circle_lead_nowhere_so_that_the_file_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    with atomic_file(tmp_path / "one") as file:
+        file.write(b"new")
+    assert (tmp_path / "one").read_bytes() == b"new"
+    assert not (tmp_path / "one").is_symlink()
+
+
+def test_a_file_that_cannot_be_made_is_told_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="cannot be written: No such file"), atomic_file(tmp_path / "no" / "file"):
+        raise AssertionError("the block must not be entered")
+
+
+def test_the_reason_is_told_where_nothing_can_be_removed_either(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    final = tmp_path / "file" / "final"
+    with pytest.raises(RegardError, match="final cannot be written: Not a directory"), atomic_file(final):
+        raise AssertionError("the block must not be entered")
+
+
+def test_a_file_that_can_be_written_leaves_no_trace_of_the_question(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("far")
+    for name in ("old", "new", "link"):
+        check_writable(tmp_path / name)
+    check_writable(Path(os.devnull))
+    assert names(tmp_path) == ["link", "old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("no/file", "No such file"), ("file/under", "Not a directory"), (".", "is a directory")]
+)
+def test_a_file_that_cannot_be_written_is_refused_when_it_is_asked_for(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RegardError, match=problem):
+        check_writable(tmp_path / name)
+    assert names(tmp_path) == ["file"]

@@ -1,0 +1,31 @@
+"""The public names: one list with types for editors, one with locations for lazy imports."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import regard
+
+STUB = Path(regard.__file__).with_suffix(".pyi")
+
+
+def stub_imports() -> dict[str, str]:
+    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module != "regard"]
+    return {name.asname or "": str(node.module) for node in imports for name in node.names}
+
+
+def test_stub_and_locations_name_the_same_objects() -> None:
+    assert stub_imports() == regard._LOCATIONS
+
+
+def test_stub_exports_every_public_name() -> None:
+    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+    [exported] = [node.value for node in tree.body if isinstance(node, ast.Assign)]
+    assert ast.literal_eval(exported) == regard.__all__
+
+
+def test_import_regard_does_not_import_torch() -> None:
+    program = "import sys, regard; regard.Config, regard.RegardError, regard.load; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

@@ -1,0 +1,31 @@
+import subprocess
+import sys
+
+PROGRAM = """
+import gc, sys
+from regard.process import gc_frozen_import
+try:
+    with gc_frozen_import():
+        assert not gc.isenabled()
+        {within}
+except ZeroDivisionError:
+    print("failed within")
+print(gc.isenabled(), gc.get_freeze_count() > 50_000)
+frozen = gc.get_freeze_count()
+with gc_frozen_import():
+    print(gc.isenabled() == ("torch" in sys.modules))
+print(gc.get_freeze_count() - frozen < 50_000)
+"""
+
+
+def said_by(within: str) -> list[str]:
+    command = [sys.executable, "-c", PROGRAM.format(within=within)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.splitlines()
+
+
+def test_what_torch_makes_is_not_looked_through_and_garbage_of_later_is() -> None:
+    assert said_by("import torch") == ["True True", "True", "True"]
+
+
+def test_garbage_is_looked_for_again_after_an_error() -> None:
+    assert said_by("1 / 0") == ["failed within", "True False", "True", "True"]

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { newRoot, settle } from "./dom.js";
+
+const { field } = await import("../../src/regard/web/charts/field.js");
+const { heatmap } = await import("../../src/regard/web/charts/heatmap.js");
+const { lines } = await import("../../src/regard/web/charts/lines.js");
+const { Plot } = await import("../../src/regard/web/charts/plot.js");
+const { h, render } = await import("../../src/regard/web/core/ui.js");
+
+const map = (weights = [0.9, 0.1, 0.2, 0.8]) =>
+  heatmap(
+    { weights, rows: ["나는", "간다"], columns: ["I", "go"], title: "a map", hidden: (row, column) => column > row },
+    { width: 400 },
+  );
+const curve = () =>
+  lines(
+    {
+      title: "Loss",
+      xLabel: "step",
+      yLabel: "loss",
+      series: [
+        {
+          name: "train",
+          points: [
+            [0, 3],
+            [10, 1],
+            [20, 0.5],
+          ],
+        },
+      ],
+    },
+    { width: 300 },
+  );
+const numbers = () =>
+  field(
+    {
+      values: [1, 2, 3, 4, 5, 6],
+      rows: 2,
+      columns: 3,
+      title: "f",
+      xLabel: "x",
+      yLabel: "y",
+      most: 6,
+      twoSided: false,
+      describe: (row, column, value) => `${row},${column}: ${value}`,
+    },
+    { width: 300 },
+  );
+
+/** A drawing as an element. */
+function drawn(chart, dark = false) {
+  const root = newRoot();
+  render(h("svg", null, chart.draw(dark)), root);
+  return root;
+}
+
+/** Put a chart on the page; `show` draws another in its place. */
+async function shown(chart, props = {}) {
+  const root = newRoot();
+  const show = async (next, more = props) => {
+    render(h(Plot, { chart: next, ...more }), root);
+    await settle();
+  };
+  await show(chart);
+  const press = async (key) => {
+    root
+      .querySelector("[tabindex]")
+      .dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    await settle();
+  };
+  const readout = () => root.querySelector(".map-readout, .read-out");
+  return { root, show, press, readout };
+}
+
+test("a heatmap has a rectangle per weight and a stroke per hidden cell", () => {
+  const root = drawn(map());
+  assert.equal(root.querySelectorAll("rect").length, 4 + 1);
+  assert.equal(root.querySelectorAll("path").length, 1);
+  assert.match(root.textContent, /나는.*간다/);
+});
+
+test("every chart names its cells, its steps and its table", () => {
+  assert.deepEqual(map().step([1, 1], "ArrowRight"), [1, 1]);
+  assert.deepEqual(map().step([0, 0], "ArrowDown"), [1, 0]);
+  assert.equal(map().step([0, 0], "a"), undefined);
+  assert.deepEqual(map().table(), {
+    header: ["", "I", "go"],
+    rows: [
+      ["나는", 0.9, 0.1],
+      ["간다", 0.2, 0.8],
+    ],
+  });
+  assert.equal(curve().step(0, "ArrowRight"), 10);
+  assert.equal(curve().describe(10), "step 10: train 1");
+  assert.deepEqual(curve().table(), {
+    header: ["step", "train"],
+    rows: [
+      [0, 3],
+      [10, 1],
+      [20, 0.5],
+    ],
+  });
+  assert.deepEqual(numbers().table().rows, [
+    [0, 1, 2, 3],
+    [1, 4, 5, 6],
+  ]);
+  assert.equal(numbers().describe([1, 2]), "1,2: 6");
+});
+
+test("the cell at a position is the one that is drawn there", () => {
+  const chart = map();
+  const rects = [...drawn(chart).querySelectorAll("rect")].slice(0, 4);
+  rects.forEach((rect, index) => {
+    const middle = (side, size) => Number(rect.getAttribute(side)) + Number(rect.getAttribute(size)) / 2;
+    assert.deepEqual(chart.hit(middle("x", "width"), middle("y", "height")), [Math.floor(index / 2), index % 2]);
+  });
+  assert.equal(chart.hit(-1, -1), null);
+});
+
+test("an empty line chart says that there is nothing yet", () => {
+  const chart = lines(
+    { title: "t", xLabel: "step", yLabel: "y", series: [{ name: "a", points: [] }], xHeld: [0, 60] },
+    { width: 300 },
+  );
+  assert.match(drawn(chart).textContent, /none yet/);
+  assert.equal(chart.step(null, "End"), undefined);
+});
+
+test("keys move the cursor and only they are spoken", async () => {
+  const { root, press, readout } = await shown(map());
+  assert.equal(readout().getAttribute("aria-live"), "off");
+  await press("End");
+  assert.match(readout().textContent, /나는 → go hidden/);
+  assert.equal(readout().getAttribute("aria-live"), "polite");
+  await press("ArrowDown");
+  assert.match(readout().textContent, /간다 → go 0\.800/);
+  assert.equal(root.querySelectorAll(".map-cursor rect").length, 1);
+});
+
+test("the cursor stays while the numbers below it change", async () => {
+  const { show, press, readout } = await shown(map());
+  await press("Home");
+  assert.match(readout().textContent, /0\.900/);
+  await show(map([0.3, 0.7, 0.5, 0.5]));
+  assert.match(readout().textContent, /0\.300/);
+});
+
+test("a cursor beyond a smaller chart is not drawn", async () => {
+  const { root, show, press } = await shown(map());
+  await press("End");
+  await show(heatmap({ weights: [1], rows: ["a"], columns: ["b"], title: "one" }, { width: 300 }));
+  assert.equal(root.querySelectorAll(".map-cursor *").length, 0);
+});
+
+test("a line chart rests at a step and opens the one under the cursor", async () => {
+  const opened = [];
+  const { root, press, readout } = await shown(curve(), { rest: 20, onSelect: (step) => opened.push(step) });
+  assert.equal(root.querySelector("[role=group][tabindex]").getAttribute("class"), "lines-frame can-choose");
+  assert.match(readout().textContent, /step 20: train 0\.5/);
+  await press("ArrowLeft");
+  await press("Enter");
+  assert.deepEqual(opened, [10]);
+});
+
+test("the numbers of a chart can be read as a table", async () => {
+  const { root } = await shown(map());
+  assert.equal(root.querySelector("table"), null);
+  root.querySelector("[aria-expanded]").click();
+  await settle();
+  const cells = [...root.querySelectorAll("td")].map(({ textContent }) => textContent);
+  assert.deepEqual(cells, ["0.9", "0.1", "0.2", "0.8"]);
+  assert.equal(root.querySelector("[aria-expanded]").getAttribute("aria-expanded"), "true");
+});
