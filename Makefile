@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup demo test check clean
+LOCKED := --all-extras --no-emit-project --no-hashes --no-annotate --no-header --quiet
+
+.PHONY: setup demo test test-fast check docs wheel lock clean
 
 setup: $(READY)
 
@@ -19,11 +21,33 @@ demo: setup
 test: setup
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# What can be run after every change: no browser, no Node, no strace, no server process, nothing that trains for long.
+test-fast: setup
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest tests/unit tests/laws tests/references -m "not slow" -n 2 --dist worksteal
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v npm > /dev/null; then npm install --silent --no-audit --no-fund && npm run --silent check; \
+	else echo "npm is not installed: the page's JavaScript is not checked"; fi
+
+# The site is in build/docs and needs no server: open build/docs/README.html. A broken link fails the build.
+docs: setup
+	rm -rf build/docs build/doctrees
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/docs
+
+# The wheel in dist/, tried as a user would: in a new environment and an empty folder.
+wheel: setup
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	.ci/smoke dist/*.whl
+
+# After a change of the dependencies: versions that are pinned stay, new ones are added to both files.
+lock: setup
+	$(BIN)/uv lock --no-config
+	$(BIN)/uv export --no-config $(LOCKED) --output-file constraints.txt > /dev/null
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
