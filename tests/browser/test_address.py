@@ -27,7 +27,7 @@ def shown(page: Any, text: str) -> Any:
     return page
 
 
-def test_back_and_forward_go_from_view_to_view_and_do_not_leave(open_page: Open) -> None:
+def test_back_and_forward_move_between_views(open_page: Open) -> None:
     page = asked(open_page(), SENTENCE)
     page.click(".views a[href^='#positions']")
     page.click(".views a[href^='#compare']")
@@ -39,7 +39,7 @@ def test_back_and_forward_go_from_view_to_view_and_do_not_leave(open_page: Open)
     expect(page.locator(".views a[href^='#positions']")).to_have_attribute("aria-current", "page")
 
 
-def test_a_reload_and_a_link_bring_the_model_and_the_sentence_back(open_page: Open, server: str) -> None:
+def test_reload_and_link_restore_model_and_sentence(open_page: Open, server: str) -> None:
     page = open_page()
     expect(page.locator(".outputs li")).not_to_have_count(0)
     page.select_option(".model-picker", "attending")
@@ -54,7 +54,7 @@ def test_a_reload_and_a_link_bring_the_model_and_the_sentence_back(open_page: Op
     expect(linked.locator("[data-model=transformer] .translation")).to_have_text(said)
 
 
-def test_what_is_typed_and_not_sent_outlives_a_change_of_language_and_of_view(open_page: Open) -> None:
+def test_unsent_text_survives_language_and_view_change(open_page: Open) -> None:
     page = asked(open_page(), SENTENCE)
     page.fill("#source-text", "two big")
     page.click("button[lang=ko]")
@@ -65,7 +65,7 @@ def test_what_is_typed_and_not_sent_outlives_a_change_of_language_and_of_view(op
     expect(page.locator("#source-text")).to_have_value("two big")
 
 
-def test_the_word_that_is_held_and_the_attention_that_is_read_outlive_a_change_of_view(open_page: Open) -> None:
+def test_held_word_and_chosen_attention_survive_view_change(open_page: Open) -> None:
     page = asked(open_page(), SENTENCE)
     layer, head = (page.locator(".reading select").nth(at) for at in (0, 1))
     layer.select_option("0")
@@ -80,7 +80,7 @@ def test_the_word_that_is_held_and_the_attention_that_is_read_outlive_a_change_o
     assert [layer.input_value(), head.input_value()] == ["0", "1"]
 
 
-def test_the_head_that_is_enlarged_outlives_a_change_of_view_but_not_of_model(open_page: Open) -> None:
+def test_enlarged_head_survives_view_but_not_model_change(open_page: Open) -> None:
     page = open_page("heads")
     page.get_by_role("button", name="Encoder, self").click()
     chosen = page.locator(".head-thumb").nth(1)
@@ -94,7 +94,7 @@ def test_the_head_that_is_enlarged_outlives_a_change_of_view_but_not_of_model(op
     expect(page.locator(".head-thumb").first).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_sentence_that_is_sent_before_the_examples_come_is_not_overtaken_by_them(browser: Any, server: str) -> None:
+def test_late_examples_do_not_replace_a_sent_sentence(browser: Any, server: str) -> None:
     page = browser.new_page(locale="en-US")
     waiting: list[Any] = []
     released: list[bool] = []

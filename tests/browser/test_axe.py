@@ -29,7 +29,7 @@ def test_no_view_keeps_anyone_out(open_page: Open, axe: str, view: str, scheme: 
     assert problems(page) == []
 
 
-def test_the_model_worked_through_and_a_lit_word_keep_nobody_out(open_page: Open, axe: str) -> None:
+def test_worked_example_and_highlighted_word_pass_axe(open_page: Open, axe: str) -> None:
     page = open_page("inside")
     page.get_by_role("button", name="Your sentence, your model").click()
     page.wait_for_selector(".deviation")

@@ -23,7 +23,7 @@ def card(page: Any, model: str) -> Any:
     return page.locator(f"[data-model={model}]")
 
 
-def test_the_generations_answer_side_by_side_in_their_order(open_page: Open, server: str) -> None:
+def test_models_translate_side_by_side_in_lineage_order(open_page: Open, server: str) -> None:
     page = open_page("compare")
     page.fill("#source-text", SENTENCE)
     page.keyboard.press("Enter")
@@ -64,7 +64,7 @@ def test_a_length_opens_its_sentences_by_keyboard(open_page: Open, server: str) 
             expect(said.locator("mark")).to_have_count(marked(output, sentence["reference"]))
 
 
-def test_a_length_opens_its_sentences_by_mouse_and_its_button_is_pressed(open_page: Open) -> None:
+def test_clicking_a_length_opens_its_sentences(open_page: Open) -> None:
     page = open_page("compare")
     chips = page.get_by_role("group", name="Sentences of")
     chips.get_by_role("button").first.click()
@@ -72,7 +72,7 @@ def test_a_length_opens_its_sentences_by_mouse_and_its_button_is_pressed(open_pa
     expect(page.locator(".bucket-sentence").first).to_be_visible()
 
 
-def test_the_plot_and_the_table_have_the_figures_of_the_comparison(open_page: Open, server: str) -> None:
+def test_plot_and_table_show_the_comparison_figures(open_page: Open, server: str) -> None:
     page = open_page("compare")
     models = answer(server, "evaluation")["models"]
     plot = page.get_by_role("group", name="Quality against length")
@@ -92,9 +92,7 @@ POSITIONS = {
 
 
 @pytest.mark.parametrize(("locale", "title"), [("en-US", "alignment error"), ("ko-KR", "정렬 오류율")])
-def test_the_table_tells_the_alignment_error_and_how_it_was_read(
-    open_page: Open, server: str, locale: str, title: str
-) -> None:
+def test_table_shows_alignment_error_and_its_method(open_page: Open, server: str, locale: str, title: str) -> None:
     page = open_page("compare", locale=locale)
     row = page.locator("table.numbers tr", has=page.get_by_role("rowheader", name=title))
     models = {one["model"]: one["alignment"] for one in answer(server, "evaluation")["models"]}
@@ -108,7 +106,7 @@ def test_the_table_tells_the_alignment_error_and_how_it_was_read(
         expect(cell).to_contain_text(re.compile(rf"{told['layer']}\b|\b{told['layer']}층|mean|평균"))
 
 
-def test_two_rnns_that_attend_are_told_apart_by_score_and_wiring(open_page: Open) -> None:
+def test_rnns_are_labelled_by_score_and_wiring(open_page: Open) -> None:
     page = open_page("compare")
     page.fill("#source-text", SENTENCE)
     page.keyboard.press("Enter")

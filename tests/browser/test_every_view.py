@@ -245,7 +245,7 @@ def test_a_link_restores_every_choice(new_page: Any, name: str) -> None:
 
 
 @each_view
-def test_every_choice_shows_and_is_undone_by_the_address(new_page: Any, name: str) -> None:
+def test_every_choice_is_reflected_in_the_address(new_page: Any, name: str) -> None:
     view = VIEWS[name]
     opened = new_page()
     opened.open(view.address())
@@ -260,7 +260,7 @@ def test_every_choice_shows_and_is_undone_by_the_address(new_page: Any, name: st
 
 
 @each_view
-def test_language_and_theme_change_no_choice_and_request_nothing(new_page: Any, name: str) -> None:
+def test_language_and_theme_keep_choices_without_requests(new_page: Any, name: str) -> None:
     view = VIEWS[name]
     opened = new_page()
     opened.open(view.address())

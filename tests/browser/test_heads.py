@@ -41,7 +41,7 @@ def large_title(page: Any) -> Any:
     return page.locator(".heads-body h2").first
 
 
-def test_every_layer_and_head_has_a_map_and_each_opens_large(open_page: Open, server: str) -> None:
+def test_every_layer_and_head_map_opens_large(open_page: Open, server: str) -> None:
     page = looked_at(open_page("heads"))
     trace = answer(server, "traces", {"model": "transformer", "text": SENTENCE})
     for (use, name), more in zip(USES.items(), (0, 1, 0), strict=True):
@@ -53,7 +53,7 @@ def test_every_layer_and_head_has_a_map_and_each_opens_large(open_page: Open, se
         expect(page.locator(".map-area")).to_be_visible()
 
 
-def test_the_large_map_reads_out_the_weights_of_the_trace(open_page: Open, server: str) -> None:
+def test_large_map_shows_the_weights_of_the_trace(open_page: Open, server: str) -> None:
     page = looked_at(open_page("heads"))
     attention(page, "Encoder, self")
     trace = answer(server, "traces", {"model": "transformer", "text": SENTENCE})
@@ -84,7 +84,7 @@ def test_heads_are_reached_and_opened_by_keyboard(open_page: Open) -> None:
     expect(page.locator(f"{THUMB}[aria-pressed=true]")).to_have_accessible_name(re.compile("layer 2, head 2"))
 
 
-def test_each_head_tells_its_alignment_error_and_the_best_is_marked(open_page: Open, server: str) -> None:
+def test_heads_show_alignment_error_and_mark_the_best(open_page: Open, server: str) -> None:
     page = looked_at(open_page("heads"))
     page.reload()  # readings are made in the background; by now they may be there
     page.wait_for_selector(".head-caption")
@@ -111,7 +111,7 @@ def test_pieces_are_put_together_to_words(open_page: Open) -> None:
     assert settled(page, lambda: set(SENTENCE.split()) <= set(labels.all_text_contents()), True)
 
 
-def test_a_model_without_attention_says_why_there_is_nothing(open_page: Open) -> None:
+def test_model_without_attention_explains_the_empty_view(open_page: Open) -> None:
     page = open_page("heads")
     page.wait_for_selector(THUMB)
     page.select_option(".model-picker", "fixed")
@@ -121,7 +121,7 @@ def test_a_model_without_attention_says_why_there_is_nothing(open_page: Open) ->
     expect(page.locator(THUMB)).to_have_count(0)
 
 
-def test_five_hundred_tokens_are_painted_and_fetched_only_when_seen(open_page: Open) -> None:
+def test_500_tokens_are_painted_and_fetched_when_visible(open_page: Open) -> None:
     page = open_page("heads", viewport={"width": 700, "height": 420})
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -144,7 +144,7 @@ def test_heads_speak_korean(open_page: Open) -> None:
     expect(large_title(page)).to_have_text("디코더 → 인코더: 1층, 헤드 2")
 
 
-def test_every_choice_of_an_attention_is_seen_on_a_narrow_screen(open_page: Open) -> None:
+def test_attention_choices_fit_a_narrow_screen(open_page: Open) -> None:
     page = open_page("heads", locale="ko-KR", viewport={"width": 390, "height": 800})
     page.get_by_role("button", name="디코더 셀프(마스크)").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

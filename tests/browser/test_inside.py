@@ -144,7 +144,7 @@ def check_steps(page: Any, inside: Any) -> None:
 
 
 @pytest.mark.parametrize("layer", range(6))
-def test_every_attention_of_a_transformer_is_worked_through_as_numpy_does(open_page: Open, layer: int) -> None:
+def test_transformer_attention_arithmetic_equals_numpy(open_page: Open, layer: int) -> None:
     page = open_own(open_page, "transformer")
     inside = choose(page, layer, head=1, query=2)
     check_steps(page, inside)
@@ -163,7 +163,7 @@ def test_every_attention_of_a_transformer_is_worked_through_as_numpy_does(open_p
     same(adding, [part[0], rest, inside["output_bias"][0], inside["output"][0]])
 
 
-def test_a_projections_formula_has_the_bias_that_its_sum_has_and_its_terms_name_row_and_column(open_page: Open) -> None:
+def test_projection_formula_shows_bias_and_names_its_indices(open_page: Open) -> None:
     page = open_page("inside")
     page.wait_for_selector(".step")
     card = step(page, "Query, keys and values")
@@ -179,7 +179,7 @@ def test_a_projections_formula_has_the_bias_that_its_sum_has_and_its_terms_name_
 
 
 @pytest.mark.parametrize(("model", "layer"), [("attending", 0), ("general", 0), ("rotary", 0)])
-def test_other_scores_and_rotary_positions_are_worked_through_too(open_page: Open, model: str, layer: int) -> None:
+def test_other_scores_and_rotary_positions_are_worked_through(open_page: Open, model: str, layer: int) -> None:
     page = open_own(open_page, model)
     inside = choose(page, layer, head=0, query=2 if model == "rotary" else 0)  # an untrained model may say nothing
     assert inside["layer"]["score"] == {"attending": "additive", "general": "general", "rotary": "scaled_dot"}[model]
@@ -190,9 +190,7 @@ def test_other_scores_and_rotary_positions_are_worked_through_too(open_page: Ope
 
 @pytest.mark.parametrize("number", [3, 11])  # of 16: one of either half
 @pytest.mark.parametrize("letter", ["q", "k"])
-def test_rotary_queries_and_keys_are_written_out_before_and_through_their_turn(
-    open_page: Open, letter: str, number: int
-) -> None:
+def test_rotary_queries_and_keys_show_both_stages(open_page: Open, letter: str, number: int) -> None:
     page = open_own(open_page, "rotary")
     inside = choose(page, 0, head=1, query=2)
     key = int(np.argmax(inside["weights"]))
@@ -245,7 +243,7 @@ def test_a_vector_fits_its_card_however_narrow(open_page: Open) -> None:
     assert context.locator(".dimension input").input_value() == "16"  # the last number is where its bar is
 
 
-def test_the_general_score_shows_its_keys_before_and_after_their_matrix(open_page: Open) -> None:
+def test_general_score_shows_keys_before_and_after_projection(open_page: Open) -> None:
     page = open_own(open_page, "general")
     inside = choose(page, 0, head=0, query=0)
     key, general = int(np.argmax(inside["weights"])), inside["general"]
@@ -281,7 +279,7 @@ def test_the_switches_recompute_without_scaling_and_without_masking(open_page: O
     assert page.locator(".changed").count() == 0
 
 
-def test_the_worked_example_comes_first_and_needs_no_model(open_page: Open) -> None:
+def test_worked_example_comes_first_without_a_model(open_page: Open) -> None:
     page = open_page("inside")
     page.wait_for_selector(".step")
     assert "AI가 세상을 바꾼다" in page.inner_text("main.panel")
@@ -312,7 +310,7 @@ def test_the_example_is_used_by_keyboard_in_korean(open_page: Open) -> None:
     assert page.get_by_role("heading", name="가 대 세상을").count() == 1
 
 
-def test_a_word_of_a_translation_leads_to_its_arithmetic(open_page: Open) -> None:
+def test_word_of_a_translation_links_to_its_arithmetic(open_page: Open) -> None:
     page = open_page()
     page.wait_for_selector(".best-head")
     page.wait_for_function("() => !document.querySelector('.is-busy')")
@@ -335,7 +333,7 @@ def matrices(page: Any) -> dict[str, tuple[list[str], NDArray[np.float64]]]:
     return found
 
 
-def test_shuffled_words_keep_their_weights_and_their_outputs_in_another_order(open_page: Open) -> None:
+def test_shuffled_words_keep_weights_and_permute_outputs(open_page: Open) -> None:
     page = open_page("inside")
     page.wait_for_selector(".step")
     first = ["AI", "가", "세상을", "바꾼다"]

@@ -148,12 +148,12 @@ def check_embedding(card: Any, embedding: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "layer"), [*(("transformer", layer) for layer in range(6)), ("rotary", 0), ("rotary", 1)]
 )
-def test_the_block_of_an_attention_is_worked_through_as_numpy_does(open_page: Open, model: str, layer: int) -> None:
+def test_block_around_an_attention_equals_numpy(open_page: Open, model: str, layer: int) -> None:
     page = open_own(open_page, model)
     check_block(page, choose(page, layer, head=1, query=2))
 
 
-def test_another_number_of_the_feed_forward_network_is_asked_for_and_the_chosen_key_stays(open_page: Open) -> None:
+def test_another_feed_forward_unit_keeps_the_chosen_key(open_page: Open) -> None:
     page = open_own(open_page, "transformer")
     choose(page, 3, head=0, query=2)
     page.click("[data-key='1'] >> nth=0")
@@ -185,7 +185,7 @@ def test_a_block_leads_to_its_neighbours(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("model", ["attending", "general"])
-def test_an_rnn_says_that_it_has_no_add_and_norm_and_shows_what_it_may_say(open_page: Open, model: str) -> None:
+def test_rnn_without_add_and_norm_shows_next_tokens(open_page: Open, model: str) -> None:
     page = open_own(open_page, model)
     inside = choose(page, 0, head=0, query=0)
     card = step(page, "Then: an RNN has no Add & Norm")
@@ -227,9 +227,7 @@ def open_file(browser: Any, folder: Path, trace: Trace, **options: Any) -> Any:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("kind", ["writer", "reader"])
-def test_a_language_models_blocks_are_worked_through_in_a_file(
-    browser: Any, tmp_path: Path, kind: str, norm: str
-) -> None:
+def test_language_model_blocks_work_in_a_file(browser: Any, tmp_path: Path, kind: str, norm: str) -> None:
     trace = language_trace(kind, norm)
     page = open_file(browser, tmp_path, trace)
     for layer in range(2):
@@ -249,7 +247,7 @@ def test_a_language_models_blocks_are_worked_through_in_a_file(
     page.close()
 
 
-def test_a_file_without_the_matrices_or_the_blocks_says_so(
+def test_file_without_matrices_or_blocks_explains_it(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page_data_module, "MAX_FEED_FORWARD_BYTES", 100)

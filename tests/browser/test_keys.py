@@ -34,7 +34,7 @@ def give(page: Any, key: str) -> None:
 
 
 @pytest.mark.parametrize("page", LOCALES, indirect=True)
-def test_the_key_is_asked_for_in_the_readers_language(page: Any, locked: str, request: pytest.FixtureRequest) -> None:
+def test_api_key_prompt_uses_the_reader_language(page: Any, locked: str, request: pytest.FixtureRequest) -> None:
     page.goto(locked)
     lead, button = LOCALES[request.node.callspec.params["page"]]
     dialog = page.get_by_role("dialog")
@@ -46,7 +46,7 @@ def test_the_key_is_asked_for_in_the_readers_language(page: Any, locked: str, re
     assert dialog.is_visible()
 
 
-def test_a_wrong_key_is_asked_for_again_and_the_right_one_opens_the_page(page: Any, locked: str) -> None:
+def test_wrong_api_key_prompts_again_until_right(page: Any, locked: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(locked)

@@ -31,7 +31,7 @@ def sent(page: Any, text: str) -> None:
     page.press("#source-text", "Enter")
 
 
-def test_the_page_opens_with_what_the_model_does_and_goes_on_with_a_text(open_page: Open) -> None:
+def test_page_opens_with_an_example_and_continues_text(open_page: Open) -> None:
     page = open_page("")
     expect(page.locator(".views a[href^='#language']")).to_have_attribute("aria-current", "page")
     expect(page.locator("h1")).to_have_text("Go on with a text")
@@ -44,7 +44,7 @@ def test_the_page_opens_with_what_the_model_does_and_goes_on_with_a_text(open_pa
     expect(page.locator(".outputs").nth(1).locator("li")).to_have_count(5)
 
 
-def test_whoever_looks_at_the_heads_and_comes_back_finds_the_beginning(open_page: Open) -> None:
+def test_prompt_survives_a_visit_to_the_heads(open_page: Open) -> None:
     page = open_page("language")
     sent(page, turns(2, 2))
     expect(page.locator(".outputs").first).to_contain_text(turns(2, 3))

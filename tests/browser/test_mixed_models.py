@@ -68,7 +68,7 @@ def page(browser: Any) -> Iterator[Any]:
     assert watched.problems == []
 
 
-def test_the_page_opens_with_pictures_where_the_chosen_model_takes_them(page: Any, address: str) -> None:
+def test_page_opens_with_captions_for_a_captioner(page: Any, address: str) -> None:
     page.goto(address)
     page.locator(".region-word").first.wait_for()
     expect(page).to_have_url(re.compile(r"#pictures\?model=heads$"))
@@ -83,7 +83,7 @@ def test_the_page_opens_with_pictures_where_the_chosen_model_takes_them(page: An
     expect(note).to_have_count(0)
 
 
-def test_the_page_opens_with_sentences_while_there_is_no_model(page: Any, tmp_path: Path) -> None:
+def test_page_opens_with_translation_without_any_model(page: Any, tmp_path: Path) -> None:
     for address in serving(tmp_path / "serve.log", "--run", tmp_path / "not-yet"):
         page.goto(address)
         page.get_by_text("This page shows one as soon as").first.wait_for()
@@ -91,7 +91,7 @@ def test_the_page_opens_with_sentences_while_there_is_no_model(page: Any, tmp_pa
         page.goto("about:blank")  # a page that goes on asking a server that stops would be told so
 
 
-def test_a_model_that_is_still_trained_is_waited_for_without_an_alarm(page: Any, tmp_path: Path) -> None:
+def test_model_still_in_training_shows_no_alarm(page: Any, tmp_path: Path) -> None:
     make_translators(tmp_path)
     young = tmp_path / "young"
     young.mkdir()
@@ -116,7 +116,7 @@ def test_a_view_of_sentences_leads_to_the_pictures(page: Any, address: str, view
     page.locator(".region-word").first.wait_for()
 
 
-def test_heads_are_those_of_a_picture_or_of_a_sentence_as_the_chosen_model_takes_them(page: Any, address: str) -> None:
+def test_heads_follow_the_kind_of_the_chosen_model(page: Any, address: str) -> None:
     page.goto(f"{address}#heads")
     page.get_by_role("button", name="Decoder to image").wait_for()
     page.locator(".head-thumb").first.wait_for()
@@ -145,7 +145,7 @@ def test_translators_are_compared_while_a_captioner_is_chosen(page: Any, address
     expect(page.locator(".compare-card")).to_have_count(2)
 
 
-def test_a_model_without_examples_is_not_asked_for_anothers(page: Any, address: str, gallery: Path) -> None:
+def test_model_without_examples_requests_no_others(page: Any, address: str, gallery: Path) -> None:
     page.goto(f"{address}#pictures")
     page.locator(".picture-example").nth(1).click()
     page.locator("section.step").first.wait_for()
@@ -158,7 +158,7 @@ def test_a_model_without_examples_is_not_asked_for_anothers(page: Any, address: 
     page.locator("section.step").first.wait_for()
 
 
-def test_heads_tell_how_to_get_alignment_errors_where_no_links_are_known(page: Any, address: str) -> None:
+def test_heads_without_links_explain_how_to_get_them(page: Any, address: str) -> None:
     page.goto(f"{address}#heads?model=new")
     page.locator(".head-thumb").first.wait_for()
     note = page.locator(".explanation", has_text="--gold PREFIX")

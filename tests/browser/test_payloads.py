@@ -36,7 +36,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield from serving(directory / "serve.log", *paths)
 
 
-def test_there_are_sixty_and_each_is_one_word_of_the_vocabulary() -> None:
+def test_sixty_payloads_are_one_vocabulary_word_each() -> None:
     assert len(set(PAYLOADS)) == 60
     assert not [payload for payload in PAYLOADS if " " in payload]
 

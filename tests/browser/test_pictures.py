@@ -44,7 +44,7 @@ def words_shown(page: Any) -> list[str]:
     return list(page.locator(".region-word b").all_inner_texts())
 
 
-def test_the_first_example_is_described_and_what_it_points_at_is_told(page: Any) -> None:
+def test_first_example_shows_caption_and_pointing_result(page: Any) -> None:
     page.locator(".region-word").nth(1).wait_for()
     page.wait_for_function("() => document.querySelector('.caption-text').textContent.split(' ').length > 1")
     assert page.locator(".caption-text").inner_text().split() == words_shown(page)
@@ -131,7 +131,7 @@ def test_the_same_file_can_be_chosen_again(page: Any, gallery: Gallery) -> None:
         assert answered.value.ok
 
 
-def test_a_small_file_of_very_many_pixels_is_made_smaller(page: Any, tmp_path: Path) -> None:
+def test_small_file_with_many_pixels_is_downscaled(page: Any, tmp_path: Path) -> None:
     path = tmp_path / "wide.png"
     Image.new("1", (6000, 5000), 1).save(path)
     assert path.stat().st_size < 4_000_000
@@ -146,7 +146,7 @@ def pressed(page: Any) -> list[bool]:
     return [one == "true" for one in told]
 
 
-def test_the_chosen_example_is_marked_and_another_model_begins_with_its_own_first(page: Any) -> None:
+def test_another_model_starts_with_its_own_first_example(page: Any) -> None:
     assert pressed(page) == [True, False, False]
     with page.expect_request(lambda request: "captions/stream" in request.url) as asked:
         page.locator(".picture-example").nth(1).click()
@@ -158,9 +158,7 @@ def test_the_chosen_example_is_marked_and_another_model_begins_with_its_own_firs
     assert pressed(page) == [True, False, False]
 
 
-def test_an_own_picture_is_kept_by_other_models_and_while_other_views_are_looked_at(
-    page: Any, gallery: Gallery
-) -> None:
+def test_own_image_survives_model_and_view_changes(page: Any, gallery: Gallery) -> None:
     def wait_for(model: str) -> None:
         content = gallery.picture(2).read_bytes()
         told = httpx.post(f"{gallery.url}api/v1/captions?model={model}", content=content, timeout=60).json()
@@ -186,7 +184,7 @@ def test_the_arithmetic_turns_dark_with_the_page(page: Any) -> None:
     page.wait_for_function(is_bar, arg="#62b4f0")
 
 
-def test_the_focus_stays_on_the_key_that_is_chosen(page: Any) -> None:
+def test_focus_stays_on_the_chosen_key(page: Any) -> None:
     key = page.locator(".key-button[aria-pressed=false]").first
     name = key.get_attribute("data-key")
     key.focus()
@@ -195,7 +193,7 @@ def test_the_focus_stays_on_the_key_that_is_chosen(page: Any) -> None:
     assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
 
 
-def test_the_focus_stays_on_the_choice_of_a_head(page: Any) -> None:
+def test_focus_stays_on_the_chosen_head(page: Any) -> None:
     head = page.locator("label.field", has_text="Head").locator("select")
     head.focus()
     with page.expect_response(lambda response: "arithmetic" in response.url):
@@ -221,7 +219,7 @@ def test_a_narrow_page_does_not_scroll_sideways(page: Any) -> None:
     assert all(field[0] <= left and right <= field[1] for left, right in inside)
 
 
-def test_another_head_has_other_maps_and_each_cell_is_as_dark_as_its_weight(page: Any) -> None:
+def test_another_head_shows_other_maps_shaded_by_weight(page: Any) -> None:
     def darkness() -> list[float]:
         cells = page.locator(".region-word").first.locator("svg").first.locator("rect[fill-opacity]")
         return [float(cell) for cell in cells.evaluate_all("cells => cells.map(c => c.getAttribute('fill-opacity'))")]
@@ -253,7 +251,7 @@ def test_a_model_without_attention_says_so(page: Any) -> None:
     assert page.locator(".caption-text").inner_text()
 
 
-def test_a_file_that_is_no_picture_is_told_in_words(page: Any) -> None:
+def test_file_that_is_not_an_image_is_explained(page: Any) -> None:
     page.set_input_files(".picture-file", {"name": "a.png", "mimeType": "image/png", "buffer": b"not a picture"})
     page.get_by_role("alert").filter(has_text="cannot be read as a picture").wait_for()
 
@@ -284,7 +282,7 @@ def test_the_view_keeps_nobody_out(
     context.close()
 
 
-def test_a_file_of_pictures_works_from_a_disk_without_a_network(browser: Any, gallery: Gallery, tmp_path: Path) -> None:
+def test_image_file_works_from_disk_without_network(browser: Any, gallery: Gallery, tmp_path: Path) -> None:
     pictures = [gallery.picture(0), gallery.picture(1)]
     shown = in_a_process("show", gallery.folder / "heads" / "model", *pictures, "--out", tmp_path / "a.html")
     assert shown.code == 0, shown.err
@@ -312,7 +310,7 @@ def test_a_file_of_pictures_works_from_a_disk_without_a_network(browser: Any, ga
     context.close()
 
 
-def test_heads_show_what_a_captioner_looks_at_and_follow_the_picture(page: Any) -> None:
+def test_heads_of_a_captioner_follow_the_image(page: Any) -> None:
     page.click(".views a[href^='#heads']")
     page.locator(".head-thumb").first.wait_for()
     assert not page.locator(".composer").is_visible()

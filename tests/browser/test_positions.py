@@ -91,7 +91,7 @@ def learned_server(corpus: Path) -> Iterator[str]:
         ("ko-KR", ["위치 700개에서 끝나지만", "처음 41개"], "학습된 적 없음"),
     ],
 )
-def test_rows_of_a_learned_table_that_training_never_reached_are_shaded_and_grant_nothing(
+def test_untrained_rows_of_a_learned_table_are_shaded(
     browser: Any, learned_server: str, locale: str, told: list[str], never: str
 ) -> None:
     page = browser.new_page(locale=locale, viewport={"width": 1200, "height": 900})
@@ -120,7 +120,7 @@ def test_rows_of_a_learned_table_that_training_never_reached_are_shaded_and_gran
     page.close()
 
 
-def test_an_answer_about_a_model_that_is_no_longer_chosen_is_not_taken(open_page: Open) -> None:
+def test_answer_about_a_previous_model_is_ignored(open_page: Open) -> None:
     page, late = open_page("positions"), list[Any]()
     own = page.get_by_role("combobox", name="Encoding")
     page.select_option(".model-picker", "rotary")

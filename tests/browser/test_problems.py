@@ -28,7 +28,7 @@ def page(browser: Any, server: str, request: pytest.FixtureRequest) -> Iterator[
 
 
 @pytest.mark.parametrize("page", LOST, indirect=True)
-def test_a_server_that_does_not_answer_is_told_until_it_does(page: Any, request: pytest.FixtureRequest) -> None:
+def test_unreachable_server_is_reported_until_it_answers(page: Any, request: pytest.FixtureRequest) -> None:
     told = LOST[request.node.callspec.params["page"]]
     bar = page.locator(".offline")
     expect(bar).to_be_hidden()
@@ -39,7 +39,7 @@ def test_a_server_that_does_not_answer_is_told_until_it_does(page: Any, request:
 
 
 @pytest.mark.parametrize("code", KOREAN)
-def test_problems_that_the_page_knows_are_told_in_korean(page: Any, code: str) -> None:
+def test_known_problems_are_shown_in_korean(page: Any, code: str) -> None:
     refused = {"error": {"code": code, "message": "English words of the server."}}
     page.route("**/api/v1/stream", lambda route: route.fulfill(status=400, json=refused))
     page.fill("#source-text", SENTENCE)
@@ -48,7 +48,7 @@ def test_problems_that_the_page_knows_are_told_in_korean(page: Any, code: str) -
     assert not re.search("[A-Za-z]", page.get_by_role("alert").inner_text())
 
 
-def test_a_problem_that_the_page_does_not_know_is_told_in_the_servers_words(page: Any) -> None:
+def test_unknown_problem_shows_the_message_of_the_server(page: Any) -> None:
     refused = {"error": {"code": "something_new", "message": "The moon is full."}}
     page.route("**/api/v1/stream", lambda route: route.fulfill(status=400, json=refused))
     page.fill("#source-text", SENTENCE)

@@ -36,9 +36,7 @@ def file(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_the_course_of_a_training_is_there_from_its_first_map_to_its_last(
-    opened: Watched, file: Path, corpus: Path
-) -> None:
+def test_training_is_shown_from_first_map_to_last(opened: Watched, file: Path, corpus: Path) -> None:
     page = opened.page
     page.goto(file.as_uri())
     expect(page.locator(".timeline-map .map-area")).to_be_visible()
@@ -56,7 +54,7 @@ def test_the_course_of_a_training_is_there_from_its_first_map_to_its_last(
     assert not page.get_by_text("To keep this file small").is_visible()
 
 
-def test_layers_and_heads_can_be_chosen_and_it_speaks_korean(opened: Watched, file: Path) -> None:
+def test_layers_and_heads_can_be_chosen_in_korean(opened: Watched, file: Path) -> None:
     page = opened.page
     page.goto(file.as_uri())
     expect(page.locator(".timeline-map .map-area")).to_be_visible()

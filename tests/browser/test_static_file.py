@@ -74,9 +74,7 @@ def shown(opened: Opened) -> str:
 
 
 @pytest.mark.parametrize("name", [TRANSFORMER, ADDITIVE, GENERAL])
-def test_every_view_opens_from_disk_without_a_network_and_without_a_complaint(
-    opened: Opened, tmp_path: Path, name: str
-) -> None:
+def test_every_view_opens_from_disk_without_network(opened: Opened, tmp_path: Path, name: str) -> None:
     address = written(tmp_path, trace_of(name), name="small", languages=("en", "ko"))
     opened.page.goto(address)
     opened.page.wait_for_function(READY)
@@ -88,7 +86,7 @@ def test_every_view_opens_from_disk_without_a_network_and_without_a_complaint(
     assert {url.split("#")[0] for url in opened.requests if not url.startswith(("blob:", "data:"))} == {address}
 
 
-def test_the_words_and_their_links_are_those_of_the_trace(opened: Opened, tmp_path: Path) -> None:
+def test_words_and_links_equal_those_of_the_trace(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
     assert all(word in opened.page.inner_text("#page") for word in TARGET.split())
@@ -114,7 +112,7 @@ def test_inside_shows_the_models_own_weights(opened: Opened, tmp_path: Path, nam
     assert opened.problems == []
 
 
-def test_views_are_links_that_keys_reach_and_speak_korean(opened: Opened, tmp_path: Path) -> None:
+def test_view_links_work_by_keyboard_and_in_korean(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
     opened.page.focus(".views a[href^='#translate']")
@@ -140,7 +138,7 @@ def test_back_goes_to_the_view_before(opened: Opened, tmp_path: Path) -> None:
     assert opened.problems == []
 
 
-def test_no_text_of_the_sentence_the_vocabulary_or_the_model_runs(opened: Opened, tmp_path: Path) -> None:
+def test_no_text_of_sentence_vocabulary_or_model_runs(opened: Opened, tmp_path: Path) -> None:
     every = " ".join(HACKS)
     trace = trace_of(TRANSFORMER, f"AI {every}", f"{every} AI가")
     opened.page.goto(written(tmp_path, trace, name=every, languages=(HACKS[0], HACKS[2])))
@@ -154,7 +152,7 @@ def test_no_text_of_the_sentence_the_vocabulary_or_the_model_runs(opened: Opened
     assert [hack for hack in HACKS if hack not in text] == []
 
 
-def test_a_script_that_is_not_the_files_own_is_refused(opened: Opened, tmp_path: Path) -> None:
+def test_script_from_outside_the_file_is_refused(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
     opened.page.evaluate(
@@ -167,7 +165,7 @@ def test_a_script_that_is_not_the_files_own_is_refused(opened: Opened, tmp_path:
 
 
 @pytest.mark.parametrize("name", [TRANSFORMER, ROTARY, ADDITIVE, GENERAL])
-def test_the_numbers_that_the_page_assembles_are_the_traces(opened: Opened, name: str) -> None:
+def test_assembled_numbers_equal_those_of_the_trace(opened: Opened, name: str) -> None:
     trace = trace_of(name)
     places = [
         {"layer": layer, "head": head, "query": query}
@@ -195,7 +193,7 @@ DRAW = """async ([code, style, data]) => {
 }"""
 
 
-def test_the_widget_renders_the_same_views_in_a_cell(opened: Opened) -> None:
+def test_widget_renders_the_same_views_in_a_cell(opened: Opened) -> None:
     widget = regard.plotting.show(trace_of(TRANSFORMER), name="small")
     opened.page.goto("about:blank")
     opened.page.evaluate(DRAW, [widget._esm, widget._css, widget.data])
@@ -233,7 +231,7 @@ def test_one_of_two_widgets_can_end(opened: Opened) -> None:
     assert opened.problems == []
 
 
-def test_a_table_of_learned_positions_is_shown_as_far_as_it_goes(opened: Opened, tmp_path: Path) -> None:
+def test_learned_position_table_is_shown_to_its_end(opened: Opened, tmp_path: Path) -> None:
     trace = trace_of(LEARNED)
     assert trace.position_table is not None
     longest = len(trace.position_table.table)
@@ -249,7 +247,7 @@ def test_a_table_of_learned_positions_is_shown_as_far_as_it_goes(opened: Opened,
     assert opened.problems == []
 
 
-def test_a_described_picture_has_its_words_and_its_heads(opened: Opened, tmp_path: Path) -> None:
+def test_captioned_image_has_its_words_and_heads(opened: Opened, tmp_path: Path) -> None:
     regard.plotting.save(pictured(), tmp_path / "page.html", name="small")
     opened.page.goto((tmp_path / "page.html").as_uri())
     seen_with_its_heads(opened)

@@ -50,7 +50,7 @@ def test_curves_read_out_the_journals_numbers(open_page: Open, corpus: Path) -> 
             assert float(shown[1]) == pytest.approx(value, rel=6e-3)
 
 
-def test_samples_show_what_the_model_said_and_mark_what_differs(open_page: Open, corpus: Path) -> None:
+def test_samples_show_outputs_and_mark_differences(open_page: Open, corpus: Path) -> None:
     page = opened_run(open_page("training"))
     validations = [event for event in journal(corpus) if event["event"] == "validation"]
     table = page.locator("table.samples")
@@ -63,7 +63,7 @@ def test_samples_show_what_the_model_said_and_mark_what_differs(open_page: Open,
     expect(table).to_contain_text(f"Step {validations[0]['step']}")
 
 
-def test_the_timeline_shows_the_saved_maps_step_by_step(open_page: Open, corpus: Path) -> None:
+def test_timeline_shows_saved_maps_step_by_step(open_page: Open, corpus: Path) -> None:
     page = opened_run(open_page("training", reduced_motion="reduce"))
     slider = page.get_by_role("slider", name="Step of training")
     for key, step in (("Home", 0), ("ArrowRight", 25), ("End", 60)):
@@ -84,7 +84,7 @@ def first_weight(page: Any) -> float:
     return float(page.inner_text(".timeline-map .map-readout .number"))
 
 
-def test_whoever_rests_on_a_cell_reads_its_number_at_each_step(open_page: Open) -> None:
+def test_hovered_cell_shows_its_weight_at_each_step(open_page: Open) -> None:
     page = opened_run(open_page("training", reduced_motion="reduce"))
     slider = page.get_by_role("slider", name="Step of training")
     slider.press("Home")
@@ -138,7 +138,7 @@ def axis_numbers(plot: Any) -> list[str]:
     return [text for text in told if text.replace(",", "").lstrip("−").replace(".", "").isdigit()]
 
 
-def test_the_step_axis_is_the_runs_before_there_is_anything_on_it(
+def test_step_axis_spans_the_run_before_any_data(
     browser: Any, half_way: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     directory, _ = half_way
@@ -155,7 +155,7 @@ def test_the_step_axis_is_the_runs_before_there_is_anything_on_it(
         page.close()
 
 
-def test_a_run_under_way_is_followed_to_its_end(browser: Any, half_way: tuple[Path, list[str]], tmp_path: Path) -> None:
+def test_run_in_progress_is_followed_to_its_end(browser: Any, half_way: tuple[Path, list[str]], tmp_path: Path) -> None:
     directory, coming = half_way
     for address in served(tmp_path, directory):
         seen = Watched.of(browser.new_page(locale="en-US"))
@@ -194,7 +194,7 @@ def test_training_speaks_korean(open_page: Open) -> None:
     expect(page.locator(".progress-line")).to_contain_text("60스텝 중 60스텝")
 
 
-def test_what_the_model_says_is_seen_on_a_narrow_screen(open_page: Open) -> None:
+def test_model_samples_fit_a_narrow_screen(open_page: Open) -> None:
     page = opened_run(open_page("training", viewport={"width": 390, "height": 800}))
     said = page.locator("table.samples tbody tr").first.locator("td").last
     box = said.bounding_box()

@@ -86,7 +86,7 @@ def test_probes_are_named_by_their_picture_and_caption(page: Any, runs: Path) ->
 
 
 @pytest.mark.parametrize("name", SIDES)
-def test_each_word_lights_the_places_of_the_picture_that_it_looks_at(page: Any, runs: Path, name: str) -> None:
+def test_each_word_highlights_its_image_regions(page: Any, runs: Path, name: str) -> None:
     opened(page, name).get_by_role("combobox", name="Picture").select_option("1")
     label, side = labels_of(runs, name)[1], SIDES[name]
     words = page.locator(".timeline-map .region-word")
@@ -110,7 +110,7 @@ def _is_of_picture(name: str) -> bool:
     return name.endswith(("image_attention", "cross_attention"))
 
 
-def test_where_the_pictures_are_gone_words_are_grids_and_captions_are_names(page: Any, runs: Path) -> None:
+def test_missing_images_are_replaced_by_grids_and_names(page: Any, runs: Path) -> None:
     opened(page, "lost")
     options = page.get_by_role("combobox", name="Picture").locator("option").all_inner_texts()
     assert len(set(options)) == len(options)
@@ -122,7 +122,7 @@ def test_where_the_pictures_are_gone_words_are_grids_and_captions_are_names(page
     assert first.locator("rect[fill-opacity]").count() == 16
 
 
-def test_a_model_without_attention_says_that_there_is_none(page: Any) -> None:
+def test_model_without_attention_has_none_in_training(page: Any) -> None:
     page.locator(".controls select").first.select_option("blind")
     expect(page.get_by_text("This model has no attention to watch.")).to_be_visible()
     expect(page.get_by_text("No attention has been saved yet")).to_have_count(0)
@@ -138,7 +138,7 @@ def test_cider_is_plotted_as_the_journal_has_it(page: Any, runs: Path) -> None:
     assert float(re.search(r"CIDEr-D ([\d.]+)", told)[1]) == pytest.approx(last["cider"], rel=6e-3)  # type: ignore[index]
 
 
-def test_other_attentions_of_a_captioner_are_maps_of_pieces(page: Any) -> None:
+def test_other_attentions_of_a_captioner_are_token_maps(page: Any) -> None:
     opened(page, "heads")
     choice = page.get_by_role("combobox", name="Attention")
     choice.select_option(label="Decoder, self (masked), layer 1")

@@ -49,9 +49,7 @@ def detail(page: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("locale", MARKS)
-def test_a_typed_sentence_is_translated_and_its_words_light_up_under_the_mouse(
-    open_page: Open, server: str, locale: str
-) -> None:
+def test_typed_sentence_is_translated_and_words_highlight(open_page: Open, server: str, locale: str) -> None:
     page = translated(open_page(locale=locale))
     assert page.get_attribute("html", "lang") == locale[:2]
     assert all(mark in page.inner_text("main.panel") for mark in MARKS[locale])
@@ -77,7 +75,7 @@ def lightness(word: Any) -> int:
     return sum(map(int, re.findall(r"\d+", colour)[:3]))
 
 
-def test_what_a_word_looked_at_adds_up_to_one(open_page: Open) -> None:
+def test_attention_of_a_word_sums_to_one(open_page: Open) -> None:
     page = translated(open_page(locale="ko-KR"), "one red cat sees two big dog")
     for reading in ("mean", "0"):
         page.locator(".reading select").first.select_option(reading)
@@ -88,7 +86,7 @@ def test_what_a_word_looked_at_adds_up_to_one(open_page: Open) -> None:
         assert sum(shown.values()) == pytest.approx(1, abs=0.005)
 
 
-def test_words_are_reached_by_keyboard_and_told_to_those_who_listen(open_page: Open, server: str) -> None:
+def test_words_work_by_keyboard_and_screen_reader(open_page: Open, server: str) -> None:
     page = translated(open_page())
     second = words_said(server)[1]
     page.focus(f"{TARGET_WORD} >> nth=0")
@@ -105,7 +103,7 @@ def test_words_are_reached_by_keyboard_and_told_to_those_who_listen(open_page: O
     assert in_order == [-1, -1, -1, 0]
 
 
-def test_the_map_is_walked_by_arrow_keys_and_its_cells_are_the_servers(open_page: Open, server: str) -> None:
+def test_arrow_keys_walk_the_map_of_the_server(open_page: Open, server: str) -> None:
     page = translated(open_page())
     for field, value in enumerate(("1", "0")):  # layer, head
         page.locator(".reading select").nth(field).select_option(value)
@@ -130,7 +128,7 @@ def test_attention_at_output_and_input_are_two_maps(open_page: Open, server: str
         assert [f"{weight:.3f}" for weight in row] == [f"{shown[word]:.3f}" for word in SENTENCE.split()]
 
 
-def test_the_other_outputs_stand_in_the_order_of_their_scores_and_can_be_looked_into(open_page: Open) -> None:
+def test_other_outputs_are_ordered_by_score_and_inspectable(open_page: Open) -> None:
     page = translated(open_page())
     outputs = page.query_selector_all(".output")
     scores = [float(output.query_selector(".number").inner_text()) for output in outputs]
@@ -145,9 +143,7 @@ def test_the_other_outputs_stand_in_the_order_of_their_scores_and_can_be_looked_
 
 
 @pytest.mark.parametrize("view", ["translate", "heads"])
-def test_without_known_links_the_sentences_of_the_runs_validation_are_offered(
-    browser: Any, corpus: Path, tmp_path: Path, view: str
-) -> None:
+def test_without_links_validation_sentences_are_offered(browser: Any, corpus: Path, tmp_path: Path, view: str) -> None:
     events = [json.loads(line) for line in (corpus / "runs" / "transformer" / "events.jsonl").read_text().splitlines()]
     validation = [event for event in events if event["event"] == "validation"][-1]
     sources = sorted((source for source, _, _ in validation["samples"]), key=len)
@@ -160,7 +156,7 @@ def test_without_known_links_the_sentences_of_the_runs_validation_are_offered(
         page.close()
 
 
-def test_the_true_links_are_outlined_when_the_reference_is_said(open_page: Open, server: str) -> None:
+def test_gold_links_are_outlined_for_the_reference_output(open_page: Open, server: str) -> None:
     example = answer(server, "examples?source=en&target=ko")["examples"][0]
     page = open_page()
     page.wait_for_selector(".outputs li")
@@ -171,7 +167,7 @@ def test_the_true_links_are_outlined_when_the_reference_is_said(open_page: Open,
     assert len(page.query_selector_all(".map-drawing rect[stroke-width='2.5']")) == len(example["links"])
 
 
-def test_a_model_without_attention_says_that_there_is_nothing_to_see(open_page: Open) -> None:
+def test_model_without_attention_shows_no_map(open_page: Open) -> None:
     page = open_page()
     page.wait_for_selector(".outputs li")
     page.select_option(".model-picker", "fixed")
@@ -214,7 +210,7 @@ def test_a_narrow_screen_needs_no_scrolling_sideways(open_page: Open) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_a_trace_that_the_server_has_let_go_is_asked_for_again(browser: Any, server: str) -> None:
+def test_evicted_trace_is_requested_again(browser: Any, server: str) -> None:
     context = browser.new_context(locale="en-US")
     watched = Watched.of(context.new_page())
     gone: list[str] = []
@@ -247,7 +243,7 @@ RIBBONS = """() => {
 }"""  # noqa: E501
 
 
-def test_ribbons_of_a_sentence_on_several_rows_stay_between_its_rows(open_page: Open) -> None:
+def test_ribbons_of_wrapped_sentences_stay_between_rows(open_page: Open) -> None:
     text = "one red cat runs two big dog sees one big cat"
     page = translated(open_page(viewport={"width": 360, "height": 900}), text)
     page.mouse.move(1, 1)
@@ -264,7 +260,7 @@ def test_ribbons_of_a_sentence_on_several_rows_stay_between_its_rows(open_page: 
 
 
 @pytest.mark.parametrize(("locale", "name"), [("en-US", "English"), ("ko-KR", "영어")])
-def test_the_box_names_the_language_that_the_model_reads(open_page: Open, locale: str, name: str) -> None:
+def test_text_box_names_the_source_language(open_page: Open, locale: str, name: str) -> None:
     page = open_page(locale=locale)
     page.wait_for_selector(".outputs li")
     assert name in page.inner_text("label[for=source-text]")
@@ -284,7 +280,7 @@ def test_words_that_the_model_never_learned_are_named(open_page: Open) -> None:
     page.wait_for_selector(".unlearned:empty", state="attached")
 
 
-def test_the_focus_follows_to_the_arithmetic_of_a_word(open_page: Open) -> None:
+def test_focus_follows_to_the_arithmetic_of_a_word(open_page: Open) -> None:
     page = translated(open_page())
     page.click(f"{TARGET_WORD} >> nth=1")
     page.focus(".word-detail .link")
@@ -293,7 +289,7 @@ def test_the_focus_follows_to_the_arithmetic_of_a_word(open_page: Open) -> None:
     assert page.evaluate("document.activeElement.className") == "panel"
 
 
-def test_where_no_model_describes_pictures_the_readmes_commands_for_one_are_shown(open_page: Open) -> None:
+def test_without_captioner_the_readme_commands_are_shown(open_page: Open) -> None:
     shown = open_page("pictures").inner_text(".command").splitlines()
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert len(shown) == 2

@@ -26,7 +26,7 @@ def page(browser: Any, bare: str) -> Iterator[Any]:
     assert watched.problems == []
 
 
-def test_it_says_how_to_get_a_model_and_leads_to_what_needs_none(page: Any, axe: str) -> None:
+def test_page_without_models_explains_how_to_get_one(page: Any, axe: str) -> None:
     assert page.locator("pre.command").all_inner_texts()[-1] == "make demo"
     assert "regard train recipes/world-transformer.toml" in page.inner_text("main.panel")
     page.evaluate(axe)
