@@ -76,7 +76,7 @@ def names(path: Path, message: str) -> bool:
 
 
 @pytest.mark.parametrize("what", ["checkpoint", "bundle"])
-def test_a_flipped_bit_in_any_byte_of_the_metadata_is_named(run: Path, what: str) -> None:
+def test_bit_flip_in_any_metadata_byte_is_named(run: Path, what: str) -> None:
     directory = newest(run) if what == "checkpoint" else run / "model"
     load: Load = (lambda: load_checkpoint(directory)) if what == "checkpoint" else (lambda: load_bundle(directory))
     flipped = 0
@@ -102,7 +102,7 @@ def test_a_flipped_bit_in_the_tensors_is_named(run: Path, what: str) -> None:
     load()
 
 
-def test_the_checkpoint_before_a_damaged_one_serves_and_the_damage_is_told(run: Path) -> None:
+def test_previous_checkpoint_replaces_a_damaged_one_with_warning(run: Path) -> None:
     before = load_checkpoint(list_checkpoints(run / "checkpoints")[-2])
     chance = random.Random(6)
     for path in sorted(newest(run).iterdir()):
@@ -156,17 +156,17 @@ def test_files_of_other_places_are_named(run: Path, tmp_path: Path) -> None:
     load_checkpoint(directory)
 
 
-def test_a_checkpoint_under_the_name_of_another_is_named(run: Path, tmp_path: Path) -> None:
+def test_checkpoint_under_a_wrong_name_is_named(run: Path, tmp_path: Path) -> None:
     shutil.copytree(list_checkpoints(run / "checkpoints")[-2], tmp_path / "step-00000099")
     assert "trainer_state.json is of step 4" in complaint(lambda: load_checkpoint(tmp_path / "step-00000099"))
 
 
-def test_a_whole_bundle_is_not_a_checkpoint_and_the_other_way_about(run: Path) -> None:
+def test_bundle_and_checkpoint_are_not_interchangeable(run: Path) -> None:
     assert "holds a model of version 1" in complaint(lambda: load_checkpoint(run / "model"))
     assert "holds a checkpoint of version 1" in complaint(lambda: load_bundle(newest(run)))
 
 
-def test_the_checkpoint_of_another_model_is_refused_and_named(run: Path, tmp_path: Path) -> None:
+def test_checkpoint_of_another_model_is_refused_by_name(run: Path, tmp_path: Path) -> None:
     write_pairs(tmp_path)
     stack = {"layers": 1, "width": 8, "heads": 2, "ffn_width": 24}
     other = small_config(tmp_path, model={"kind": "transformer", "encoder": stack, "decoder": stack}, steps=2)

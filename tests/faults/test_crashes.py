@@ -38,7 +38,7 @@ def memory_path(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed: it is what kills at a system call")
-def test_a_kill_at_any_system_call_of_a_save_changes_nothing(memory_path: Path) -> None:
+def test_kill_at_any_system_call_is_harmless(memory_path: Path) -> None:
     found = driven("every-call", memory_path)
     calls = sum(found["calls"].values())
     assert found["ends"] == {"killed": calls}
@@ -56,7 +56,7 @@ def test_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
     assert set(found["hashes"]) == {found["whole"]}
 
 
-def test_signals_save_and_end_at_once_and_change_nothing(tmp_path: Path) -> None:
+def test_signals_save_stop_and_resume_bitwise(tmp_path: Path) -> None:
     found = driven("signals", tmp_path)
     for name, code in (("SIGTERM", 143), ("SIGINT", 130)):
         outcome = found[name]

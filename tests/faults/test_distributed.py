@@ -56,30 +56,30 @@ def test_gradients_are_those_of_one_process(outcome: dict[str, Any], several: st
     assert found["loss"] < 2e-6
 
 
-def test_a_sharded_model_has_nearly_the_same_gradients_in_bfloat16(outcome: dict[str, Any]) -> None:
+def test_sharded_gradients_nearly_equal_in_bfloat16(outcome: dict[str, Any]) -> None:
     found = outcome["gradients"]["rounded"]
     assert 1e-5 < found["gradient"] < 0.05 * found["largest"]
     assert 1e-5 < found["loss"] < 0.02
 
 
-def test_each_example_of_an_epoch_is_seen_once_by_one_then_two_then_one(outcome: dict[str, Any]) -> None:
+def test_each_example_is_seen_once_across_world_sizes(outcome: dict[str, Any]) -> None:
     found = outcome["once"]
     assert found["steps"] > 7
     assert found["seen"] == list(range(found["pairs"]))
 
 
-def test_all_ranks_leave_out_a_step_that_is_not_finite_on_one(outcome: dict[str, Any]) -> None:
+def test_all_ranks_skip_a_step_nonfinite_on_one(outcome: dict[str, Any]) -> None:
     assert outcome["not_finite"] == {"skipped": [2], "is_finite": True}
 
 
 @pytest.mark.parametrize("parallel", ["replicated", "fsdp"])
-def test_a_signal_to_any_rank_stops_all_and_they_go_on_to_the_same_bits(outcome: dict[str, Any], parallel: str) -> None:
+def test_signal_to_any_rank_stops_and_resumes_bitwise(outcome: dict[str, Any], parallel: str) -> None:
     found = outcome["runs"]
     assert found[f"{parallel} stopped at"] == 5
     assert found[f"{parallel} stopped"] == found[parallel]
 
 
-def test_a_sharded_run_leaves_checkpoints_like_any_other_and_goes_on_in_one_process(outcome: dict[str, Any]) -> None:
+def test_sharded_run_resumes_in_one_process(outcome: dict[str, Any]) -> None:
     found = outcome["runs"]
     assert found["same shapes"]
     assert found["alone"] == 8
@@ -90,7 +90,7 @@ def test_a_sharded_run_leaves_checkpoints_like_any_other_and_goes_on_in_one_proc
 # --- the commands ----------------------------------------------------------------------------------------------------
 
 
-def test_a_signal_to_the_launcher_and_a_killed_rank_under_torchrun_change_nothing(
+def test_launcher_signal_and_killed_torchrun_rank_are_harmless(
     outcome: dict[str, Any], place: Path, tmp_path: Path
 ) -> None:
     words = ["regard", "train", str(place / "longer" / "recipe.toml")]
@@ -116,9 +116,7 @@ def test_a_signal_to_the_launcher_and_a_killed_rank_under_torchrun_change_nothin
     assert final_hash(run) == outcome["longer"]["whole"]
 
 
-def test_a_rank_killed_under_the_launcher_ends_the_command_with_its_code(
-    outcome: dict[str, Any], place: Path, tmp_path: Path
-) -> None:
+def test_killed_rank_ends_the_command_with_its_code(outcome: dict[str, Any], place: Path, tmp_path: Path) -> None:
     assert outcome
     run = tmp_path / "run"
     command = [sys.executable, "-m", "regard", "train", str(place / "longer" / "recipe.toml"), "--run", str(run)]

@@ -33,7 +33,7 @@ def mounted(found: Any) -> Any:
     return found
 
 
-def test_a_disk_that_fills_while_saving_leaves_the_older_checkpoint(outcome: dict[str, Any]) -> None:
+def test_disk_full_while_saving_keeps_older_checkpoint(outcome: dict[str, Any]) -> None:
     points = [one for one in mounted(outcome["filling"]) if "left" in one]
     assert len(points) == POINTS
     for point in points:
@@ -44,21 +44,21 @@ def test_a_disk_that_fills_while_saving_leaves_the_older_checkpoint(outcome: dic
     assert len(set(written)) == POINTS  # each stopped at another place
 
 
-def test_a_disk_that_is_too_full_is_told_before_anything_is_written(outcome: dict[str, Any]) -> None:
+def test_too_small_disk_is_reported_before_writing(outcome: dict[str, Any]) -> None:
     *_, checked, emptied = mounted(outcome["filling"])
     assert "step-00000002 needs 665,536 bytes, and the disk has 98,304 free" in checked["message"]
     assert (checked["step"], checked["names"]) == (1, ["step-00000001"])
     assert (emptied["step"], emptied["message"]) == (2, "")
 
 
-def test_files_that_may_not_grow_leave_the_older_checkpoint(outcome: dict[str, Any]) -> None:
+def test_file_size_limit_keeps_older_checkpoint(outcome: dict[str, Any]) -> None:
     assert len(outcome["limited"]) == POINTS
     for point in outcome["limited"]:
         assert f"step-00000002 cannot be written: File too large (after {point['limit']:,} bytes)" in point["message"]
         assert (point["step"], point["is_right"], point["names"]) == (1, True, ["step-00000001"])
 
 
-def test_a_run_stopped_by_a_full_disk_goes_on_to_the_same_bits(outcome: dict[str, Any]) -> None:
+def test_run_stopped_by_full_disk_resumes_bitwise(outcome: dict[str, Any]) -> None:
     found = mounted(outcome["resumed"])
     assert found["stopped"]["code"] == 2
     assert "bytes" in found["stopped"]["said"]
@@ -78,7 +78,7 @@ def test_a_run_stopped_by_a_full_disk_goes_on_to_the_same_bits(outcome: dict[str
         ("denied, new", "new cannot be made: Permission denied"),
     ],
 )
-def test_a_place_that_may_not_be_written_is_named(outcome: dict[str, Any], where: str, reason: str) -> None:
+def test_unwritable_place_is_named(outcome: dict[str, Any], where: str, reason: str) -> None:
     found = mounted(outcome["refused"])
     assert found[where]["code"] == 2
     assert reason in found[where]["said"]

@@ -36,7 +36,7 @@ def holder(run: Path) -> "subprocess.Popen[str]":
     return process
 
 
-def test_a_second_process_is_refused_and_told_who_holds_the_run(tmp_path: Path) -> None:
+def test_second_process_is_refused_with_holder_of_lock(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         with pytest.raises(RegardError, match=f"is in use by process {process.pid}"), lock_run(tmp_path):
             raise AssertionError("the lock was held twice")
@@ -57,7 +57,7 @@ def test_holding_twice_in_one_process_is_holding_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
-def test_where_there_are_no_locks_a_run_goes_on_with_a_warning(
+def test_without_file_locks_a_run_warns_and_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
 ) -> None:
     monkeypatch.setattr(fcntl, "flock", refusing(number))
@@ -71,7 +71,7 @@ def test_where_there_are_no_locks_a_run_goes_on_with_a_warning(
     assert entered
 
 
-def test_a_lock_that_fails_otherwise_is_not_taken_for_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_lock_failure_is_not_taken_for_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "flock", refusing(errno.EIO))
     with pytest.raises(OSError, match="refused"), lock_run(tmp_path):
         raise AssertionError("the lock was not held")
