@@ -26,7 +26,7 @@ heads = st.sampled_from([1, 2, 11])
 
 @in_both_precisions
 @given(seeds)
-def test_weights_are_not_negative_and_sum_to_one_over_what_is_visible(dtype: torch.dtype, seed: int) -> None:
+def test_weights_are_nonnegative_and_sum_to_one(dtype: torch.dtype, seed: int) -> None:
     scores, value, visible = scored(seed, dtype)
     context, weights = attend(10 * scores, value, visible)
     assert (weights >= 0).all()
@@ -37,7 +37,7 @@ def test_weights_are_not_negative_and_sum_to_one_over_what_is_visible(dtype: tor
 
 @in_both_precisions
 @given(seeds)
-def test_where_nothing_is_visible_weights_and_context_are_exactly_zero(dtype: torch.dtype, seed: int) -> None:
+def test_nothing_visible_gives_zero_weights_and_context(dtype: torch.dtype, seed: int) -> None:
     scores, value, visible = scored(seed, dtype)
     visible[:, :, 1] = False
     context, weights = attend(scores, value, visible)
@@ -119,9 +119,7 @@ def test_one_head_is_plain_attention(dtype: torch.dtype, seed: int, is_recorded:
 
 @in_both_precisions
 @given(seeds, heads)
-def test_several_heads_are_as_many_plain_attentions_of_a_part_of_the_width(
-    dtype: torch.dtype, seed: int, heads: int
-) -> None:
+def test_several_heads_equal_separate_narrow_attentions(dtype: torch.dtype, seed: int, heads: int) -> None:
     layer = several_heads(heads, dtype, seed)
     x, inputs = normal(seed, dtype, (BATCH, QUERIES, WIDTH), (BATCH, KEYS, WIDTH))
     parts = zip(
@@ -134,9 +132,7 @@ def test_several_heads_are_as_many_plain_attentions_of_a_part_of_the_width(
 @in_both_precisions
 @given(seeds, heads, st.booleans())
 @settings(max_examples=5)
-def test_keys_that_are_extended_are_keys_given_at_once(
-    dtype: torch.dtype, seed: int, heads: int, is_training: bool
-) -> None:
+def test_extended_keys_equal_keys_given_at_once(dtype: torch.dtype, seed: int, heads: int, is_training: bool) -> None:
     layer = several_heads(heads, dtype, seed)
     x, inputs = normal(seed, dtype, (BATCH, QUERIES, WIDTH), (BATCH, 41, WIDTH))  # more than one room has space for
     with torch.set_grad_enabled(is_training):

@@ -39,7 +39,7 @@ WITH_POSITIONS = [name for name in LOOKERS + READERS if getattr(CATALOGUE[name],
 
 
 @pytest.mark.parametrize("kind", get_args(ModelConfig))
-def test_the_small_models_take_every_option_of_every_kind(kind: type[msgspec.Struct]) -> None:
+def test_small_models_cover_every_option(kind: type[msgspec.Struct]) -> None:
     small = [config for config in CATALOGUE.values() if type(config) is kind]
     assert small
     for field, hint in get_type_hints(kind).items():
@@ -53,7 +53,7 @@ def test_the_small_models_take_every_option_of_every_kind(kind: type[msgspec.Str
 @for_every(TRANSLATORS)
 @given(cases(), st.integers(1, 3))
 @few
-def test_padding_of_the_source_is_inert_and_the_rest_is_not(small: Small, case: Case, columns: int) -> None:
+def test_source_padding_is_inert_and_real_tokens_not(small: Small, case: Case, columns: int) -> None:
     model, source, target = small.build(case.seed), case.source, case.target.tokens
     logits = say(model, source, target)
     small.assert_same(say(model, with_junk_padding(source, columns, case.seed), target), logits)
@@ -75,7 +75,7 @@ def test_padding_is_inert_for_a_model_that_reads(small: Small, case: Case, colum
 @for_every(READERS)
 @given(seeds)
 @few
-def test_a_row_of_nothing_but_padding_looks_at_nothing_and_harms_nobody(small: Small, seed: int) -> None:
+def test_row_of_only_padding_gives_zero_weights(small: Small, seed: int) -> None:
     model = small.build(seed)
     with record_attention(model) as recording:
         together = model(PaddedTokens.from_rows([[5, 6, 7], []]))
@@ -90,7 +90,7 @@ def test_a_row_of_nothing_but_padding_looks_at_nothing_and_harms_nobody(small: S
 @for_every(GENERATORS)
 @given(cases())
 @single
-def test_a_row_is_the_same_in_a_batch_and_alone(small: Small, case: Case) -> None:
+def test_row_is_the_same_in_batch_and_alone(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), small.source(case), case.target
     together = say(model, source, target.tokens)
     for row, length in enumerate(target.lengths):
@@ -101,7 +101,7 @@ def test_a_row_is_the_same_in_a_batch_and_alone(small: Small, case: Case) -> Non
 @for_every(READERS)
 @given(cases())
 @few
-def test_a_row_is_read_the_same_in_a_batch_and_alone(small: Small, case: Case) -> None:
+def test_encoder_row_is_independent_of_its_batch(small: Small, case: Case) -> None:
     model, source = small.build(case.seed), case.source
     for row, together in enumerate(model(source)):
         alone = model(one_row(source, row))[0]
@@ -111,7 +111,7 @@ def test_a_row_is_read_the_same_in_a_batch_and_alone(small: Small, case: Case) -
 @for_every(SEERS)
 @given(seeds)
 @few
-def test_a_picture_is_seen_the_same_in_a_batch_and_alone(small: Small, seed: int) -> None:
+def test_image_is_the_same_in_batch_and_alone(small: Small, seed: int) -> None:
     model, seen = small.build(seed), pictures(seed, small.dtype)
     alone = [model(Images(picture[None])) for picture in seen.pixels]
     small.assert_same(model(seen), torch.cat(alone))
@@ -123,7 +123,7 @@ def test_a_picture_is_seen_the_same_in_a_batch_and_alone(small: Small, seed: int
 @for_every(GENERATORS)
 @given(cases(shortest=2), st.data())
 @few
-def test_the_future_is_inert_and_the_present_is_not(small: Small, case: Case, data: st.DataObject) -> None:
+def test_future_is_inert_and_present_is_not(small: Small, case: Case, data: st.DataObject) -> None:
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     now = data.draw(st.integers(1, target.shape[1] - 1))
     changed = torch.cat([target[:, :now], other_tokens(target[:, now:])], dim=1)
@@ -138,7 +138,7 @@ def test_the_future_is_inert_and_the_present_is_not(small: Small, case: Case, da
 @for_every(WITHOUT_POSITIONS)
 @given(cases(), st.randoms(use_true_random=False))
 @few
-def test_without_positions_a_reordered_source_is_the_same_source(small: Small, case: Case, random: Any) -> None:
+def test_without_positions_source_order_does_not_matter(small: Small, case: Case, random: Any) -> None:
     model, source = small.build(case.seed), case.source
     order = torch.arange(source.tokens.shape[1]).repeat(2, 1)
     for row, length in enumerate(source.lengths):
@@ -167,7 +167,7 @@ def test_with_positions_a_reordered_source_is_another(small: Small, seed: int) -
 @for_every([name for name in GENERATORS if not isinstance(CATALOGUE[name], WITHOUT_ATTENTION)])
 @given(cases())
 @single
-def test_the_weights_of_every_layer_sum_to_one_over_what_it_may_see(small: Small, case: Case) -> None:
+def test_weights_of_every_layer_sum_to_one(small: Small, case: Case) -> None:
     model, source = small.build(case.seed), small.source(case)
     with record_attention(model) as recording:
         say(model, source, case.target.tokens)
@@ -179,7 +179,7 @@ def test_the_weights_of_every_layer_sum_to_one_over_what_it_may_see(small: Small
 @for_every(READERS)
 @given(cases())
 @few
-def test_the_weights_of_a_reader_sum_to_one_over_real_tokens(small: Small, case: Case) -> None:
+def test_encoder_weights_sum_to_one_over_real_tokens(small: Small, case: Case) -> None:
     model, source = small.build(case.seed), case.source
     with record_attention(model) as recording:
         model(source)

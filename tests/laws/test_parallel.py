@@ -22,18 +22,18 @@ STEPS: dict[str, Callable[[int], int]] = {  # of a source and a target of so man
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_pass_takes_as_many_steps_as_its_equations_say(name: str) -> None:
+def test_pass_takes_the_steps_of_its_equations(name: str) -> None:
     model = new_model(MODELS[name])
     counted = [counted_steps(model, random_batch(length, rows=2)) for length in LENGTHS]
     assert counted == [STEPS[name](length) for length in LENGTHS]
 
 
-def test_the_models_that_are_timed_are_of_about_one_size() -> None:
+def test_timed_models_have_about_the_same_size() -> None:
     sizes = [sum(parameter.numel() for parameter in new_model(config).parameters()) for config in MODELS.values()]
     assert max(sizes) < 1.2 * min(sizes)
 
 
-def test_a_second_layer_adds_one_step_and_not_one_for_every_place() -> None:
+def test_second_layer_adds_one_step_in_total() -> None:
     two = RecurrentLayersConfig(layers=2, width=8)
     model = new_model(RNNConfig(embedding_width=8, encoder=two, decoder=two))
     assert counted_steps(model, random_batch(7, rows=2)) == 2 * (7 + 1)
@@ -57,7 +57,7 @@ def chains(model: nn.Module) -> list[int]:
     return [chain(compute_loss(model, random_batch(length, rows=2), smoothing=0.1)) for length in LENGTHS]
 
 
-def test_torch_has_recorded_a_chain_that_grows_with_the_places_of_a_recurrence_and_not_with_a_transformers() -> None:
+def test_autograd_chain_grows_with_length_for_recurrence_only() -> None:
     transformer = chains(new_model(TransformerConfig(encoder=STACK, decoder=STACK)))
     attending = chains(new_model(AttentionRNNConfig(cell="gru", embedding_width=8)))
     assert len(set(transformer)) == 1

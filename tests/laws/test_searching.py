@@ -43,7 +43,7 @@ def test_a_wide_beam_is_an_exhaustive_search(small: Small, case: Case, penalty: 
 @for_every(GENERATORS)
 @given(cases(), penalties)
 @single
-def test_the_score_of_a_beam_is_the_rescored_log_probability(small: Small, case: Case, penalty: float) -> None:
+def test_beam_score_equals_rescored_log_probability(small: Small, case: Case, penalty: float) -> None:
     model = small.build(case.seed)
     config = DecodingConfig(beam_size=3, nbest=3, length_penalty=penalty, max_length_ratio=0, max_length_extra=3)
     found = generate(model, small.source(case), config)
@@ -69,7 +69,7 @@ def test_the_best_outputs_are_sorted_and_distinct(small: Small, case: Case, pena
 @for_every(GENERATORS)
 @given(cases())
 @single
-def test_a_beam_of_one_is_the_likeliest_token_at_every_step(small: Small, case: Case) -> None:
+def test_beam_of_one_equals_the_greedy_token(small: Small, case: Case) -> None:
     model, source = small.build(case.seed), small.source(case)
     found = generate(model, source, DecodingConfig(beam_size=1, max_length_ratio=0, max_length_extra=3))
     for row, (hypothesis,) in enumerate(found):

@@ -94,7 +94,7 @@ def test_several_heads_never_feel_hidden_keys_and_values(
 @pytest.mark.parametrize("kind", [*SCORES, "several heads"])
 @given(seeds, poisons)
 @some
-def test_hidden_inputs_are_felt_by_no_query_and_no_other_input(
+def test_hidden_inputs_influence_no_output(
     dtype: torch.dtype, visible: Tensor, kind: str, seed: int, poison: float
 ) -> None:
     layer: Any = MultiHeadAttention(WIDTH, HEADS) if kind == "several heads" else projecting(kind)
@@ -113,7 +113,7 @@ def test_hidden_inputs_are_felt_by_no_query_and_no_other_input(
 @in_both_precisions
 @given(seeds, poisons)
 @some
-def test_who_may_see_a_poison_does_feel_it_and_nobody_else(dtype: torch.dtype, seed: int, poison: float) -> None:
+def test_poison_reaches_exactly_the_queries_that_see_it(dtype: torch.dtype, seed: int, poison: float) -> None:
     layer = MultiHeadAttention(WIDTH, HEADS)
     randomise(layer.to(dtype), seed)
     (x,) = normal(seed, dtype, (BATCH, KEYS, WIDTH))
@@ -132,7 +132,7 @@ def test_who_may_see_a_poison_does_feel_it_and_nobody_else(dtype: torch.dtype, s
 @pytest.mark.parametrize("kind", [*SCORES, "several heads"])
 @given(seeds)
 @some
-def test_where_nothing_is_visible_the_context_is_zero_and_gradients_are_finite(
+def test_nothing_visible_gives_zero_context_and_finite_gradients(
     dtype: torch.dtype, is_recorded: bool, kind: str, seed: int
 ) -> None:
     layer: Any = MultiHeadAttention(WIDTH, HEADS) if kind == "several heads" else projecting(kind)

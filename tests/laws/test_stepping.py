@@ -33,7 +33,7 @@ choices_of_rows = st.sampled_from([[1, 0, 1], [1], [0, 0], [1, 0], [0]])
 @for_every(GENERATORS)
 @given(cases(shortest=2), st.data())
 @few
-def test_all_at_once_is_one_at_a_time_and_in_any_pieces(small: Small, case: Case, data: st.DataObject) -> None:
+def test_parallel_equals_stepwise_in_any_chunks(small: Small, case: Case, data: st.DataObject) -> None:
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     length = target.shape[1]
     cuts = data.draw(st.sets(st.integers(1, length - 1), min_size=1))
@@ -46,7 +46,7 @@ def test_all_at_once_is_one_at_a_time_and_in_any_pieces(small: Small, case: Case
 @for_every(GENERATORS)
 @given(cases(shortest=2))
 @single
-def test_gradients_are_the_same_all_at_once_and_one_at_a_time(small: Small, case: Case) -> None:
+def test_gradients_are_equal_in_parallel_and_stepwise(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     together = say(model, source, target)
     stepwise = say_in_pieces(model, source, target, range(1, target.shape[1]))
@@ -61,7 +61,7 @@ def test_gradients_are_the_same_all_at_once_and_one_at_a_time(small: Small, case
 @given(cases(shortest=3))
 @single
 @torch.no_grad()
-def test_two_continuations_of_one_state_do_not_disturb_each_other(small: Small, case: Case) -> None:
+def test_two_continuations_of_one_state_are_independent(small: Small, case: Case) -> None:
     model, source, one = small.build(case.seed), small.source(case), case.target.tokens
     other = torch.cat([one[:, :2], other_tokens(one[:, 2:])], dim=1)
     memory = model.encode(source)
@@ -86,7 +86,7 @@ def test_two_continuations_of_one_state_do_not_disturb_each_other(small: Small, 
 @given(cases(shortest=2), choices_of_rows)
 @single
 @torch.no_grad()
-def test_choosing_rows_and_going_on_is_going_on_and_choosing_rows(small: Small, case: Case, choice: list[int]) -> None:
+def test_row_selection_commutes_with_stepping(small: Small, case: Case, choice: list[int]) -> None:
     model, target, rows = small.build(case.seed), case.target.tokens, torch.tensor(choice)
     memory = model.encode(small.source(case))
     state = model.decode(
@@ -117,7 +117,7 @@ def test_repeated_rows_stand_side_by_side(small: Small, case: Case, times: int) 
 @given(cases(shortest=2), st.sampled_from([3, 1]))
 @single
 @torch.no_grad()
-def test_hypotheses_side_by_side_share_a_row_of_the_memory(small: Small, case: Case, times: int) -> None:
+def test_beams_side_by_side_share_a_memory_row(small: Small, case: Case, times: int) -> None:
     model = small.build(case.seed)
     memory = model.encode(small.source(case))
     tokens = case.target.tokens.flip(1).repeat_interleave(times, dim=0)
@@ -135,7 +135,7 @@ def test_hypotheses_side_by_side_share_a_row_of_the_memory(small: Small, case: C
 
 @for_every(GENERATORS)
 @torch.no_grad()
-def test_who_records_is_not_given_hypotheses_that_it_cannot_tell_apart(small: Small) -> None:
+def test_recording_never_folds_beams(small: Small) -> None:
     case = Case((3, 2), (3, 2), 0)
     model = small.build(case.seed)
     memory = model.encode(small.source(case))
@@ -152,7 +152,7 @@ def test_who_records_is_not_given_hypotheses_that_it_cannot_tell_apart(small: Sm
 @given(cases(shortest=2))
 @single
 @torch.no_grad()
-def test_recording_changes_nothing_and_sees_the_same_at_once_and_step_by_step(small: Small, case: Case) -> None:
+def test_recording_changes_nothing_in_parallel_or_stepwise(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     expected = say(model, source, target)
     with record_attention(model, details=True) as at_once:
@@ -172,7 +172,7 @@ def test_recording_changes_nothing_and_sees_the_same_at_once_and_step_by_step(sm
 @for_every(READERS + SEERS)
 @given(cases())
 @few
-def test_recording_changes_nothing_in_a_model_of_one_pass(small: Small, case: Case) -> None:
+def test_recording_changes_nothing_in_a_one_pass_model(small: Small, case: Case) -> None:
     model = small.build(case.seed)
     fed = pictures(case.seed, small.dtype) if small.name in SEERS else case.source
     expected = model(fed)
@@ -183,7 +183,7 @@ def test_recording_changes_nothing_in_a_model_of_one_pass(small: Small, case: Ca
 @for_every([name for name in GENERATORS if name.startswith("transformer-pre")])
 @given(seeds)
 @single
-def test_a_model_that_is_not_watched_is_not_recorded(small: Small, seed: int) -> None:
+def test_unrecorded_model_keeps_no_weights(small: Small, seed: int) -> None:
     watched, other = small.build(seed), torch.nn.Linear(2, 3)
     case = Case((2, 3), (3, 2), seed)
     with record_attention(other) as recording:
