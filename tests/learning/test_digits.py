@@ -52,7 +52,7 @@ def test_a_task_is_learned_to_98_in_100(name: str, task: str) -> None:
     assert exact(model, lesson) >= 0.98
 
 
-def test_the_state_before_the_word_learns_to_look_by_an_additive_score() -> None:
+def test_previous_state_learns_digits_with_additive_score() -> None:
     lesson = Lesson("reverse", longest=5, learning_rate=8e-3)
     assert exact(learn(PREVIOUS, lesson, seed=0), lesson) >= 0.98
 
