@@ -53,7 +53,7 @@ def test_gradients_of_every_score(name: str) -> None:
 
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["fused", "open"])
-def test_gradients_of_multi_head_attention_where_a_query_sees_nothing(is_open: bool) -> None:
+def test_multi_head_gradients_with_nothing_visible(is_open: bool) -> None:
     torch.manual_seed(2)
     layer = MultiHeadAttention(4, 2, key_width=3).double()
     visible = some_visible(2)
@@ -81,7 +81,7 @@ def test_gradients_of_multi_head_attention_where_a_query_sees_nothing(is_open: b
 
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["fused", "open"])
-def test_a_query_that_sees_nothing_is_given_zero_and_a_gradient_of_zero(is_open: bool) -> None:
+def test_query_without_visible_keys_has_zero_gradient(is_open: bool) -> None:
     torch.manual_seed(3)
     layer = MultiHeadAttention(4, 2)
     x = torch.randn(BATCH, KEYS, 4)

@@ -83,7 +83,7 @@ def test_a_padded_row_equals_that_row_alone(cell: str, bidirectional: bool) -> N
 
 
 @every_cell
-def test_one_step_at_a_time_equals_all_at_once(cell: str) -> None:
+def test_stepwise_equals_parallel(cell: str) -> None:
     ours, theirs = pair(cell)
     x = torch.randn(BATCH, LENGTH, INPUTS)
     state: RecurrentState | None = None

@@ -222,7 +222,7 @@ def test_the_masked_token_head_equals_berts(case: Case) -> None:
 
 
 @every_case
-def test_a_text_is_known_as_well_as_bert_knows_it(case: Case) -> None:
+def test_log_likelihoods_equal_those_of_bert(case: Case) -> None:
     theirs = BertForMaskedLM(bert_config(case, tie_word_embeddings=False)).eval()
     scatter(theirs, case.seed)
     ours = our_encoder(case, theirs.bert)
@@ -295,7 +295,7 @@ def test_the_decoder_equals_gpt2(case: Case) -> None:
 
 
 @every_case
-def test_a_text_is_known_as_well_as_gpt2_knows_it(case: Case) -> None:
+def test_log_likelihoods_equal_those_of_gpt2(case: Case) -> None:
     theirs = gpt2(case)
     rows = [row[: 3 + place] for place, row in enumerate(case.target(length=7)[:, 1:].tolist())]
     known = list(causal_log_likelihoods(our_decoder(case, theirs), rows, device=torch.device("cpu")))
