@@ -47,7 +47,7 @@ def test_deep_translator_sends_query_strings_without_a_body(spoken: Spoken, expe
         LibreTranslator(source="en", target="ja", api_key=KEY, custom_url=spoken.url).translate(TEXT)
 
 
-def test_deepl_sends_json_and_a_get_with_a_body(spoken: Spoken, expected: str) -> None:
+def test_deepl_sends_json_and_get_with_body(spoken: Spoken, expected: str) -> None:
     with closing(deepl.DeepLClient(KEY, server_url=spoken.url)) as client:
         said = client.translate_text([TEXT, KOREAN], target_lang="KO")
         assert [(one.text, one.detected_source_lang, one.billed_characters) for one in said] == [

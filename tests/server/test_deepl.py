@@ -24,7 +24,7 @@ def expected(spoken: Spoken) -> str:
     return load(spoken.model).translate([TEXT])[0].text
 
 
-def test_json_and_forms_with_repeated_text_are_the_same(http: httpx.Client, expected: str) -> None:
+def test_json_and_repeated_form_fields_are_equivalent(http: httpx.Client, expected: str) -> None:
     fields = {"text": [TEXT, "고양이가 개를 본다"], "target_lang": "KO"}
     by_json, by_form = http.post("/v2/translate", json=fields), http.post("/v2/translate", data=fields)
     assert by_json.json() == by_form.json()
@@ -34,20 +34,20 @@ def test_json_and_forms_with_repeated_text_are_the_same(http: httpx.Client, expe
     ]
 
 
-def test_one_text_may_stand_alone_and_regions_are_understood(http: httpx.Client) -> None:
+def test_single_text_and_regional_codes_are_accepted(http: httpx.Client) -> None:
     fields = {"text": "고양이가 개를 본다", "source_lang": "KO", "target_lang": "EN-GB"}
     (translation,) = http.post("/v2/translate", data=fields).json()["translations"]
     assert translation["detected_source_language"] == "KO"
     assert translation["text"] != fields["text"]
 
 
-def test_tags_are_kept_where_they_are_to_be_handled(http: httpx.Client) -> None:
+def test_tags_are_kept_with_tag_handling(http: httpx.Client) -> None:
     fields = {"text": ["one <b>red</b> cat"], "target_lang": "ko", "tag_handling": "xml"}
     (translation,) = http.post("/v2/translate", json=fields).json()["translations"]
     assert translation["text"].count("<b>") == translation["text"].count("</b>") == 1
 
 
-def test_tags_of_xml_that_stand_in_a_sentence_do_not_split_it(http: httpx.Client, expected: str) -> None:
+def test_inline_xml_tags_do_not_split_a_sentence(http: httpx.Client, expected: str) -> None:
     def said(text: str, **more: object) -> str:
         fields = {"text": [text], "target_lang": "ko", "source_lang": "EN", "tag_handling": "xml", **more}
         (translation,) = http.post("/v2/translate", json=fields).json()["translations"]
@@ -69,7 +69,7 @@ def test_newlines_end_sentences_unless_they_must_not(http: httpx.Client) -> None
     assert "\n" not in whole["text"]
 
 
-def test_a_text_that_is_not_to_be_split_is_one_sentence(http: httpx.Client, spoken: Spoken) -> None:
+def test_unsplit_text_is_one_sentence(http: httpx.Client, spoken: Spoken) -> None:
     text = "one red cat. Two big dogs."
     fields = {"text": [text], "target_lang": "ko", "source_lang": "EN", "split_sentences": 0}
     (whole,) = http.post("/v2/translate", json=fields).json()["translations"]
@@ -80,7 +80,7 @@ def test_a_text_that_is_not_to_be_split_is_one_sentence(http: httpx.Client, spok
     assert whole["text"] == tagged["text"] != split["text"]
 
 
-def test_languages_are_asked_for_in_the_query_or_the_body(http: httpx.Client) -> None:
+def test_languages_accept_query_or_body_parameters(http: httpx.Client) -> None:
     sources = [{"language": "EN", "name": "English"}, {"language": "KO", "name": "Korean"}]
     assert http.get("/v2/languages").json() == http.get("/v2/languages?type=source").json() == sources
     targets = http.request("GET", "/v2/languages", data={"type": "target"}).json()
@@ -113,9 +113,7 @@ def test_usage_counts_what_was_translated(http: httpx.Client) -> None:
         ({"text": ["x" * 5001]}, 413),
     ],
 )
-def test_what_cannot_be_answered_is_refused_and_not_repeated(
-    http: httpx.Client, change: dict[str, Any], status: int
-) -> None:
+def test_invalid_deepl_request_is_refused_without_echo(http: httpx.Client, change: dict[str, Any], status: int) -> None:
     answer = http.post("/v2/translate", json={"text": [TEXT], "target_lang": "KO", **change})
     assert answer.status_code == status
     assert set(answer.json()) == {"message"}

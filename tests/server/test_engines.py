@@ -48,7 +48,7 @@ def aligned(served: ServedModel) -> list[Translation]:
     return [output for [output] in served.translate_job(DecodeRequest(align=True), Limits()).run(TEXTS)]
 
 
-def test_ctranslate2_says_what_torch_says_and_the_model_is_at_hand(model: Path) -> None:
+def test_ctranslate2_equals_torch_and_keeps_the_model(model: Path) -> None:
     plain, quick = (loaded(ModelRegistry(find_models([model]), engine=engine)) for engine in (None, "ctranslate2"))
     assert (plain.engine, quick.engine) == ("torch", "ctranslate2, float32")
     assert quick.require(Translator).engine.name == "ctranslate2"
@@ -60,7 +60,7 @@ def test_ctranslate2_says_what_torch_says_and_the_model_is_at_hand(model: Path) 
     assert quick.record() == plain.record()
 
 
-def test_a_model_that_changes_changes_for_the_engine_too(model: Path) -> None:
+def test_changed_model_changes_for_the_engine_too(model: Path) -> None:
     models = ModelRegistry(find_models([model]), engine="ctranslate2")
     first = loaded(models).require(Translator)
     assert models.load_changed() == []  # what was kept inside the model does not make it another
@@ -70,7 +70,7 @@ def test_a_model_that_changes_changes_for_the_engine_too(model: Path) -> None:
     assert second.require(Translator).engine is not first.engine
 
 
-def test_auto_is_torch_where_ctranslate2_cannot_and_ctranslate2_is_an_error(model: Path) -> None:
+def test_auto_falls_back_to_torch_but_ctranslate2_fails(model: Path) -> None:
     change(model, "decoding.do_sample=true")
     served = loaded(ModelRegistry(find_models([model]), engine="auto"))
     assert served.engine.startswith("torch (decoding.do_sample is true")
@@ -79,14 +79,14 @@ def test_auto_is_torch_where_ctranslate2_cannot_and_ctranslate2_is_an_error(mode
     assert "the ctranslate2 engine cannot run" in str(problem)
 
 
-def test_an_export_has_the_engine_it_was_made_for(model: Path, tmp_path: Path) -> None:
+def test_export_serves_the_engine_it_was_made_for(model: Path, tmp_path: Path) -> None:
     export_ctranslate2(load_bundle(model), tmp_path / "export", quantization="int8")
     assert loaded(ModelRegistry(find_models([tmp_path / "export"]), engine="auto")).engine == "ctranslate2, int8"
     [(_, problem)] = ModelRegistry(find_models([tmp_path / "export"]), engine="torch").load_changed()
     assert "is an export for ctranslate2" in str(problem)
 
 
-def test_with_auto_a_trace_is_of_what_was_said_and_a_text_is_streamed(model: Path, tmp_path: Path) -> None:
+def test_auto_traces_its_own_output_and_streams(model: Path, tmp_path: Path) -> None:
     with serving([model], tmp_path / "log", "--engine", "auto") as server:
 
         def post(path: str, **asked: object) -> httpx.Response:

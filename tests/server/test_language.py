@@ -42,7 +42,7 @@ def test_models_say_what_they_take(server: Served) -> None:
     assert all(one["is_ready"] and one["has_attention"] and one["layers"] == 2 for one in models)
 
 
-def test_a_text_is_gone_on_with_as_the_model_itself_does(server: Served, texts: Path) -> None:
+def test_completion_equals_the_model_own_completion(server: Served, texts: Path) -> None:
     writer = load(texts / "writer", task="text-generation")
     answer = post(server, "complete", text=turns(0, 2), nbest=3).json()
     expected = writer.nbest([turns(0, 2)], nbest=3, beam_size=3)[0]
@@ -109,7 +109,7 @@ def test_what_cannot_be_done_is_refused(
     assert told(post(server, path, **asked)) == expected
 
 
-def test_examples_are_those_of_the_model_that_is_asked_for(server: Served) -> None:
+def test_examples_belong_to_the_requested_model(server: Served) -> None:
     def examples(name: str) -> list[str]:
         query = {"source": "", "target": "ko", "model": name}
         answer = httpx.get(f"{server.url}/api/v1/examples", params=query, timeout=60).json()
@@ -120,7 +120,7 @@ def test_examples_are_those_of_the_model_that_is_asked_for(server: Served) -> No
     assert not any("___" in text for text in examples("writer"))
 
 
-def test_a_long_text_is_refused_in_words_and_not_as_a_fault(server: Served) -> None:
+def test_long_text_is_refused_as_a_client_error(server: Served) -> None:
     answer = post(server, "traces", model="writer", text=turns(0, 700))
     assert answer.status_code == 400
     assert "tokens" in answer.json()["error"]["message"]

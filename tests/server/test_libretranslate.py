@@ -27,7 +27,7 @@ def expected(spoken: Spoken) -> str:
 
 
 @pytest.mark.parametrize("way", ["json", "data", "params", "files"])
-def test_fields_come_as_json_form_query_string_or_multipart(http: httpx.Client, expected: str, way: str) -> None:
+def test_fields_come_as_json_form_query_or_multipart(http: httpx.Client, expected: str, way: str) -> None:
     fields: dict[str, Any] = {way: ASKED} if way != "files" else {"data": ASKED, "files": {"other": b""}}
     answer = http.post("/translate", **fields)
     assert answer.status_code == 200
@@ -73,7 +73,7 @@ def test_the_language_is_found(http: httpx.Client, text: str, language: str) -> 
     assert answer["detectedLanguage"] == found
 
 
-def test_a_text_that_is_in_the_target_language_already_is_given_back(http: httpx.Client) -> None:
+def test_text_already_in_the_target_language_is_returned(http: httpx.Client) -> None:
     answer = http.post("/translate", json={**ASKED, "q": ["안녕하세요", TEXT], "source": "auto"}).json()
     assert answer["translatedText"][0] == "안녕하세요"
     assert [found["language"] for found in answer["detectedLanguage"]] == ["ko", "en"]
@@ -109,7 +109,7 @@ def test_languages_settings_and_health_need_no_key(http: httpx.Client) -> None:
         ({"q": ["x"] * 129}, 413),
     ],
 )
-def test_what_cannot_be_answered_is_refused_and_not_repeated(
+def test_invalid_libretranslate_request_is_refused_without_echo(
     http: httpx.Client, change: dict[str, Any], status: int
 ) -> None:
     answer = http.post("/translate", json={**ASKED, **change})
@@ -146,7 +146,7 @@ def test_a_file_is_translated_and_downloaded(http: httpx.Client, name: str) -> N
     assert all(piece in result.text for piece in kept)
 
 
-def test_a_file_can_be_asked_about_while_it_is_translated(http: httpx.Client) -> None:
+def test_file_status_is_available_while_translating(http: httpx.Client) -> None:
     lines = "".join(f"one {'red ' * (number % 9)}cat\n" for number in range(300))
     fields = {"source": "auto", "target": "ko", "api_key": KEY, "wait": "false"}
     answer = http.post("/translate_file", data=fields, files={"file": ("my file.txt", lines.encode())})
@@ -176,7 +176,7 @@ def test_files_that_cannot_be_translated_are_refused(
     assert set(answer.json()) == {"error"}
 
 
-def test_a_file_needs_a_form_a_file_and_a_key(http: httpx.Client) -> None:
+def test_file_needs_form_file_and_key(http: httpx.Client) -> None:
     assert http.post("/translate_file", json=ASKED).status_code == 415
     assert http.post("/translate_file", data=ASKED, files={"other": b"x"}).status_code == 400
     files = {"file": ("a.txt", b"one")}

@@ -46,7 +46,7 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_a_run_is_shown_before_it_has_a_model_and_served_when_it_has_one(toys: Path, tmp_path: Path) -> None:
+def test_run_is_listed_untrained_and_served_once_trained(toys: Path, tmp_path: Path) -> None:
     young = tmp_path / "young"
     with served([], tmp_path / "log", "--run", str(young), wait=False) as server:
 
@@ -76,7 +76,7 @@ def test_a_run_is_shown_before_it_has_a_model_and_served_when_it_has_one(toys: P
         assert get("/api/v1/runs").json()["runs"][0]["model"] == "young"
 
 
-def test_at_a_terminal_the_log_is_plain_and_tells_of_no_request_that_went_well(toys: Path) -> None:
+def test_terminal_log_is_plain_and_omits_successful_requests(toys: Path) -> None:
     ours, servers = pty.openpty()
     with served([toys / "there"], Path(os.ttyname(servers))) as server:
         for path in ("/", "/api/v1/models", "/nowhere"):
@@ -91,7 +91,7 @@ def test_at_a_terminal_the_log_is_plain_and_tells_of_no_request_that_went_well(t
     assert not any(line.startswith("{") for line in lines)
 
 
-def test_a_full_queue_answers_429_at_once_and_liveness_is_told_all_the_same(toys: Path, tmp_path: Path) -> None:
+def test_full_queue_answers_429_and_liveness_still_answers(toys: Path, tmp_path: Path) -> None:
     limits = [part for limit in ("rate=0", "max_queue=8", "deadline=600") for part in ("--limit", limit)]
 
     async def crowd(port: int) -> list[int]:
@@ -120,9 +120,7 @@ def test_sigterm_under_load_loses_nothing_that_was_accepted(toys: Path, tmp_path
     assert told["code"] == 143
 
 
-def test_a_file_that_is_translated_in_the_background_can_still_be_fetched_after_sigterm(
-    toys: Path, tmp_path: Path
-) -> None:
+def test_translated_file_can_be_fetched_after_sigterm(toys: Path, tmp_path: Path) -> None:
     words = list(WORDS)  # eight: no two lines are the same, and all of them together are seconds of work
     lines = "".join(
         f"{words[number // 64 % 8]} {words[number // 8 % 8]} {words[number % 8]} {'red ' * 40}\n"
@@ -145,9 +143,7 @@ def test_a_file_that_is_translated_in_the_background_can_still_be_fetched_after_
     assert '"unanswered":0' in server.log.read_text()
 
 
-def test_a_page_of_an_allowed_origin_is_answered_and_a_body_may_be_as_large_as_its_limit_says(
-    toys: Path, tmp_path: Path
-) -> None:
+def test_allowed_origin_is_answered_up_to_body_limit(toys: Path, tmp_path: Path) -> None:
     options = ["--allow-origin", "*", "--limit", "max_body_bytes=2000000", "--limit", "max_file_bytes=1"]
     with served([toys / "there"], tmp_path / "log", *options) as server:
         url, origin = f"{server.url}/api/v1/translate", {"origin": "http://friend.example"}
@@ -177,7 +173,7 @@ def test_rates_hold_for_each_key(toys: Path, tmp_path: Path) -> None:
         (["192.0.2.1", "127.0.0.0/8"], [200, 200, 200, 429]),
     ],
 )
-def test_whom_a_request_counts_for_is_taken_from_a_trusted_proxy_alone(
+def test_client_address_comes_from_trusted_proxy_only(
     toys: Path, tmp_path: Path, trusted: list[str], statuses: list[int]
 ) -> None:
     options = [part for address in trusted for part in ("--trust-proxy", address)]
@@ -189,7 +185,7 @@ def test_whom_a_request_counts_for_is_taken_from_a_trusted_proxy_alone(
         assert [answer.status_code for answer in answers] == statuses
 
 
-def test_without_a_model_the_page_is_there_and_the_server_is_not_ready(tmp_path: Path) -> None:
+def test_without_model_page_works_but_readiness_fails(tmp_path: Path) -> None:
     with served([], tmp_path / "log", wait=False) as server:
 
         def get(path: str) -> httpx.Response:
@@ -223,7 +219,7 @@ def test_without_a_model_the_page_is_there_and_the_server_is_not_ready(tmp_path:
         (["MODEL", "--api-key", ""], "API key is blank"),
     ],
 )
-def test_what_cannot_be_served_is_an_error_that_says_why(
+def test_unservable_input_is_an_explained_error(
     toys: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = run(["serve", *(str(toys / "there") if one == "MODEL" else one for one in arguments), "--port", "0"])
@@ -232,7 +228,7 @@ def test_what_cannot_be_served_is_an_error_that_says_why(
 
 
 @pytest.mark.parametrize("keys", ["", " "])
-def test_a_variable_that_holds_no_key_does_not_open_the_server(
+def test_empty_key_variable_does_not_open_the_server(
     toys: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str
 ) -> None:
     monkeypatch.setenv("REGARD_API_KEYS", keys)
@@ -243,9 +239,7 @@ def test_a_variable_that_holds_no_key_does_not_open_the_server(
     assert "is not a valid address" in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_errors_that_say_what_to_do(
-    toys: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_taken_port_and_foreign_address_are_explained_errors(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         assert run(["serve", str(toys / "there"), "--port", port]) == 2
@@ -256,9 +250,7 @@ def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_errors_that_sa
     assert "the server cannot listen on a..b" in capsys.readouterr().err
 
 
-def test_a_server_for_others_without_a_key_and_a_run_that_is_not_there_are_warned_of(
-    toys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_open_server_without_key_or_run_warns(toys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--host", "192.0.2.1", "--run", str(tmp_path / "none")]  # an address that no machine has
     assert run(["serve", str(toys / "there"), "--port", "0", *arguments]) == 2
     told = capsys.readouterr().err
@@ -266,9 +258,7 @@ def test_a_server_for_others_without_a_key_and_a_run_that_is_not_there_are_warne
     assert f"{tmp_path / 'none'} does not exist yet" in told
 
 
-def test_whatever_goes_wrong_in_loading_is_told_and_the_others_are_loaded(
-    toys: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_load_failure_is_logged_and_others_load(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     models = ModelRegistry(find_models([toys / "there", toys / "back"], []))
     load = ServedModel.load
 
@@ -290,7 +280,7 @@ def test_a_failure_without_words_is_one_too() -> None:
     assert found
 
 
-def test_a_model_whose_weights_come_last_is_loaded_once_they_are_there_and_its_lack_is_told_once(
+def test_late_weights_are_loaded_and_absence_logged_once(
     toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
@@ -311,9 +301,7 @@ def test_a_model_whose_weights_come_last_is_loaded_once_they_are_there_and_its_l
     assert young.is_ready
 
 
-def test_a_model_that_cannot_be_loaded_is_an_error_in_the_log_and_a_figure_until_it_can(
-    toys: Path, tmp_path: Path
-) -> None:
+def test_unloadable_model_is_logged_and_counted_until_loaded(toys: Path, tmp_path: Path) -> None:
     weights = Path(shutil.copytree(toys / "back" / "model", tmp_path / "young" / "model")) / "model.safetensors"
     weights.write_bytes(b"x")
     with served([toys / "there"], tmp_path / "log", "--run", str(tmp_path / "young")) as server:
@@ -330,7 +318,7 @@ def test_a_model_that_cannot_be_loaded_is_an_error_in_the_log_and_a_figure_until
             time.sleep(0.1)
 
 
-def test_readiness_is_one_answer_and_ends_when_the_server_drains(toys: Path) -> None:
+def test_readiness_is_one_answer_and_ends_on_drain(toys: Path) -> None:
     async def answers(*, is_draining: bool) -> bool:
         models = ModelRegistry(find_models([toys / "there"], []))
         models.load_changed()
@@ -342,7 +330,7 @@ def test_readiness_is_one_answer_and_ends_when_the_server_drains(toys: Path) -> 
     assert not asyncio.run(answers(is_draining=True))
 
 
-def test_gold_that_is_written_later_is_measured_when_it_is_asked_for_again(toys: Path, tmp_path: Path) -> None:
+def test_gold_written_later_is_measured_on_next_request(toys: Path, tmp_path: Path) -> None:
     models = ModelRegistry(find_models([toys / "there"], []))
     models.load_changed()
     model, readings = models.get("there"), HeadAlignmentCache(GoldFiles(tmp_path / "test"))
@@ -357,7 +345,7 @@ def test_gold_that_is_written_later_is_measured_when_it_is_asked_for_again(toys:
     assert asyncio.run(ask_twice()) > 0
 
 
-def test_a_damaged_model_that_was_named_ends_the_server(toys: Path, tmp_path: Path) -> None:
+def test_damaged_named_model_ends_the_server(toys: Path, tmp_path: Path) -> None:
     shutil.copytree(toys / "there" / "model", tmp_path / "model")
     (tmp_path / "model" / "model.safetensors").write_bytes(b"x")
     ended = in_a_process("serve", tmp_path / "model", "--port", 0)

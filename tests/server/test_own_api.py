@@ -69,7 +69,7 @@ def test_translations_and_scores_are_the_model_s_own(own: Own, translator: Trans
             )
 
 
-def test_links_are_between_ranges_of_the_text_that_was_given(own: Own, translator: Translator) -> None:
+def test_links_are_ranges_of_the_given_text(own: Own, translator: Translator) -> None:
     [[output], [empty]] = own.post("translate", model="there", texts=[TEXTS[1], ""], align=True).json()["translations"]
     [expected] = align(translator.bundle, [TEXTS[1]], [output["text"]])
     found = output["alignment"]
@@ -80,7 +80,7 @@ def test_links_are_between_ranges_of_the_text_that_was_given(own: Own, translato
     assert empty["alignment"] == {"links": [], "source_words": [], "target_words": []}
 
 
-def test_a_text_that_is_split_is_translated_sentence_by_sentence(own: Own) -> None:
+def test_split_text_is_translated_by_sentence(own: Own) -> None:
     sentences = ["One red cat.", "Two big dogs!", "red."]
     text = f"  {sentences[0]} {sentences[1]}\n\n{sentences[2]}"
     [[split], [blank]] = own.post("translate", model="there", texts=[text, " 12 "], split=True).json()["translations"]
@@ -129,9 +129,7 @@ def test_a_stream_grows_to_the_translation(own: Own, translator: Translator) -> 
         ({}, 400, "bad_request"),
     ],
 )
-def test_what_cannot_be_translated_is_refused_with_a_code(
-    own: Own, asked: dict[str, Any], status: int, code: str
-) -> None:
+def test_untranslatable_request_is_refused_with_a_code(own: Own, asked: dict[str, Any], status: int, code: str) -> None:
     answer = own.post("translate", **asked)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert "secret" not in answer.text
@@ -140,7 +138,7 @@ def test_what_cannot_be_translated_is_refused_with_a_code(
 # --- looking inside --------------------------------------------------------------------------------------------------
 
 
-def test_a_trace_is_that_of_the_model_s_own_output(own: Own, translator: Translator) -> None:
+def test_trace_is_of_the_model_own_output(own: Own, translator: Translator) -> None:
     answer = own.trace()
     expected = trace_texts(translator.bundle, "one red cat", answer["text"])
     assert answer["text"] == answer["translation"]["text"] == translator.translate(["one red cat"])[0].text
@@ -204,7 +202,7 @@ def test_an_alignment_is_by_words(own: Own, translator: Translator, at: str) -> 
         ("nothing", {}, 404, "not_found"),
     ],
 )
-def test_what_is_not_there_is_refused_with_a_code(
+def test_missing_resource_is_refused_with_a_code(
     own: Own, path: str, query: dict[str, object], status: int, code: str
 ) -> None:
     identity = own.trace()["id"] if "ID" in path else ""
@@ -284,7 +282,7 @@ def test_quality_is_what_was_measured(own: Own) -> None:
     assert first["outputs"] == {"there": f"there {first['source']}", "else": f"else {first['source']}"}
 
 
-def test_quality_that_nobody_measured_is_null_and_has_no_sentences() -> None:
+def test_unmeasured_quality_is_null_without_sentences() -> None:
     unknown = EvaluationReportFile(None)
     assert unknown.figures() is None
     with pytest.raises(ApiError, match="no evaluation report"):
@@ -299,7 +297,7 @@ def test_examples_have_their_gold_links(own: Own) -> None:
     assert own.get("examples", source="../en", target="ko").json() == {"examples": []}
 
 
-def test_the_page_and_its_modules_are_served_and_nothing_else(own: Own) -> None:
+def test_page_and_modules_are_served_and_nothing_else(own: Own) -> None:
     url = own.server.url
     index = httpx.get(url, timeout=60)
     assert index.headers["content-type"].startswith("text/html")

@@ -50,9 +50,7 @@ def test_a_captioner_is_torchs_whichever_engine_translates(gallery: Gallery) -> 
 
 
 @pytest.mark.parametrize("model", ["heads", "looking", "blind"])
-def test_a_caption_is_what_the_model_says_and_its_maps_are_the_models(
-    client: httpx.Client, gallery: Gallery, model: str
-) -> None:
+def test_caption_and_maps_equal_the_model_own(client: httpx.Client, gallery: Gallery, model: str) -> None:
     path = gallery.picture(1)
     answer = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
     captioner = load(gallery.folder / model, task="image-to-text")
@@ -77,9 +75,7 @@ def told(client: httpx.Client, content: bytes = b"", **query: object) -> list[tu
 
 
 @pytest.mark.parametrize("model", ["heads", "looking", "blind"])
-def test_a_stream_tells_each_word_with_its_map_and_ends_with_the_whole_answer(
-    client: httpx.Client, gallery: Gallery, model: str
-) -> None:
+def test_stream_sends_each_word_map_then_whole_answer(client: httpx.Client, gallery: Gallery, model: str) -> None:
     path = gallery.picture(1)
     (first, seen), *partials, (last, answer) = told(client, path.read_bytes(), model=model)
     whole = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
@@ -100,19 +96,19 @@ def test_a_stream_tells_each_word_with_its_map_and_ends_with_the_whole_answer(
             assert word["weights"] == pytest.approx(weights.ravel(), abs=6e-5)
 
 
-def test_a_stream_of_an_example_has_its_gold_and_its_trace_can_be_asked_for(client: httpx.Client) -> None:
+def test_example_stream_has_gold_and_a_trace(client: httpx.Client) -> None:
     answer = told(client, model="heads", example=0)[-1][1]
     assert answer["gold"]["boxes"][0] == [HIT]
     assert client.get(f"traces/{answer['id']}/weights", params={"layer": 1, "head": 0}).status_code == 200
 
 
-def test_a_file_that_is_no_picture_is_refused_before_a_stream_begins(client: httpx.Client) -> None:
+def test_non_image_is_refused_before_streaming(client: httpx.Client) -> None:
     answer = client.post("captions/stream", content=b"secret words")
     assert (answer.status_code, answer.json()["error"]["code"]) == (415, "bad_image")
     assert client.post("captions/stream", params={"beam_size": 99}).status_code == 400
 
 
-def test_the_arithmetic_of_a_word_can_be_asked_for(client: httpx.Client, gallery: Gallery) -> None:
+def test_arithmetic_of_a_word_is_served(client: httpx.Client, gallery: Gallery) -> None:
     answer = client.post("captions", params={"model": "heads"}, content=gallery.picture(0).read_bytes()).json()
     layer = max(index for index, layer in enumerate(answer["layers"]) if layer["role"] == "image-cross")
     inside = client.get(f"traces/{answer['id']}/arithmetic", params={"layer": layer, "head": 2, "query": 1}).json()
@@ -140,9 +136,7 @@ def test_a_form_may_carry_the_picture(client: httpx.Client, gallery: Gallery) ->
     assert (empty.status_code, empty.json()["error"]["code"]) == (400, "no_file")
 
 
-def test_examples_are_the_models_own_validation_pictures_with_their_gold(
-    client: httpx.Client, gallery: Gallery
-) -> None:
+def test_examples_are_validation_images_with_gold(client: httpx.Client, gallery: Gallery) -> None:
     pictures = client.get("models/heads/examples").json()["examples"]
     assert [(one["number"], one["has_boxes"]) for one in pictures] == [(0, True), (1, False), (2, False)]
     shown = client.get("models/heads/examples/2")
@@ -166,16 +160,14 @@ def test_examples_are_the_models_own_validation_pictures_with_their_gold(
         (bytes(4_100_000), 413, "body_too_large"),
     ],
 )
-def test_what_is_no_picture_is_refused_and_not_repeated(
-    client: httpx.Client, content: bytes, status: int, code: str
-) -> None:
+def test_non_image_is_refused_without_echo(client: httpx.Client, content: bytes, status: int, code: str) -> None:
     answer = client.post("captions", content=content)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert "secret" not in answer.text
     assert "script" not in answer.text
 
 
-def test_a_picture_of_floats_is_told_what_it_lacks(client: httpx.Client) -> None:
+def test_float_image_is_refused_with_the_reason(client: httpx.Client) -> None:
     content = io.BytesIO()
     Image.fromarray(np.zeros((4, 4), np.float32)).save(content, "TIFF")
     answer = client.post("captions", content=content.getvalue())
@@ -204,7 +196,7 @@ def test_a_wish_that_cannot_be_met_is_refused(
     assert client.post("captions", params=query, content=gallery.picture(0).read_bytes()).status_code == status
 
 
-def test_text_asked_of_a_captioner_is_refused_with_the_way_to_go(client: httpx.Client) -> None:
+def test_text_for_a_captioner_is_refused_with_guidance(client: httpx.Client) -> None:
     answer = client.post("translate", json={"texts": ["a"], "model": "heads"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "wrong_task")
     assert client.post("traces", json={"text": "a", "model": "heads"}).status_code == 409

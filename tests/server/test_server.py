@@ -23,7 +23,7 @@ def asked(own: Own, method: str = "POST", path: str = TRANSLATE, **options: obje
 # --- who is let in ---------------------------------------------------------------------------------------------------
 
 
-def test_a_foreign_host_is_turned_away_and_health_is_told_to_anyone(own: Own) -> None:
+def test_foreign_host_is_refused_but_health_is_open(own: Own) -> None:
     for path in ("/", "/api/v1/models", "/languages"):
         assert asked(own, "GET", path, headers={"host": "evil.example"}).status_code == 421
     for path in ("/livez", "/readyz", "/metrics"):
@@ -41,7 +41,7 @@ def test_a_foreign_page_cannot_send_and_ours_can(own: Own) -> None:
     assert "access-control-allow-origin" not in refused.headers
 
 
-def test_every_answer_has_the_headers_that_keep_a_browser_safe(own: Own) -> None:
+def test_every_response_has_security_headers(own: Own) -> None:
     for answer in (asked(own), asked(own, "GET", "/none"), asked(own, "GET", "/"), asked(own, content=b"{", json=None)):
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -64,7 +64,7 @@ def test_every_answer_has_the_headers_that_keep_a_browser_safe(own: Own) -> None
         b"[" * 9999,
     ],
 )
-def test_a_bad_body_is_answered_400_and_not_repeated(own: Own, body: bytes) -> None:
+def test_bad_body_gets_400_without_echo(own: Own, body: bytes) -> None:
     answer = asked(own, content=body, headers=JSON, json=None)
     assert answer.status_code == 400
     assert set(answer.json()["error"]) == {"code", "message"}
@@ -76,12 +76,12 @@ def test_wrong_methods_and_media_types_are_named(own: Own) -> None:
     assert asked(own, content=b"texts=a", headers={"content-type": "text/plain"}, json=None).status_code == 415
 
 
-def test_a_number_that_python_would_not_read_is_no_place(own: Own) -> None:
+def test_huge_index_is_not_found(own: Own) -> None:
     for path in ("models/there/examples/{}", "evaluation/{}", "runs/there/probes/{}/0/0"):
         assert asked(own, "GET", f"/api/v1/{path.format('9' * 5000)}").status_code == 404
 
 
-def test_errors_have_the_form_of_the_api_that_is_spoken(own: Own) -> None:
+def test_errors_follow_the_format_of_their_api(own: Own) -> None:
     assert set(asked(own, path="/translate", content=b"{", headers=JSON, json=None).json()) == {"error"}
     assert isinstance(asked(own, path="/translate", content=b"{", headers=JSON, json=None).json()["error"], str)
     assert set(asked(own, path="/v2/translate", content=b"{", headers=JSON, json=None).json()) == {"message"}
@@ -95,12 +95,12 @@ def test_a_body_over_the_bound_is_refused(own: Own) -> None:
 # --- ids, logs and figures -------------------------------------------------------------------------------------------
 
 
-def test_a_request_keeps_its_id_and_a_strange_one_is_replaced(own: Own) -> None:
+def test_valid_request_id_is_kept_and_others_replaced(own: Own) -> None:
     assert asked(own, headers={"x-request-id": "mine-1"}).headers["x-request-id"] == "mine-1"
     assert re.fullmatch("[0-9a-f]{16}", asked(own, headers={"x-request-id": "a b"}).headers["x-request-id"])
 
 
-def test_the_log_tells_of_requests_and_never_of_texts(own: Own) -> None:
+def test_log_has_requests_but_never_texts(own: Own) -> None:
     identity = asked(own, json={"texts": ["unheard-of"]}, headers={"x-request-id": "of-the-log"}).headers[
         "x-request-id"
     ]
@@ -129,7 +129,7 @@ def test_labels_are_few_whatever_clients_send(own: Own) -> None:
 # --- many clients, clients that leave, clients that mean ill ---------------------------------------------------------
 
 
-def test_answers_of_many_clients_at_once_are_those_of_one_by_one(own: Own) -> None:
+def test_concurrent_answers_equal_sequential_answers(own: Own) -> None:
     before = own.server.figure("regard_batch_texts_count")
     told = asyncio.run(serving.canaries(own.load, 200))
     assert (told["mixed"], told["requests"]) == (0, 200)
@@ -153,7 +153,7 @@ def test_a_gigabyte_is_refused_before_it_is_sent(own: Own) -> None:
     assert told["then_statuses"] == [200] * 5
 
 
-def test_slow_clients_keep_nobody_else_waiting_and_are_sent_away(own: Own) -> None:
+def test_slow_clients_are_disconnected_and_block_nobody(own: Own) -> None:
     told = asyncio.run(serving.slow_clients(own.load, 10))
     assert told["then_statuses"] == [200] * 5
     assert told["endings"] == {"408": 5, "closed": 5}
@@ -166,7 +166,7 @@ def test_ten_thousand_headers_do_no_harm(own: Own) -> None:
     assert told["then_statuses"] == [200] * 5
 
 
-def test_a_stream_whose_client_leaves_gives_its_worker_back(own: Own) -> None:
+def test_disconnected_stream_frees_its_worker(own: Own) -> None:
     async def leave() -> None:
         for _ in range(3):
             client = Client(own.server.port)
