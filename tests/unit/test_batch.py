@@ -15,7 +15,7 @@ def real_rows(padded: PaddedTokens) -> list[list[int]]:
 
 
 @given(rows)
-def test_the_real_tokens_of_each_row_are_the_row_itself_and_the_rest_is_padding(given_rows: list[list[int]]) -> None:
+def test_batch_rows_are_real_tokens_then_padding(given_rows: list[list[int]]) -> None:
     padded = PaddedTokens.from_rows(given_rows)
     assert real_rows(padded) == given_rows
     assert (padded.tokens[~padded.is_real] == PADDING).all()
@@ -32,15 +32,13 @@ def test_real_tokens_come_first_and_lengths_count_them(given_rows: list[list[int
     assert padded.has_padding == (not padded.is_real.all())
 
 
-def test_a_token_is_real_by_its_place_and_not_by_its_id() -> None:
+def test_token_is_real_by_place_and_not_id() -> None:
     padded = PaddedTokens.from_rows([[7, PADDING, 7], [PADDING]])
     assert padded.is_real.tolist() == [[True, True, True], [True, False, False]]
 
 
 @given(rows, rows)
-def test_the_decoder_reads_begin_and_the_target_and_must_say_the_target_and_end(
-    sources: list[list[int]], targets: list[list[int]]
-) -> None:
+def test_decoder_input_is_shifted_against_its_target(sources: list[list[int]], targets: list[list[int]]) -> None:
     batch = Batch.from_pairs(sources, targets)
     assert real_rows(batch.inputs) == [[BEGIN, *target] for target in targets]
     assert real_rows(batch.outputs) == [[*target, END] for target in targets]
@@ -50,7 +48,7 @@ def test_the_decoder_reads_begin_and_the_target_and_must_say_the_target_and_end(
 
 
 @given(rows)
-def test_end_closes_every_source_so_that_even_an_empty_one_has_something_to_look_at(sources: list[list[int]]) -> None:
+def test_every_source_ends_with_end_of_sequence(sources: list[list[int]]) -> None:
     padded = encode_source_rows(sources)
     assert real_rows(padded) == [[*source, END] for source in sources]
     assert min(padded.lengths) >= 1
@@ -69,7 +67,7 @@ def test_pictures_are_a_source_without_words() -> None:
 
 
 @pytest.mark.parametrize("source", [[[5], [6, 7]], Images(torch.randn(2, 3, 5, 7))], ids=["words", "pictures"])
-def test_all_of_a_batch_is_on_the_device_asked_for(source: list[list[int]] | Images) -> None:
+def test_whole_batch_is_on_the_requested_device(source: list[list[int]] | Images) -> None:
     batch = Batch.from_pairs(source, [[7, 8], [9]], device="meta")
     assert {part.device.type for part in (batch.source, batch.inputs, batch.outputs)} == {"meta"}
     assert batch.inputs.is_real.device.type == "meta"

@@ -98,7 +98,7 @@ def complaint(table: dict[str, Any], *, path: str) -> str:
     return lines[0]
 
 
-def test_there_are_fields_of_every_model_and_section_to_try() -> None:
+def test_fields_of_every_model_and_section_are_tried() -> None:
     assert {place.kind for place in PLACES} == {None, *MODELS}
     assert {place.path.split(".")[0] for place in PLACES} == set(Config.__struct_fields__)
     assert len(PLACES) > 80
@@ -155,7 +155,7 @@ def test_an_unknown_key_is_named_in_every_section(path: str, kind: str | None, i
 
 
 @pytest.mark.parametrize(("path", "kind", "image_encoder"), SECTIONS, ids=str)
-def test_a_value_in_place_of_a_section_is_named(path: str, kind: str | None, image_encoder: str | None) -> None:
+def test_value_in_place_of_a_section_is_named(path: str, kind: str | None, image_encoder: str | None) -> None:
     for value in (3, [], "nonsense"):
         own_eye = image_encoder if path.count(".") > 1 else None
         table = Place(path, msgspec.inspect.AnyType(), kind if "." in path else None, own_eye).table(value)
@@ -163,19 +163,19 @@ def test_a_value_in_place_of_a_section_is_named(path: str, kind: str | None, ima
 
 
 @pytest.mark.parametrize("kind", [None, 3, True, ["rnn"], "", "Transformer"])
-def test_a_model_of_no_known_kind_is_named_along_with_the_kinds_there_are(kind: Any) -> None:
+def test_unknown_model_kind_is_named_with_known_kinds(kind: Any) -> None:
     line = complaint({"model": {} if kind is None else {"kind": kind}}, path="model.kind")
     kinds = "rnn, rnn-attention, transformer, decoder-only, encoder-only, cnn, captioner-rnn, "
     assert line.endswith(f"allowed: {kinds}captioner-rnn-attention, captioner-transformer")
 
 
 @pytest.mark.parametrize("kind", [None, 3, "residuals"])
-def test_an_eye_of_no_known_kind_is_named_along_with_the_kinds_there_are(kind: Any) -> None:
+def test_unknown_image_encoder_is_named_with_known_kinds(kind: Any) -> None:
     table = {"model": {"kind": "captioner-rnn", "image_encoder": {} if kind is None else {"kind": kind}}}
     assert complaint(table, path="model.image_encoder.kind").endswith("allowed: resnet, efficientnet-lite0, vit")
 
 
-def test_a_picture_that_does_not_divide_into_patches_is_named() -> None:
+def test_image_not_divisible_into_patches_is_named() -> None:
     table = {"model": {"kind": "captioner-rnn", "image_encoder": {"kind": "vit", "image_size": 60, "patch_size": 7}}}
     assert "image_size is 60 and patch_size 7" in complaint(table, path="model.image_encoder")
 
@@ -218,7 +218,7 @@ def test_all_problems_are_told_at_once() -> None:
         ({"model": {"kind": "transformer", "encoder": {"head": 4}}}, "model.encoder.head", "heads"),
     ],
 )
-def test_a_misspelt_key_is_answered_with_the_one_that_was_meant(table: dict, path: str, meant: str) -> None:
+def test_misspelt_key_suggests_the_intended_one(table: dict, path: str, meant: str) -> None:
     assert f"(did you mean {meant!r}?)" in complaint(table, path=path)
 
 
@@ -258,17 +258,17 @@ def test_scores_that_need_equal_widths(score: str) -> None:
 
 
 @pytest.mark.parametrize(("model", "table", "reason"), RULES, ids=lambda part: part if isinstance(part, str) else "")
-def test_values_that_do_not_go_together_are_told_with_the_reason(model: type, table: dict, reason: str) -> None:
+def test_incompatible_values_are_explained(model: type, table: dict, reason: str) -> None:
     line = complaint({"model": {"kind": model.__struct_config__.tag, **table}}, path="model")
     assert reason in line
 
 
-def test_a_stack_whose_width_does_not_divide_is_named_by_its_own_path() -> None:
+def test_indivisible_stack_width_is_named_by_its_path() -> None:
     table = {"model": {"kind": "transformer", "decoder": {"width": 10, "heads": 3}}}
     assert "width is 10 and heads 3" in complaint(table, path="model.decoder")
 
 
-def test_blocks_that_would_double_the_width_past_all_bounds_are_named() -> None:
+def test_channel_doubling_past_the_limit_is_named() -> None:
     assert "<= 16" in complaint({"model": {"kind": "cnn", "blocks": 17}}, path="model.blocks")
 
 
@@ -281,12 +281,12 @@ def test_a_value_too_long_to_read_is_cut() -> None:
 
 
 @pytest.mark.parametrize("text", ["steps 3", "a = " + "1" * 5000, "a = " + "[" * 5000, "\x00", "[a]\n[a]"])
-def test_what_is_not_toml_is_an_error_that_names_where_it_stood(text: str) -> None:
+def test_invalid_toml_error_names_its_location(text: str) -> None:
     with pytest.raises(RegardError, match=r"^recipe\.toml is not TOML: "):
         Config.from_toml(text, origin="recipe.toml")
 
 
-def test_a_number_too_long_to_write_out_is_still_named() -> None:
+def test_very_long_number_is_still_named() -> None:
     for line in ("seed = 0x" + "f" * 5000, f"probes = [0x{'f' * 5000}]"):
         with pytest.raises(RegardError, match=r"training\.(seed|probes): .*thousands of digits"):
             Config.from_toml(f"[training]\n{line}")
@@ -316,7 +316,7 @@ def test_settings_are_laid_over_the_recipe() -> None:
     assert (config.model.encoder.width, config.model.decoder.width, config.model.score) == (64, 64, "dot")
 
 
-def test_of_two_settings_of_one_key_the_later_holds() -> None:
+def test_later_of_two_settings_wins() -> None:
     assert Config.from_toml("", overrides=("training.steps=1", "training.steps=2")).training.steps == 2
 
 
@@ -335,12 +335,12 @@ def test_of_two_settings_of_one_key_the_later_holds() -> None:
         ("training.steps=" + "[" * 5000, "training.steps: Expected `int`"),
     ],
 )
-def test_a_setting_that_cannot_be_is_answered_with_what_to_write(setting: str, message: str) -> None:
+def test_impossible_setting_explains_what_to_write(setting: str, message: str) -> None:
     with pytest.raises(RegardError, match=re.escape(message)):
         Config.from_toml("[training]\nseed = 1", overrides=(setting,))
 
 
-def test_only_the_settings_of_a_problem_are_named_with_it() -> None:
+def test_only_settings_of_a_problem_are_named() -> None:
     settings = ("training.steps=2", "model.score=dot", "model.kind=rnn-attention", "model.encoder.width=8")
     with pytest.raises(RegardError) as caught:
         Config.from_toml("[training]\nseed = -1", overrides=settings)
@@ -354,7 +354,7 @@ def test_only_the_settings_of_a_problem_are_named_with_it() -> None:
 UNSHARED = '[model]\nkind = "transformer"\nshare_embeddings = true\n[tokenizer]\nshared = false\n'
 
 
-def test_one_table_for_two_vocabularies_is_refused_and_still_read() -> None:
+def test_shared_table_for_two_vocabularies_is_refused() -> None:
     config = Config.from_toml(UNSHARED)  # a model that was saved so must load
     with pytest.raises(RegardError, match=r"model\.share_embeddings: .* tokenizer\.shared is false"):
         config.check_consistency()
@@ -362,7 +362,7 @@ def test_one_table_for_two_vocabularies_is_refused_and_still_read() -> None:
     Config.from_toml(UNSHARED, overrides=("model.share_embeddings=false",)).check_consistency()
 
 
-def test_two_kinds_of_averages_are_refused_and_still_read() -> None:
+def test_two_averaging_methods_are_refused() -> None:
     config = Config.from_toml("[training]\naverage_checkpoints = 2\nema_decay = 0.9")  # a run that began so goes on
     with pytest.raises(RegardError, match=r"training\.ema_decay: 0\.9 .* training\.average_checkpoints = 2: .* to 0"):
         config.check_consistency()
@@ -383,7 +383,7 @@ def test_two_kinds_of_averages_are_refused_and_still_read() -> None:
         ("captioner-rnn", ["en", "ko"], False),
     ],
 )
-def test_as_many_languages_are_named_as_a_model_has(kind: str, languages: list[str], is_right: bool) -> None:
+def test_language_count_must_match_the_model(kind: str, languages: list[str], is_right: bool) -> None:
     config = Config.from_dict({"model": {"kind": kind}, "data": {"languages": languages}})
     if is_right:
         config.check_consistency()
@@ -396,7 +396,7 @@ def test_as_many_languages_are_named_as_a_model_has(kind: str, languages: list[s
 
 
 @pytest.mark.parametrize("model", list(MODELS.values()), ids=list(MODELS))
-def test_a_config_of_every_kind_comes_back_as_it_was(model: type) -> None:
+def test_every_config_round_trips(model: type) -> None:
     config = Config(model=model(dropout=0.25), training=TrainingConfig(steps=7))
     text = config.to_toml()
     assert Config.from_toml(text) == config
@@ -472,7 +472,7 @@ def test_checking_a_recipe_does_not_wait_for_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_word_that_is_not_among_those_allowed_is_told_along_with_them() -> None:
+def test_invalid_choice_lists_the_allowed_ones() -> None:
     with pytest.raises(RegardError) as caught:
         Config.from_dict({"training": {"precision": "bfloat"}})
     told = "training.precision: got 'bfloat' (did you mean 'bfloat16'?); allowed: auto, float32, bfloat16"

@@ -28,7 +28,7 @@ def test_nothing_is_there_until_the_block_ends(tmp_path: Path) -> None:
     assert names(final.parent) == ["final"]
 
 
-def test_a_new_directory_takes_the_place_of_the_old(tmp_path: Path) -> None:
+def test_new_directory_replaces_the_old(tmp_path: Path) -> None:
     for text in ("old", "new"):
         with atomic_directory(tmp_path / "final") as staging:
             (staging / text).write_text(text)
@@ -43,7 +43,7 @@ def _fill_and_fail(final: Path, error: type[BaseException]) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, RegardError])
-def test_an_error_leaves_the_old_directory_and_no_other(tmp_path: Path, error: type[BaseException]) -> None:
+def test_error_keeps_only_the_old_directory(tmp_path: Path, error: type[BaseException]) -> None:
     with atomic_directory(tmp_path / "final") as staging:
         (staging / "old").touch()
     with pytest.raises(error):
@@ -52,7 +52,7 @@ def test_an_error_leaves_the_old_directory_and_no_other(tmp_path: Path, error: t
     assert names(tmp_path / "final") == ["old"]
 
 
-def test_what_a_dead_process_left_is_swept_and_a_living_ones_is_not(tmp_path: Path) -> None:
+def test_leftovers_of_dead_processes_only_are_removed(tmp_path: Path) -> None:
     (tmp_path / f"final.new-{dead_process()}").mkdir()
     (tmp_path / f"final.old-{dead_process()}").mkdir()
     kept = {f"final.new-{os.getppid()}", "final.new-words", f"other.new-{dead_process()}"}
@@ -63,7 +63,7 @@ def test_what_a_dead_process_left_is_swept_and_a_living_ones_is_not(tmp_path: Pa
     assert set(names(tmp_path)) == {"final", *kept}
 
 
-def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+def test_unwritable_place_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(RegardError, match=r"final cannot be written: Not a directory"),
@@ -82,7 +82,7 @@ def test_a_file_appears_when_its_block_ends(tmp_path: Path) -> None:
     assert names(tmp_path) == ["lines"]
 
 
-def test_a_file_whose_block_fails_leaves_what_was_there(tmp_path: Path) -> None:
+def test_failed_file_block_keeps_previous_content(tmp_path: Path) -> None:
     final = tmp_path / "lines"
     final.write_bytes(b"old")
     with pytest.raises(TypeError), atomic_file(final) as file:
@@ -91,7 +91,7 @@ def test_a_file_whose_block_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert names(tmp_path) == ["lines"]
 
 
-def test_the_half_file_of_a_killed_process_is_swept_away(tmp_path: Path) -> None:
+def test_partial_file_of_killed_process_is_removed(tmp_path: Path) -> None:
     (tmp_path / f"lines.new-{dead_process()}").write_bytes(b"half")
     with atomic_file(tmp_path / "lines"):
         pass
@@ -105,7 +105,7 @@ def test_a_device_is_written_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("was_there", [True, False])
-def test_the_file_that_links_lead_to_is_replaced_and_they_stay(tmp_path: Path, was_there: bool) -> None:
+def test_symlink_target_is_replaced_and_links_stay(tmp_path: Path, was_there: bool) -> None:
     real, link = tmp_path / "disk" / "lines", tmp_path / "link"
     real.parent.mkdir()
     if was_there:
@@ -119,7 +119,7 @@ def test_the_file_that_links_lead_to_is_replaced_and_they_stay(tmp_path: Path, w
     assert (names(tmp_path), names(real.parent)) == (["disk", "link", "near"], ["lines"])
 
 
-def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None:
+def test_open_file_descriptor_is_written_in_place(tmp_path: Path) -> None:
     """As /dev/stdout is, which links to /proc/self/fd/1, behind `> got` or `>> got`."""
     got, link = tmp_path / "got", tmp_path / "link"
     with got.open("wb", buffering=0) as already:
@@ -133,7 +133,7 @@ def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None
     assert names(tmp_path) == ["got", "link"]
 
 
-def test_links_in_a_circle_lead_nowhere_so_that_the_file_takes_the_place_of_the_first(tmp_path: Path) -> None:
+def test_circular_links_are_replaced_by_the_file(tmp_path: Path) -> None:
     (tmp_path / "one").symlink_to("other")
     (tmp_path / "other").symlink_to("one")
     with atomic_file(tmp_path / "one") as file:
@@ -142,19 +142,19 @@ def test_links_in_a_circle_lead_nowhere_so_that_the_file_takes_the_place_of_the_
     assert not (tmp_path / "one").is_symlink()
 
 
-def test_a_file_that_cannot_be_made_is_told_before_the_work(tmp_path: Path) -> None:
+def test_uncreatable_file_fails_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="cannot be written: No such file"), atomic_file(tmp_path / "no" / "file"):
         raise AssertionError("the block must not be entered")
 
 
-def test_the_reason_is_told_where_nothing_can_be_removed_either(tmp_path: Path) -> None:
+def test_reason_is_reported_even_without_cleanup(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     final = tmp_path / "file" / "final"
     with pytest.raises(RegardError, match="final cannot be written: Not a directory"), atomic_file(final):
         raise AssertionError("the block must not be entered")
 
 
-def test_a_file_that_can_be_written_leaves_no_trace_of_the_question(tmp_path: Path) -> None:
+def test_writability_check_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(b"old")
     (tmp_path / "link").symlink_to("far")
     for name in ("old", "new", "link"):
@@ -167,7 +167,7 @@ def test_a_file_that_can_be_written_leaves_no_trace_of_the_question(tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "problem"), [("no/file", "No such file"), ("file/under", "Not a directory"), (".", "is a directory")]
 )
-def test_a_file_that_cannot_be_written_is_refused_when_it_is_asked_for(tmp_path: Path, name: str, problem: str) -> None:
+def test_unwritable_file_is_refused_on_request(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RegardError, match=problem):
         check_writable(tmp_path / name)

@@ -53,13 +53,13 @@ def test_a_sentence_is_known_among_all_languages(language: str, text: str) -> No
 @pytest.mark.parametrize(
     ("language", "text"), [("en", "Hello"), ("en", "two red cats"), ("ko", "네"), ("ko", "ㅋㅋㅋ")]
 )
-def test_the_languages_of_the_server_are_told_apart_by_a_word(language: str, text: str) -> None:
+def test_server_languages_are_detected_from_a_word(language: str, text: str) -> None:
     found = detect_language(text, ["ko", "en"])
     assert found[0][0] == language
     assert found[0][1] > 0.5
 
 
-def test_a_text_in_another_language_is_given_little_confidence() -> None:
+def test_unlisted_language_gets_low_confidence() -> None:
     assert (
         max(confidence for _, confidence in detect_language("Ich habe meinen alten Freund getroffen.", ["en", "ko"]))
         < 0.05
@@ -83,7 +83,7 @@ def test_a_language_nobody_has_heard_of_is_possible() -> None:
 
 
 @given(st.text(), st.lists(st.sampled_from(["en", "ko", "de", "ja", "EN-GB", "toy"]), min_size=1, unique=True))
-def test_every_language_asked_for_is_answered_once_the_likeliest_first(text: str, languages: list[str]) -> None:
+def test_every_requested_language_is_ranked_by_confidence(text: str, languages: list[str]) -> None:
     found = detect_language(text, languages)
     assert sorted(code for code, _ in found) == sorted(languages)
     confidences = [confidence for _, confidence in found]

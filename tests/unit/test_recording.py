@@ -9,7 +9,7 @@ from regard.config import RNNConfig
 from regard.models.factory import build_model
 
 
-def test_a_model_without_any_of_our_layers_is_told_what_to_do() -> None:
+def test_model_without_our_layers_gets_an_explained_error() -> None:
     foreign = nn.TransformerEncoderLayer(8, 2, batch_first=True)
     with pytest.warns(UserWarning, match=r"none of regard's attention layers.*regard\.plotting\.draw"):  # noqa: SIM117
         with regard.record_attention(foreign) as recording:
@@ -17,7 +17,7 @@ def test_a_model_without_any_of_our_layers_is_told_what_to_do() -> None:
     assert recording.layers == {}
 
 
-def test_one_of_our_models_that_has_no_attention_is_silent() -> None:  # pytest makes a warning an error
+def test_our_model_without_attention_records_nothing() -> None:  # pytest makes a warning an error
     ours = build_model(RNNConfig(embedding_width=4), source_vocabulary=9, target_vocabulary=9)
     with regard.record_attention(ours) as recording:
         pass

@@ -23,7 +23,7 @@ def said_by(within: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.splitlines()
 
 
-def test_what_torch_makes_is_not_looked_through_and_garbage_of_later_is() -> None:
+def test_import_garbage_is_frozen_and_later_garbage_collected() -> None:
     assert said_by("import torch") == ["True True", "True", "True"]
 
 

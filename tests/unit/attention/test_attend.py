@@ -20,7 +20,7 @@ def drawn(seed: int, share: float = 0.4) -> tuple[torch.Tensor, torch.Tensor, to
 
 
 @given(seeds)
-def test_weights_are_positive_where_visible_zero_elsewhere_and_sum_to_one(seed: int) -> None:
+def test_visible_weights_are_positive_and_sum_to_one(seed: int) -> None:
     scores, value, visible = drawn(seed)
     _, weights = attend(scores, value, visible)
     assert (weights[visible] > 0).all()
@@ -29,7 +29,7 @@ def test_weights_are_positive_where_visible_zero_elsewhere_and_sum_to_one(seed: 
 
 
 @given(seeds, st.sampled_from([math.nan, math.inf, -math.inf]))
-def test_what_is_hidden_changes_nothing_not_even_if_it_is_no_number(seed: int, poison: float) -> None:
+def test_hidden_nan_changes_nothing(seed: int, poison: float) -> None:
     scores, value, visible = drawn(seed)
     visible[:, :, :, 3] = False
     expected = attend(scores, value, visible)
@@ -40,7 +40,7 @@ def test_what_is_hidden_changes_nothing_not_even_if_it_is_no_number(seed: int, p
 
 
 @given(seeds)
-def test_a_visible_value_that_is_no_number_shows_in_those_contexts_and_in_no_other(seed: int) -> None:
+def test_visible_nan_value_reaches_exactly_its_contexts(seed: int) -> None:
     scores, value, visible = drawn(seed)
     value[1, 2, 4, 6] = math.nan
     context, _ = attend(scores, value, visible)
@@ -58,14 +58,14 @@ def test_keys_and_values_permuted_together_change_nothing(seed: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_scores_at_the_ends_of_the_range_give_finite_weights(dtype: torch.dtype) -> None:
+def test_extreme_scores_give_finite_weights(dtype: torch.dtype) -> None:
     most = torch.finfo(dtype).max
     scores = torch.tensor([[most, -most, 0.0], [-most, -most, -most]], dtype=dtype)
     visible = torch.tensor([[True, True, False], [False, True, True]])
     assert softmax_over_visible(scores, visible).tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]
 
 
-def test_a_row_that_sees_nothing_has_a_context_of_zero_and_a_gradient_of_zero() -> None:
+def test_row_without_visible_keys_has_zero_gradient() -> None:
     scores, value, visible = drawn(0)
     visible[1, 2, 3] = False
     scores.requires_grad_()
@@ -79,7 +79,7 @@ def test_a_row_that_sees_nothing_has_a_context_of_zero_and_a_gradient_of_zero() 
     assert scores.grad[visible].any()
 
 
-def test_dropout_changes_the_context_and_not_the_weights_that_are_shown() -> None:
+def test_dropout_changes_context_but_not_recorded_weights() -> None:
     torch.manual_seed(0)
     scores, _, _ = drawn(0)
     value = torch.eye(KEYS).expand(BATCH, HEADS, KEYS, KEYS)  # the context is then the weights that were used
@@ -90,7 +90,7 @@ def test_dropout_changes_the_context_and_not_the_weights_that_are_shown() -> Non
     assert_close(context[is_kept], 2 * weights[is_kept])
 
 
-def test_a_sum_that_meets_infinity_is_still_right_elsewhere() -> None:
+def test_sum_with_infinity_is_right_elsewhere() -> None:
     value = torch.tensor([[1.0, 2.0], [math.inf, 0.0], [3.0, 4.0]])
     weights = torch.tensor([[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
     assert_close(weighted_sum(weights, value), torch.tensor([[2.0, 3.0], [math.nan, math.nan]]), equal_nan=True)
@@ -105,7 +105,7 @@ def test_one_number_that_is_not_finite_is_found(poison: float) -> None:
     assert not all_finite(torch.tensor([math.inf, -math.inf]))
 
 
-def test_a_sum_that_overflows_takes_the_slow_way_and_the_same_answer() -> None:
+def test_overflowing_sum_takes_slow_path_with_same_result() -> None:
     value = torch.full((3, 2), torch.finfo(torch.float32).max / 2)
     assert not all_finite(value)
     weights = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.25, 0.25]])

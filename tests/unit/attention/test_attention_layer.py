@@ -25,7 +25,7 @@ def queries_for(layer: AttentionLayer, score: str) -> Tensor:
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_keys_have_width_d_k_and_contexts_width_d_v(score: str) -> None:
+def test_keys_have_width_dk_and_contexts_width_dv(score: str) -> None:
     layer = layer_of(score)
     key_values = layer.key_values(torch.randn(BATCH, KEYS, INPUTS))
     context, weights = layer(queries_for(layer, score), key_values)
@@ -35,7 +35,7 @@ def test_keys_have_width_d_k_and_contexts_width_d_v(score: str) -> None:
     assert weights.shape == (BATCH, QUERIES, KEYS)
 
 
-def test_without_widths_the_inputs_themselves_are_keys_and_values() -> None:
+def test_without_widths_inputs_are_keys_and_values() -> None:
     layer, inputs = layer_of("dot", key=None, value=None), torch.randn(BATCH, KEYS, INPUTS)
     key_values = layer.key_values(inputs)
     assert torch.equal(key_values.key[:, 0], inputs)
@@ -56,7 +56,7 @@ def test_queries_together_find_what_each_finds_alone(score: str) -> None:
 
 @pytest.mark.parametrize("poison", [math.nan, math.inf])
 @pytest.mark.parametrize("score", SCORES)
-def test_a_hidden_input_changes_nothing_not_even_if_it_is_no_number(score: str, poison: float) -> None:
+def test_hidden_nan_input_changes_nothing(score: str, poison: float) -> None:
     layer = layer_of(score)
     query, inputs = queries_for(layer, score), torch.randn(BATCH, KEYS, INPUTS)
     is_real = torch.ones(BATCH, KEYS, dtype=torch.bool)
@@ -79,7 +79,7 @@ def test_a_visible_input_that_is_no_number_shows(score: str) -> None:
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_a_hidden_key_that_is_no_number_leaves_gradients_as_they_were(score: str) -> None:
+def test_hidden_nan_key_leaves_gradients_unchanged(score: str) -> None:
     layer = layer_of(score)
     with torch.no_grad():
         query, clean = queries_for(layer, score), layer.key_values(torch.randn(BATCH, KEYS, INPUTS))
@@ -97,7 +97,7 @@ def test_a_hidden_key_that_is_no_number_leaves_gradients_as_they_were(score: str
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_a_visible_key_that_is_no_number_shows_even_if_its_value_is_one(score: str) -> None:
+def test_visible_nan_key_shows_despite_finite_value(score: str) -> None:
     layer = layer_of(score)
     clean = layer.key_values(torch.randn(BATCH, KEYS, INPUTS))
     foul_key = clean.key.clone()

@@ -39,7 +39,7 @@ def x() -> Tensor:
     return torch.randn(BATCH, LENGTH, WIDTH)
 
 
-def test_weights_are_kept_by_the_name_of_their_layer(model: Model, x: Tensor) -> None:
+def test_weights_are_recorded_under_their_layer_name(model: Model, x: Tensor) -> None:
     with record_attention(model) as recording:
         model(x)
     assert list(recording.layers) == ["layers.0", "last"]
@@ -48,7 +48,7 @@ def test_weights_are_kept_by_the_name_of_their_layer(model: Model, x: Tensor) ->
     assert recording.layers["last"]["weights"].shape == (BATCH, 1, LENGTH, LENGTH)
 
 
-def test_names_are_those_within_the_model_that_was_given(model: Model, x: Tensor) -> None:
+def test_names_are_relative_to_the_given_model(model: Model, x: Tensor) -> None:
     with record_attention(model.layers) as recording:
         model(x)
     assert list(recording.layers) == ["0"]
@@ -98,7 +98,7 @@ def step_by_step(layer: MultiHeadAttention, x: Tensor, lengths: list[int]) -> No
 
 @pytest.mark.parametrize("lengths", [[1] * LENGTH, [2, 1, 2], [4, 1]])
 @torch.no_grad()
-def test_steps_are_joined_into_what_all_at_once_would_be(model: Model, x: Tensor, lengths: list[int]) -> None:
+def test_joined_steps_equal_the_parallel_recording(model: Model, x: Tensor, lengths: list[int]) -> None:
     layer = model.layers[0]
     with record_attention(layer, details=True) as whole:
         step_by_step(layer, x, [LENGTH])
@@ -133,9 +133,7 @@ def test_an_error_inside_ends_the_recording(model: Model, x: Tensor) -> None:
     assert active_recording(model.last) is None
 
 
-def test_of_two_recordings_one_in_the_other_the_inner_one_keeps_and_then_the_outer_goes_on(
-    model: Model, x: Tensor
-) -> None:
+def test_inner_recording_takes_over_then_outer_continues(model: Model, x: Tensor) -> None:
     with record_attention(model) as outer:
         with record_attention(model.layers) as inner:
             model(x)
@@ -152,7 +150,7 @@ def in_a_thread(work: object) -> None:
     thread.join()
 
 
-def test_another_thread_that_uses_the_model_is_not_recorded(model: Model, x: Tensor) -> None:
+def test_other_thread_using_the_model_is_not_recorded(model: Model, x: Tensor) -> None:
     done: list[Tensor] = []
     with record_attention(model) as recording:
         in_a_thread(lambda: done.append(model(x)))
@@ -162,7 +160,7 @@ def test_another_thread_that_uses_the_model_is_not_recorded(model: Model, x: Ten
     assert recording.layers["last"]["weights"].shape[2] == LENGTH
 
 
-def test_two_threads_may_record_one_model_each_for_itself(model: Model, x: Tensor) -> None:
+def test_two_threads_may_record_one_model_independently(model: Model, x: Tensor) -> None:
     inside: list[Recording] = []
 
     def record_half() -> None:
@@ -178,7 +176,7 @@ def test_two_threads_may_record_one_model_each_for_itself(model: Model, x: Tenso
     assert_close(inside[0].layers["last"]["weights"], outside.layers["last"]["weights"][:1])
 
 
-def test_a_second_pass_over_another_batch_is_refused_and_not_mixed_in() -> None:
+def test_second_pass_over_another_batch_is_refused() -> None:
     layer = MultiHeadAttention(6, 2)
     first, second, shorter = torch.randn(3, 5, 6), torch.randn(2, 5, 6), torch.randn(3, 4, 6)
     for other in (second, shorter):
@@ -189,7 +187,7 @@ def test_a_second_pass_over_another_batch_is_refused_and_not_mixed_in() -> None:
         assert recording.layers[""]["weights"].shape == (3, 2, 5, 5)
 
 
-def test_scores_of_keys_that_did_not_exist_yet_are_minus_infinity() -> None:
+def test_scores_of_future_keys_are_minus_infinity() -> None:
     layer = MultiHeadAttention(6, 2)
     x = torch.randn(1, 2, 6)
     with record_attention(layer, details=True) as recording, torch.no_grad():

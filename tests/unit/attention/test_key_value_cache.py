@@ -27,7 +27,7 @@ def holds(key_values: KeyValues, expected: tuple[Tensor, Tensor]) -> bool:
     return torch.equal(key_values.key, expected[0]) and torch.equal(key_values.value, expected[1])
 
 
-def test_they_are_taken_as_they_are_without_a_copy() -> None:
+def test_first_keys_are_kept_without_a_copy() -> None:
     key, value = torch.randn(BATCH, HEADS, 4, WIDTH), torch.randn(BATCH, HEADS, 4, VALUE_WIDTH)
     key_values = KeyValues.from_tensors(key, value)
     assert key_values.length == 4
@@ -47,7 +47,7 @@ def test_extending_is_joining(lengths: list[int], has_gradient: bool) -> None:
 
 
 @given(st.data())
-def test_whatever_branches_and_choices_of_rows_came_before_each_holds_its_own(data: st.DataObject) -> None:
+def test_each_branch_holds_its_own_keys_after_selection(data: st.DataObject) -> None:
     """Every KeyValues ever made is held against plain joined tensors, after everything that happened to the others."""
     first = fresh(data.draw(st.integers(1, 3)))
     known = [(first, contents(first))]
@@ -79,7 +79,7 @@ def test_growth_copies_seldom() -> None:
 
 
 @torch.no_grad()
-def test_the_first_of_two_branches_goes_on_in_place_and_the_second_takes_a_room_of_its_own() -> None:
+def test_first_branch_extends_in_place_and_second_copies() -> None:
     trunk = fresh(3).extend(fresh(1))
     left, right = trunk.extend(fresh(1)), trunk.extend(fresh(1))
     assert left.buffer is trunk.buffer
@@ -97,7 +97,7 @@ def test_tensors_that_were_given_are_never_written_to() -> None:
     assert holds(given_values, before)
 
 
-def test_gradients_reach_what_was_there_before_and_what_is_new() -> None:
+def test_gradients_reach_old_and_new_keys() -> None:
     old = torch.randn(BATCH, HEADS, 2, WIDTH, requires_grad=True)
     new = torch.randn(BATCH, HEADS, 1, WIDTH, requires_grad=True)
     first, second = KeyValues.from_tensors(old, old.detach()), KeyValues.from_tensors(new, new.detach())
@@ -109,7 +109,7 @@ def test_gradients_reach_what_was_there_before_and_what_is_new() -> None:
     assert_close(new.grad, 2 * 21 * new.detach())
 
 
-def test_rows_are_chosen_in_the_order_given_and_as_often_as_given() -> None:
+def test_rows_are_selected_in_order_with_repeats() -> None:
     key_values = fresh(4)
     chosen = key_values.select_rows(torch.tensor([2, 0, 0, 1]))
     assert chosen.key.shape == (4, HEADS, 4, WIDTH)
@@ -117,7 +117,7 @@ def test_rows_are_chosen_in_the_order_given_and_as_often_as_given() -> None:
 
 
 @torch.no_grad()
-def test_whether_all_is_finite_is_asked_of_these_positions_and_not_of_the_room() -> None:
+def test_finiteness_is_checked_for_filled_positions_only() -> None:
     trunk = fresh(2).extend(fresh(1))
     assert trunk.is_finite
     foul = fresh(1)
@@ -129,7 +129,7 @@ def test_whether_all_is_finite_is_asked_of_these_positions_and_not_of_the_room()
     assert KeyValues(trunk.buffer, trunk.length).is_finite
 
 
-def test_a_cache_made_in_inference_mode_can_be_extended_outside_it() -> None:
+def test_inference_mode_cache_can_be_extended_outside_it() -> None:
     def one() -> KeyValues:
         return KeyValues.from_tensors(torch.randn(2, 3, 1, 5), torch.randn(2, 3, 1, 7))
 

@@ -31,7 +31,7 @@ def test_one_head_is_plain_attention() -> None:
     assert_close(layer(x, layer.key_values(memory)), layer.output(plain.context))
 
 
-def test_each_head_has_its_own_part_of_every_projection() -> None:
+def test_each_head_has_its_own_slice_of_projections() -> None:
     layer, x, memory = setting()
     contexts = []
     for head in range(HEADS):
@@ -42,7 +42,7 @@ def test_each_head_has_its_own_part_of_every_projection() -> None:
 
 
 @pytest.mark.parametrize("poison", [math.nan, math.inf])
-def test_a_hidden_input_changes_nothing_not_even_if_it_is_no_number(poison: float) -> None:
+def test_hidden_nan_input_changes_nothing(poison: float) -> None:
     layer, x, memory = setting()
     is_real = torch.ones(BATCH, KEYS, dtype=torch.bool)
     is_real[1, 5:] = False
@@ -51,7 +51,7 @@ def test_a_hidden_input_changes_nothing_not_even_if_it_is_no_number(poison: floa
     assert_close(layer(x, layer.key_values(memory), real_keys(is_real)), expected, atol=1e-6, rtol=1e-5)
 
 
-def test_a_visible_input_that_is_no_number_shows_in_its_own_row_alone() -> None:
+def test_visible_nan_input_shows_in_its_own_row() -> None:
     layer, x, memory = setting()
     memory[1, 2] = math.nan
     found = layer(x, layer.key_values(memory))
@@ -75,7 +75,7 @@ def test_dropout_belongs_to_training() -> None:
     assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES))
 
 
-def test_queries_and_keys_are_turned_by_their_positions_and_values_are_not() -> None:
+def test_positions_rotate_queries_and_keys_but_not_values() -> None:
     torch.manual_seed(0)
     layer = MultiHeadAttention(WIDTH, HEADS, rotate=lambda x, positions: x * (2.0 + positions[:, None]))
     x, positions = torch.randn(BATCH, QUERIES, WIDTH), torch.arange(QUERIES)
@@ -88,7 +88,7 @@ def test_queries_and_keys_are_turned_by_their_positions_and_values_are_not() -> 
     assert_close(recording.layers[""]["query"], query * (2.0 + positions[:, None]))
 
 
-def test_a_hidden_key_so_large_that_its_score_overflows_changes_nothing() -> None:
+def test_overflowing_score_of_a_hidden_key_changes_nothing() -> None:
     torch.manual_seed(0)
     layer = MultiHeadAttention(6, 2)
     x = torch.randn(1, 3, 6) * 100
@@ -101,7 +101,7 @@ def test_a_hidden_key_so_large_that_its_score_overflows_changes_nothing() -> Non
 
 @pytest.mark.parametrize("is_recorded", [False, True])
 @pytest.mark.parametrize("poison", [0.0, math.nan, math.inf])
-def test_a_causal_rule_that_is_told_is_the_one_that_is_written_down(poison: float, is_recorded: bool) -> None:
+def test_causal_flag_equals_the_written_mask(poison: float, is_recorded: bool) -> None:
     torch.manual_seed(1)
     layer, x = MultiHeadAttention(WIDTH, HEADS), torch.randn(BATCH, KEYS, WIDTH)
     positions = torch.arange(KEYS)

@@ -6,7 +6,7 @@ from regard.attention.scores import SCORES, AdditiveScore, dot, make_score, scal
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_a_score_of_one_pair_does_not_depend_on_the_others(name: str) -> None:
+def test_score_of_one_pair_ignores_the_others(name: str) -> None:
     torch.manual_seed(0)
     score = make_score(name, 5, 5)
     query, key = torch.randn(2, 3, 5), torch.randn(2, 7, 5)
@@ -25,7 +25,7 @@ def test_other_scores_take_unequal_widths(name: str) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 64, 1024])
-def test_a_scaled_score_has_variance_one_whatever_the_width(width: int) -> None:
+def test_scaled_score_has_variance_one_at_any_width(width: int) -> None:
     torch.manual_seed(width)
     query, key = torch.randn(300, width), torch.randn(300, width)
     assert scaled_dot(query, key).var().item() == pytest.approx(1.0, rel=0.15)

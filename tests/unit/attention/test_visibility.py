@@ -17,7 +17,7 @@ def test_causal_sees_its_own_position_and_those_before(queries: list[int], keys:
 
 
 @given(places, places, st.integers(0, 5))
-def test_a_window_sees_as_far_as_its_radius_on_either_side(queries: list[int], keys: list[int], radius: int) -> None:
+def test_window_sees_its_radius_on_both_sides(queries: list[int], keys: list[int], radius: int) -> None:
     visible = window(torch.tensor(queries), torch.tensor(keys), radius=radius)
     assert visible.shape == (1, 1, len(queries), len(keys))
     expected = [[query - radius <= key <= query + radius for key in keys] for query in queries]
@@ -52,19 +52,19 @@ def test_several_newest_positions_follow_the_causal_rule(past: int, new: int) ->
 
 
 @given(st.integers(2, 9))
-def test_the_causal_rule_of_a_whole_sequence_is_told_and_not_written_down(length: int) -> None:
+def test_causal_rule_of_whole_sequence_is_a_flag(length: int) -> None:
     assert causal_visibility(torch.arange(length), length) == "causal"
 
 
 @given(st.integers(1, 9))
-def test_a_single_newest_position_sees_all_and_needs_no_rule(length: int) -> None:
+def test_single_newest_position_needs_no_mask(length: int) -> None:
     newest = torch.tensor([length - 1])
     assert causal_visibility(newest, length) is None
     assert causal(newest, torch.arange(length)).all()
 
 
 @given(st.integers(1, 7))
-def test_no_rule_is_the_rule_that_everyone_sees_everything(length: int) -> None:
+def test_no_mask_means_everything_is_visible(length: int) -> None:
     scores = torch.randn(2, 3, length, length, generator=torch.Generator().manual_seed(length))
     everything = torch.ones(1, 1, length, length, dtype=torch.bool)
     assert torch.equal(softmax_over_visible(scores, None), softmax_over_visible(scores, everything))

@@ -15,9 +15,7 @@ def links_in(text: str) -> list[frozenset[tuple[int, int]]]:
     return [one.sure for one in parse_alignments(text.splitlines())]
 
 
-def test_links_go_to_standard_output_and_their_error_to_the_other(
-    regard: Regard, transformer: Path, corpus: Path
-) -> None:
+def test_links_go_to_stdout_and_error_to_stderr(regard: Regard, transformer: Path, corpus: Path) -> None:
     ended = regard("align", transformer, *wish(corpus), "--gold", corpus / "test.align")
     assert ended.code == 0, ended.err
     gold = links_in((corpus / "test.align").read_text())
@@ -36,7 +34,7 @@ def test_layers_and_heads_are_counted_from_one(regard: Regard, transformer: Path
         assert problem in ended.err
 
 
-def test_the_best_reading_errs_no_more_than_any_other(regard: Regard, transformer: Path, corpus: Path) -> None:
+def test_best_head_errs_no_more_than_any_other(regard: Regard, transformer: Path, corpus: Path) -> None:
     gold = ["--gold", corpus / "test.align", "--json"]
     best = json.loads(regard("align", transformer, *wish(corpus), *gold, "--best-head").out)
     mean = json.loads(regard("align", transformer, *wish(corpus), *gold).out)
@@ -45,7 +43,7 @@ def test_the_best_reading_errs_no_more_than_any_other(regard: Regard, transforme
     assert len(best["links"]) == best["pairs"] == 24
 
 
-def test_every_reading_is_told_with_its_error_the_best_first(regard: Regard, transformer: Path, corpus: Path) -> None:
+def test_every_head_is_listed_with_best_first(regard: Regard, transformer: Path, corpus: Path) -> None:
     words = ["align", transformer, *wish(corpus), "--gold", corpus / "test.align"]
     record = json.loads(regard(*words, "--all-heads", "--json").out)
     errors = [one["aer"] for one in record["heads"]]
@@ -63,13 +61,13 @@ def test_every_reading_is_told_with_its_error_the_best_first(regard: Regard, tra
     assert f"{errors[0]:.4f}" in first
 
 
-def test_one_head_is_not_told_again_as_a_mean(regard: Regard, attending: Path, corpus: Path) -> None:
+def test_single_head_is_not_repeated_as_a_mean(regard: Regard, attending: Path, corpus: Path) -> None:
     ended = regard("align", attending, *wish(corpus), "--gold", corpus / "test.align", "--all-heads", "--json")
     found = [(one["layer"], one["head"], one["at"]) for one in json.loads(ended.out)["heads"]]
     assert sorted(found) == [(1, 1, "input"), (1, 1, "output")]
 
 
-def test_a_model_that_does_not_look_has_no_reading(
+def test_model_without_attention_has_no_alignment(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
     fixed = fixed_context(tmp_path / "fixed", transformer)
@@ -79,7 +77,7 @@ def test_a_model_that_does_not_look_has_no_reading(
         assert "this model has no attention between target and source" in ended.err
 
 
-def test_the_best_reading_is_chosen_on_the_development_set(
+def test_best_head_is_chosen_on_the_development_set(
     regard: Regard, attending: Path, corpus: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "links"
@@ -113,7 +111,7 @@ def test_two_directions_are_joined(
         assert all(source < 6 and target < 6 for source, target in larger)
 
 
-def test_a_model_of_the_same_direction_is_no_reverse(
+def test_reverse_model_must_have_the_other_direction(
     regard: Regard, transformer: Path, attending: Path, corpus: Path
 ) -> None:
     ended = regard("align", transformer, *wish(corpus), "--reverse", attending)
@@ -121,7 +119,7 @@ def test_a_model_of_the_same_direction_is_no_reverse(
     assert f"{attending} en to ko. --reverse needs a model of the opposite direction" in ended.err
 
 
-def test_a_file_of_links_is_scored_without_a_model(regard: Regard, tmp_path: Path) -> None:
+def test_links_file_is_scored_without_a_model(regard: Regard, tmp_path: Path) -> None:
     found, gold = tmp_path / "found", tmp_path / "gold"
     found.write_text("0-0 1-1\n0-1\n")
     gold.write_text("1-1 2p2 3-3\n1-1\n")
@@ -133,7 +131,7 @@ def test_a_file_of_links_is_scored_without_a_model(regard: Regard, tmp_path: Pat
     assert ["AER", "0.5000"] in cells  # 1 - (1 + 2) / (3 + 3)
 
 
-def test_a_file_that_seems_to_be_counted_from_one_is_told(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+def test_links_counted_from_one_get_a_warning(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     right, moved = corpus / "test.align", tmp_path / "moved.align"
     gold = parse_alignments(right.read_text().splitlines())
     moved.write_text("".join(f"{format_alignment(one, one_based=True)}\n" for one in gold))
@@ -149,7 +147,7 @@ def test_a_file_that_seems_to_be_counted_from_one_is_told(regard: Regard, corpus
         assert ["AER", "0.0000"] in [line.split() for line in ended.out.splitlines()]
 
 
-def test_a_few_sentences_tell_nothing_of_how_they_are_counted(regard: Regard, tmp_path: Path) -> None:
+def test_few_sentences_do_not_reveal_the_link_base(regard: Regard, tmp_path: Path) -> None:
     found, gold = tmp_path / "found", tmp_path / "gold"
     found.write_text("0-0\n" * 4)
     gold.write_text("1-1\n" * 4)

@@ -118,7 +118,7 @@ def test_one_file_is_not_both_sides(regard: Regard, transformer: Path, corpus: P
         assert f"--source and --{SIDES[verb][1]} are the same file" in ended.err
 
 
-def test_a_development_set_the_other_way_round_is_told(regard: Regard, transformer: Path, corpus: Path) -> None:
+def test_swapped_development_set_is_reported(regard: Regard, transformer: Path, corpus: Path) -> None:
     words = ["--dev-source", corpus / "valid.ko", "--dev-target", corpus / "valid.en"]
     words += ["--dev-gold", corpus / "valid.align", "--best-head"]
     ended = regard(*words_of("align", transformer, corpus / "test.en", corpus / "test.ko"), *words)

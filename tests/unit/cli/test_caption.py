@@ -11,7 +11,7 @@ def written(capfdbinary: pytest.CaptureFixture[bytes]) -> list[str]:
     return capfdbinary.readouterr().out.decode().splitlines()
 
 
-def test_one_picture_gives_a_caption_and_several_give_one_line_each(
+def test_one_image_gives_caption_and_several_give_lines(
     describing: Path, scenes: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     from regard.cli import run as command
@@ -48,7 +48,7 @@ def test_what_cannot_be_described_is_told(regard: Regard, describing: Path, scen
     assert "describes pictures" in regard("translate", describing, "--input", scenes / "captions.txt").err
 
 
-def test_pictures_that_cannot_be_read_are_named_and_the_others_are_described(
+def test_unreadable_images_are_named_and_others_captioned(
     describing: Path, scenes: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     from regard.cli import run as command
@@ -87,7 +87,7 @@ def test_a_captioner_is_measured_on_captioned_pictures(
     assert "peak in the box" in table
 
 
-def test_options_of_the_other_kind_of_model_are_refused(regard: Regard, describing: Path, scenes: Path) -> None:
+def test_options_of_the_other_model_kind_are_refused(regard: Regard, describing: Path, scenes: Path) -> None:
     for words, reason in [
         (["--captions", scenes, "--source", scenes], "Give --source and --reference"),
         ([], "Give --source and --reference"),

@@ -42,7 +42,7 @@ def test_every_command_is_listed_with_what_it_does() -> None:
 
 
 @pytest.mark.parametrize("words", [["trane"], ["translate"], ["info", "x", "--no-such-option"], ["compare"]])
-def test_wrong_usage_is_two_and_says_how_it_should_be(regard: Regard, words: list[str]) -> None:
+def test_wrong_usage_exits_two_with_the_usage(regard: Regard, words: list[str]) -> None:
     ended = regard(*words)
     assert ended.code == 2
     assert "Usage: regard" in ended.err
@@ -80,7 +80,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
         ("defect", "error: KeyError: 'k'"),
     ],
 )
-def test_a_failure_while_running_is_one_and_shows_no_traceback(regard: Regard, kind: str, line: str) -> None:
+def test_runtime_failure_exits_one_without_traceback(regard: Regard, kind: str, line: str) -> None:
     ended = regard("broken", kind)
     assert ended.code == 1
     assert ended.err.startswith(line)

@@ -60,7 +60,7 @@ def test_json_gives_the_figures_of_each_model(regard: Regard, transformer: Path,
     assert all(one["tokens_per_second"] > one["sentences_per_second"] > 0 for one in models)
 
 
-def test_models_are_told_with_how_far_they_are_from_the_first(
+def test_models_are_listed_with_difference_from_the_first(
     regard: Regard, transformer: Path, attending: Path, corpus: Path
 ) -> None:
     words = ["compare", transformer, attending, transformer, *wish(corpus), "--lowercase", "--tokenize", "char"]
@@ -75,7 +75,7 @@ def test_models_are_told_with_how_far_they_are_from_the_first(
     assert own.endswith(" +0.0 (p = 1)")
 
 
-def test_gold_links_add_the_error_of_each_models_best_reading(
+def test_gold_links_add_alignment_error_per_model(
     regard: Regard, transformer: Path, attending: Path, corpus: Path, tmp_path: Path
 ) -> None:
     fixed, quality = fixed_context(tmp_path / "fixed", transformer), tmp_path / "evaluation.json"
@@ -95,7 +95,7 @@ def test_gold_links_add_the_error_of_each_models_best_reading(
     assert " ".join(rows["attention"]).startswith(f"layer {models[0]['alignment']['layer']}, ")
 
 
-def test_gold_of_other_sentences_or_counted_otherwise_is_told(
+def test_gold_of_other_sentences_or_base_is_reported(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
     words = ["compare", transformer, *wish(corpus)]
@@ -111,7 +111,7 @@ def test_gold_of_other_sentences_or_counted_otherwise_is_told(
     assert (ended.code, "--gold-index-base needs --gold" in ended.err) == (2, True)
 
 
-def test_an_rnn_that_attends_is_told_with_its_score_and_wiring(regard: Regard, attending: Path, corpus: Path) -> None:
+def test_rnn_is_labelled_by_score_and_wiring(regard: Regard, attending: Path, corpus: Path) -> None:
     words = ["compare", attending, *wish(corpus)]
     [told] = json.loads(regard(*words, "--json").out)["models"]
     assert (told["kind"], told["score"], told["query_state"]) == ("rnn-attention", "additive", "previous")
@@ -135,7 +135,7 @@ def test_captioners_stand_side_by_side(regard: Regard, describing: Path, scenes:
     assert rows["peak in the box"] == [f"{models[0]['pointing'][0]['score']['peak']:.3f}", "–"]
 
 
-def test_options_of_the_other_kind_of_model_are_refused(regard: Regard, describing: Path, scenes: Path) -> None:
+def test_options_of_the_other_model_kind_are_refused(regard: Regard, describing: Path, scenes: Path) -> None:
     for words, reason in [
         (["--captions", scenes, "--source", scenes], "Give --source and --reference"),
         ([], "Give --source and --reference"),
@@ -151,7 +151,7 @@ def test_options_of_the_other_kind_of_model_are_refused(regard: Regard, describi
         assert reason in ended.err
 
 
-def test_where_nothing_is_drawn_or_compared_there_is_no_difference_to_tell(
+def test_one_resample_or_model_shows_no_difference(
     regard: Regard, transformer: Path, attending: Path, corpus: Path
 ) -> None:
     for words in ([transformer, attending, *wish(corpus)[:-1], 1], [transformer, *wish(corpus)]):
@@ -170,7 +170,7 @@ def test_one_way_of_cutting_words_holds_for_all(
         assert "tok:13a" not in both[0]["scores"][0]["signature"]
 
 
-def test_models_of_languages_that_are_cut_otherwise_are_not_compared(
+def test_models_with_different_tokenisation_are_not_compared(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
     german = renamed(transformer, tmp_path / "german", "['en', 'de']")
@@ -182,7 +182,7 @@ def test_models_of_languages_that_are_cut_otherwise_are_not_compared(
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "compare"])
-def test_words_that_are_cut_already_are_told_once_whatever_the_models(
+def test_tokenised_words_are_reported_once_for_all_models(
     regard: Regard, transformer: Path, attending: Path, tmp_path: Path, verb: str
 ) -> None:
     source, reference = tmp_path / "cut.en", tmp_path / "cut.ko"
@@ -204,7 +204,7 @@ def test_tokenized_translations_are_warned_about() -> None:
     assert "100 or more translations end with a separate full stop" in warning
 
 
-def test_a_metric_that_a_model_lacks_is_left_open() -> None:
+def test_metric_that_a_model_lacks_stays_empty() -> None:
     both, one = (
         [Score("BLEU", 30.0, "", 29.0, 31.0), Score("TER", 50.0, "", 49.0, 51.0)],
         [Score("BLEU", 20.0, "", 19.0, 21.0)],

@@ -9,7 +9,7 @@ from tests.support.toy import Regard, command, environment
 SMALL = ["--train", 12, "--valid", 3, "--test", 2]
 
 
-def test_a_world_is_written_and_may_be_written_anew(regard: Regard, tmp_path: Path) -> None:
+def test_world_is_written_and_may_be_rewritten(regard: Regard, tmp_path: Path) -> None:
     world = tmp_path / "world"
     for seed in (1, 2, 1):
         ended = regard("data", "generate", "sentences", "--out", world, *SMALL, "--seed", seed)
@@ -19,7 +19,7 @@ def test_a_world_is_written_and_may_be_written_anew(regard: Regard, tmp_path: Pa
         assert len((world / f"train.{kind}").read_text(encoding="utf-8").splitlines()) == 12
 
 
-def test_a_file_that_is_not_of_a_world_is_never_overwritten(regard: Regard, tmp_path: Path) -> None:
+def test_foreign_file_is_never_overwritten(regard: Regard, tmp_path: Path) -> None:
     (tmp_path / "train.en").write_text("mine\n")
     ended = regard("data", "generate", "sentences", "--out", tmp_path, *SMALL)
     assert ended.code == 2
@@ -41,9 +41,7 @@ def test_scenes_are_written_and_may_be_written_anew(regard: Regard, tmp_path: Pa
     assert len((world / "captions.txt").read_text(encoding="utf-8").splitlines()) == 17
 
 
-def test_scenes_that_were_stopped_half_way_are_no_world_yet_and_are_written_anew(
-    regard: Regard, tmp_path: Path
-) -> None:
+def test_interrupted_scenes_are_incomplete_and_rewritten(regard: Regard, tmp_path: Path) -> None:
     world = tmp_path / "scenes"
     large = command("data", "generate", "scenes", "--out", world, "--train", 5_000, "--size", 256)
     for was_finished in (False, True):  # in a new folder, and over a world that was written to its end
@@ -60,7 +58,7 @@ def test_scenes_that_were_stopped_half_way_are_no_world_yet_and_are_written_anew
     assert len((world / "captions.txt").read_text(encoding="utf-8").splitlines()) == 17
 
 
-def test_captions_that_are_not_of_a_world_are_never_overwritten(regard: Regard, tmp_path: Path) -> None:
+def test_foreign_captions_are_never_overwritten(regard: Regard, tmp_path: Path) -> None:
     (tmp_path / "captions.txt").write_text("mine\n")
     ended = regard("data", "generate", "scenes", "--out", tmp_path, *SMALL)
     assert ended.code == 2
@@ -68,7 +66,7 @@ def test_captions_that_are_not_of_a_world_are_never_overwritten(regard: Regard, 
     assert [path.name for path in tmp_path.iterdir()] == ["captions.txt"]
 
 
-def test_a_picture_without_a_side_cannot_be_asked_for(regard: Regard, tmp_path: Path) -> None:
+def test_image_size_zero_is_refused(regard: Regard, tmp_path: Path) -> None:
     ended = regard("data", "generate", "scenes", "--out", tmp_path / "scenes", "--size", 3)
     assert ended.code == 2
     assert "16<=x<=1024" in ended.err

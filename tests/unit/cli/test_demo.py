@@ -118,7 +118,7 @@ class Running:
         return self.process.returncode
 
 
-def test_a_demo_that_is_stopped_goes_on_and_one_that_is_done_starts_at_once(running: Running) -> None:
+def test_stopped_demo_resumes_and_finished_demo_starts_directly(running: Running) -> None:
     running.start()
     address = running.until("The page").split()[2].rstrip("/")
     assert httpx.get(address, timeout=60).status_code == 200
@@ -173,7 +173,7 @@ def wait_for_models(address: str) -> list[dict[str, object]]:
         time.sleep(0.1)
 
 
-def test_a_run_that_was_killed_before_it_saved_anything_is_begun_again(tmp_path: Path, recipes: Path) -> None:
+def test_run_killed_before_saving_is_started_again(tmp_path: Path, recipes: Path) -> None:
     demo = small_demo(tmp_path, recipes)
     world, training, *_ = demo_jobs(demo)
     assert in_a_process(*world.arguments).code == 0
@@ -197,9 +197,7 @@ def small_demo(place: Path, recipes: Path, *probes: str) -> Demo:
     )
 
 
-def test_translators_are_trained_with_the_probes_and_a_run_that_was_begun_keeps_its_own(
-    tmp_path: Path, recipes: Path
-) -> None:
+def test_demo_trains_with_probes_and_resume_keeps_options(tmp_path: Path, recipes: Path) -> None:
     own = ["--probe=Tom sees a cat", "--probe=I am sad"]
     for demo, first in (
         (small_demo(tmp_path, recipes), "--probe=AI changes the world"),
@@ -218,7 +216,7 @@ def given(place: Path, recipes: Path) -> Demo:
     return small_demo(place, recipes, "Tom sees a cat", "I am sad")
 
 
-def test_without_recipes_the_demo_says_where_to_call_it_from(tmp_path: Path) -> None:
+def test_without_recipes_demo_explains_where_to_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "regard", "demo", f"--recipes={tmp_path}", f"--directory={tmp_path / 'demo'}"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 2

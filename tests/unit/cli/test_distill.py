@@ -20,7 +20,7 @@ def student(transformer: Path, corpus: Path, tmp_path_factory: pytest.TempPathFa
     return run
 
 
-def test_a_student_is_trained_on_what_its_teachers_say(
+def test_student_is_trained_on_teacher_translations(
     regard: Regard, student: Path, transformer: Path, corpus: Path
 ) -> None:
     sources, targets = (
@@ -66,7 +66,7 @@ def test_teachers_of_other_vocabularies_are_refused(
     assert not (tmp_path / "run" / "config.toml").exists()
 
 
-def test_a_student_without_a_model_gets_one_of_its_corpus_s_size(
+def test_student_without_model_gets_size_from_corpus(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
@@ -89,7 +89,7 @@ def test_a_student_without_a_model_gets_one_of_its_corpus_s_size(
         (["--source", "{empty}"], "empty is empty. Give sentences for the teachers"),
     ],
 )
-def test_what_is_wrong_is_told_before_the_teachers_begin(
+def test_errors_are_reported_before_teachers_start(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, more: list[str], problem: str
 ) -> None:
     (tmp_path / "empty").touch()
@@ -101,9 +101,7 @@ def test_what_is_wrong_is_told_before_the_teachers_begin(
     assert not (tmp_path / "run").exists()
 
 
-def test_what_was_dropped_is_told_and_that_there_will_be_no_export(
-    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_drops_and_missing_export_are_reported(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "gaps").write_text("\n".join(["one cat", "", "two dog", "  ", "red dog runs"]) + "\n")
     teachers, student = (
         f"{transformer},{transformer}",

@@ -21,7 +21,7 @@ from regard.languages import languages_from_names, languages_swapped
         ("train.english", "train.ko", ()),
     ],
 )
-def test_codes_are_read_off_two_names_or_not_at_all(source: str, target: str, languages: tuple[str, ...]) -> None:
+def test_codes_come_from_two_names_or_none(source: str, target: str, languages: tuple[str, ...]) -> None:
     assert languages_from_names(Path(source), Path(target)) == languages
 
 

@@ -69,7 +69,7 @@ def test_an_unknown_tokenisation_is_told_before_translating(regard: Regard, tran
     assert "the tokenisation is '14b'; choose one of 13a" in ended.err
 
 
-def test_without_languages_the_reference_decides_how_words_are_cut(
+def test_without_languages_the_reference_decides_the_tokeniser(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
     nameless = renamed(transformer, tmp_path / "nameless", "[]")

@@ -28,9 +28,7 @@ def exported(transformer: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return directory
 
 
-def test_an_export_is_translated_with_as_a_model_is(
-    regard: Regard, transformer: Path, exported: Path, corpus: Path
-) -> None:
+def test_export_translates_like_a_model(regard: Regard, transformer: Path, exported: Path, corpus: Path) -> None:
     source = corpus / "test.en"
     ours, theirs = (regard("translate", model, "--input", source).out for model in (transformer, exported))
     assert ours == theirs
@@ -47,7 +45,7 @@ def test_auto_says_which_engine_it_took(regard: Regard, transformer: Path, atten
     assert slow.err.startswith("engine: torch (model.kind is 'rnn-attention'")
 
 
-def test_ctranslate2_is_quiet_says_the_same_and_aligns_the_same(
+def test_ctranslate2_gives_same_text_and_alignment_quietly(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
     found = {}
@@ -61,9 +59,7 @@ def test_ctranslate2_is_quiet_says_the_same_and_aligns_the_same(
     assert found["torch"] == found["ctranslate2"]
 
 
-def test_scores_that_are_asked_for_are_numbers_near_torchs_own(
-    regard: Regard, transformer: Path, exported: Path, corpus: Path
-) -> None:
+def test_requested_scores_are_close_to_torch(regard: Regard, transformer: Path, exported: Path, corpus: Path) -> None:
     """A greedy search by CTranslate2 does not know them unless it is told to.
 
     An export cannot say padding, for instance, to which a model that has hardly learnt gives a little probability.
@@ -80,7 +76,7 @@ def test_scores_that_are_asked_for_are_numbers_near_torchs_own(
         assert "nan" not in theirs.lower()
 
 
-def test_a_model_that_cannot_be_exported_is_refused_with_the_reason(
+def test_unexportable_model_is_refused_with_the_reason(
     regard: Regard, attending: Path, corpus: Path, tmp_path: Path
 ) -> None:
     for arguments in (
@@ -132,7 +128,7 @@ def test_an_export_has_no_alignments_and_no_torch(regard: Regard, exported: Path
 
 
 @pytest.mark.parametrize("words", [["info"], ["show", "one cat"]], ids=lambda words: words[0])
-def test_what_needs_the_model_says_that_this_is_an_export(regard: Regard, exported: Path, words: list[str]) -> None:
+def test_commands_that_need_the_model_name_the_export(regard: Regard, exported: Path, words: list[str]) -> None:
     ended = regard(words[0], exported, *words[1:])
     assert ended.code == 2
     assert ended.err == f"error: {exported} is an export for ctranslate2. Give the model it was made from.\n"

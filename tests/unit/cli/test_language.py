@@ -43,7 +43,7 @@ def test_several_ways_to_go_on_and_json(regard: Regard, texts: Path) -> None:
     assert record["text"] == record["nbest"][0]["text"]
 
 
-def test_draws_follow_the_seed_and_the_length_its_bound(regard: Regard, texts: Path) -> None:
+def test_samples_follow_the_seed_and_length_limit(regard: Regard, texts: Path) -> None:
     options = ("complete", texts / "writer", "", "--sample", "--nbest", 6, "--temperature", 3)
     assert regard(*options, "--seed", 1).out == regard(*options, "--seed", 1).out
     assert regard(*options, "--seed", 1).out != regard(*options, "--seed", 2).out
@@ -51,7 +51,7 @@ def test_draws_follow_the_seed_and_the_length_its_bound(regard: Regard, texts: P
     assert short.out == f"{turns(0, 3)}\n"
 
 
-def test_blanks_are_filled_and_what_else_may_stand_there_is_told(regard: Regard, texts: Path) -> None:
+def test_blanks_are_filled_with_alternatives_listed(regard: Regard, texts: Path) -> None:
     told = regard("fill", texts / "reader", "가 ___ 다", "--top-k", 2)
     text, guesses = told.out.splitlines()
     assert text == turns(0, 3)
@@ -77,7 +77,7 @@ def test_figures_are_told_with_their_ranges(regard: Regard, texts: Path, name: s
 
 
 @pytest.mark.parametrize(("name", "told"), [("writer", "decoder self-attention"), ("reader", "encoder self-attention")])
-def test_a_text_is_shown_in_the_terminal_and_in_files(regard: Regard, texts: Path, name: str, told: str) -> None:
+def test_text_attention_shows_in_terminal_and_files(regard: Regard, texts: Path, name: str, told: str) -> None:
     shown = regard("show", texts / name, turns(0, 4))
     assert shown.code == 0
     assert f"{told}: mean of 2 heads, mean of 2 layers" in shown.out

@@ -53,7 +53,7 @@ def test_what_is_read_is_not_written_over(
     assert contents(desk) == before
 
 
-def test_a_picture_or_its_caption_is_not_written_over(
+def test_image_or_caption_file_is_not_overwritten(
     regard: Regard, describing: Path, scenes: Path, tmp_path: Path
 ) -> None:
     picture, captions = tmp_path / "picture.png", scenes / "captions.txt"
@@ -83,7 +83,7 @@ def test_one_device_may_be_read_and_written(regard: Regard, transformer: Path) -
     ],
 )
 @pytest.mark.usefixtures("desk")
-def test_a_file_that_cannot_be_written_is_told_before_a_model_is_loaded(
+def test_unwritable_output_fails_before_loading_a_model(
     regard: Regard, scenes: Path, verb: str, words: list[str]
 ) -> None:
     ended = regard(verb, "nowhere", *(word.format(scenes=scenes) for word in words))
@@ -100,7 +100,7 @@ def test_figures_are_told_though_the_disk_is_full(regard: Regard, transformer: P
     assert "No space left on device" in ended.err
 
 
-def test_figures_of_captions_are_told_though_the_disk_is_full(regard: Regard, describing: Path, scenes: Path) -> None:
+def test_caption_scores_are_printed_despite_full_disk(regard: Regard, describing: Path, scenes: Path) -> None:
     captions = ["--captions", scenes, "--split", "test", "--resamples", 2]
     ended = regard("evaluate", describing, *captions, "--output", "/dev/full")
     assert ended.code == 1

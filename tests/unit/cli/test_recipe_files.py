@@ -21,7 +21,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_name_that_is_no_file_is_a_recipe_of_regards_own(regard: Regard) -> None:
+def test_unknown_file_name_is_a_bundled_recipe(regard: Regard) -> None:
     assert find_recipe(Path("world-transformer")) == find_recipe(Path("world-transformer.toml"))
     assert find_recipe(Path("world-transformer")) == ROOT / "recipes" / "world-transformer.toml"
     ended = regard("train", "world-transformer")
@@ -35,7 +35,7 @@ def test_a_users_own_file_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["world-transfomer", "recipes/world-transformer.toml", "own/world-transformer"])
-def test_what_is_neither_a_file_nor_a_name_is_answered_with_the_recipes_there_are(given: str, regard: Regard) -> None:
+def test_unknown_recipe_lists_the_bundled_ones(given: str, regard: Regard) -> None:
     ended = regard("train", given)
     assert ended.code == 2
     assert f"{given} cannot be read" in ended.err

@@ -32,9 +32,7 @@ def data_of(run: Path) -> DataConfig:
     return Config.load(run / CONFIG_FILE).data
 
 
-def test_the_files_to_validate_on_and_the_languages_are_kept_where_none_are_named(
-    regard: Regard, corpus: Path, tmp_path: Path
-) -> None:
+def test_resume_keeps_validation_files_and_languages(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     valid = sides(corpus, "valid", "--valid-")
     begun = regard("train", *sides(corpus, "train"), *valid, "--languages", "en-GB,ko", "--run", run, *SMALL_MODEL)
@@ -48,9 +46,7 @@ def test_the_files_to_validate_on_and_the_languages_are_kept_where_none_are_name
     assert not (run / "held-out.jsonl").exists()
 
 
-def test_languages_are_kept_where_one_file_of_pairs_has_no_ending_to_tell_them(
-    regard: Regard, corpus: Path, tmp_path: Path
-) -> None:
+def test_resume_keeps_languages_without_file_suffix(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     rows = zip(*((corpus / f"train.{code}").read_text("utf-8").splitlines() for code in ("en", "ko")), strict=True)
     (tmp_path / "pairs.tsv").write_text("".join(f"{own}\t{other}\n" for own, other in rows), "utf-8")
     wish = ["--pairs", tmp_path / "pairs.tsv", "--run", tmp_path / "run", *SMALL_MODEL]
@@ -63,14 +59,14 @@ def test_languages_are_kept_where_one_file_of_pairs_has_no_ending_to_tell_them(
     assert data_of(tmp_path / "run").languages == ["en", "ja"]
 
 
-def test_one_pair_alone_cannot_be_learnt_and_validated_on(regard: Regard, tmp_path: Path) -> None:
+def test_single_pair_cannot_be_split_for_validation(regard: Regard, tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("one cat\t고양이 하나\n" * 2 + "\t\n", "utf-8")
     ended = regard("train", "--pairs", tmp_path / "pairs.tsv", "--run", tmp_path / "run", *SMALL_MODEL)
     assert ended.code == 2
     assert "pairs.tsv: every pair with words (1 that differ) is held out to validate on" in ended.err
 
 
-def test_a_run_that_is_moved_alone_finds_its_data(
+def test_moved_run_finds_its_data(
     regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, far = tmp_path / "home", tmp_path / "other" / "place"

@@ -97,7 +97,7 @@ def test_a_model_without_attention_is_refused(regard: Regard, tmp_path: Path, en
     assert not list(tmp_path.glob("map.*"))
 
 
-def test_an_attention_that_the_model_does_not_have_is_refused(regard: Regard, tmp_path: Path) -> None:
+def test_attention_that_the_model_lacks_is_refused(regard: Regard, tmp_path: Path) -> None:
     stack = TransformerStackConfig(layers=1, width=8, heads=2, ffn_width=8)
     directory = saved(
         tmp_path, Config(model=TransformerConfig(encoder=stack, decoder=stack, decoder_autoregression="ssru"))
@@ -125,9 +125,7 @@ def saved(folder: Path, config: Config) -> Path:
         (["MODEL"], "Give a MODEL and a SENTENCE or IMAGE, or --run"),
     ],
 )
-def test_a_run_is_shown_alone_and_as_a_page(
-    regard: Regard, transformer: Path, given: list[object], problem: str
-) -> None:
+def test_run_is_shown_alone_and_as_page(regard: Regard, transformer: Path, given: list[object], problem: str) -> None:
     places = {"RUN": transformer, "MODEL": transformer / "model"}
     shown = regard("show", *(places.get(str(word), word) for word in given))
     assert shown.code == 2

@@ -28,7 +28,7 @@ def pictures(scenes: Path) -> list[Path]:
     return sorted((scenes / "images" / "test").iterdir())
 
 
-def test_without_a_file_every_word_is_printed_above_its_grid(
+def test_without_file_every_word_prints_above_its_grid(
     regard: Regard, describing: Path, pictures: list[Path], captioner: Captioner
 ) -> None:
     shown = regard("show", describing, pictures[0])
@@ -47,7 +47,7 @@ def test_without_a_file_every_word_is_printed_above_its_grid(
         assert column[-1].strip() == f"{weights.max():.2f}"
 
 
-def test_a_caption_can_be_given_and_gold_boxes_are_outlined_where_it_is_the_right_one(
+def test_given_caption_gets_gold_boxes_if_correct(
     regard: Regard, describing: Path, scenes: Path, tmp_path: Path
 ) -> None:
     picture = scenes / "images" / "train" / "00000.png"  # all of whose words the model knows
@@ -61,7 +61,7 @@ def test_a_caption_can_be_given_and_gold_boxes_are_outlined_where_it_is_the_righ
         assert len(re.findall(r"<text", text)) == 1 + 2 * len(words)
 
 
-def test_words_that_the_model_does_not_know_are_told(regard: Regard, describing: Path, pictures: list[Path]) -> None:
+def test_unknown_words_are_reported(regard: Regard, describing: Path, pictures: list[Path]) -> None:
     ended = regard("show", describing, pictures[0], "--target", "A purple elephant")
     assert ended.code == 0
     assert "has words that are not in the model's vocabulary" in ended.err
@@ -147,7 +147,7 @@ def test_a_translator_takes_one_sentence(regard: Regard, transformer: Path) -> N
 
 
 @pytest.mark.parametrize("use", ["image-self", "decoder-self"])
-def test_the_words_and_the_places_among_themselves_are_one_map(
+def test_words_and_patches_share_one_self_attention_map(
     regard: Regard, scenes: Path, pictures: list[Path], tmp_path: Path, use: str
 ) -> None:
     run_to_the_end(picture_config(scenes, model=TRANSFORMER, steps=1), tmp_path / "run")
@@ -162,7 +162,7 @@ def test_the_words_and_the_places_among_themselves_are_one_map(
     assert "one image at a time" in regard(*wish, pictures[1]).err
 
 
-def test_the_training_of_a_captioner_is_a_page_with_its_pictures(regard: Regard, scenes: Path, tmp_path: Path) -> None:
+def test_captioner_training_page_has_its_images(regard: Regard, scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes, model=ATTENDING, steps=1)
     run_to_the_end(config, tmp_path / "run")
     (tmp_path / "run" / "config.toml").write_text(config.to_toml())

@@ -16,7 +16,7 @@ def _as_it_was() -> Iterator[None]:
     signal.signal(signal.SIGHUP, before)
 
 
-def test_a_closed_terminal_may_send_its_second_signal_when_all_is_saved() -> None:
+def test_second_hangup_after_saving_is_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with deferred_signals() as stopping:
         os.kill(os.getpid(), signal.SIGHUP)
@@ -28,14 +28,14 @@ def test_a_closed_terminal_may_send_its_second_signal_when_all_is_saved() -> Non
 
 
 @pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN])
-def test_a_terminal_that_was_not_closed_may_be_closed_later(before: signal.Handlers) -> None:
+def test_open_terminal_may_be_closed_later(before: signal.Handlers) -> None:
     signal.signal(signal.SIGHUP, before)
     with deferred_signals():
         pass
     assert signal.getsignal(signal.SIGHUP) is before
 
 
-def test_output_that_is_lost_is_a_reason_to_stop_where_no_signal_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_output_stops_without_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(signal, "SIGPIPE")
     stopping = StopRequest()
     with stopping.stop_on_closed_output():

@@ -38,7 +38,7 @@ def evenness(weights: NDArray[np.float32]) -> float:
     return float(entropy.mean() / math.log(weights.shape[-1]))
 
 
-def test_the_first_maps_are_even_and_later_ones_are_not(transformer: Path) -> None:
+def test_first_maps_are_uniform_and_later_ones_not(transformer: Path) -> None:
     steps = sorted(int(path.name.removeprefix("step-")) for path in (transformer / "probes").iterdir())
     first, last = (
         [evenness(map_) for *_, maps in probes_at(transformer, step) for map_ in maps.values()]
@@ -48,7 +48,7 @@ def test_the_first_maps_are_even_and_later_ones_are_not(transformer: Path) -> No
     assert min(last) < 0.75 < min(first)
 
 
-def test_the_last_map_of_a_head_errs_as_regard_align_says(transformer: Path, regard: Regard, tmp_path: Path) -> None:
+def test_last_map_errs_as_regard_align_prints(transformer: Path, regard: Regard, tmp_path: Path) -> None:
     validated = [event for event in EventLog(transformer / "events.jsonl").read() if isinstance(event, Validated)]
     best = max(event.step for event in validated if event.is_best)  # the model that regard align is given
     probes = probes_at(transformer, best)

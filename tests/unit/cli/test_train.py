@@ -79,7 +79,7 @@ def last_event(run: Path) -> str:
 
 
 @pytest.mark.parametrize("words", [[], ["--json"], ["--processes", "2"]])
-def test_a_run_whose_output_nobody_reads_any_more_is_saved(corpus: Path, tmp_path: Path, words: list[str]) -> None:
+def test_run_with_closed_output_is_saved(corpus: Path, tmp_path: Path, words: list[str]) -> None:
     run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(endless(corpus, run, *words), env=environment(), **pipes) as process:  # type: ignore[call-overload]
         while b"progress" not in (line := process.stdout.readline()) and b"tokens/s" not in line:
@@ -144,9 +144,7 @@ main()
 
 
 @pytest.mark.parametrize(("rounds", "signals"), [(20_000_000, 1), (500_000_000, 4)])
-def test_a_signal_while_the_vocabulary_is_learnt_is_answered(
-    corpus: Path, tmp_path: Path, rounds: int, signals: int
-) -> None:
+def test_signal_during_vocabulary_training_is_handled(corpus: Path, tmp_path: Path, rounds: int, signals: int) -> None:
     arguments = ["regard", "train", str(corpus / "transformer.toml"), "--run", str(tmp_path / "run"), "--json"]
     program = [sys.executable, "-u", "-c", BUSY.format(rounds=rounds, arguments=arguments)]
     with subprocess.Popen(program, env=environment(), stderr=subprocess.PIPE) as process:
@@ -210,7 +208,7 @@ def test_one_file_of_pairs_is_enough(regard: Regard, corpus: Path, tmp_path: Pat
     )  # as it began, though nobody named it again
 
 
-def test_pairs_to_validate_on_may_be_one_file_too(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+def test_validation_pairs_may_be_one_file(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     write_table(corpus, tmp_path / "pairs.tsv")
     wish = ["--source", corpus / "train.en", "--target", corpus / "train.ko", "--valid-pairs", tmp_path / "pairs.tsv"]
     ended = regard("train", *wish, "--run", tmp_path / "run", *SMALL_MODEL)
@@ -220,7 +218,7 @@ def test_pairs_to_validate_on_may_be_one_file_too(regard: Regard, corpus: Path, 
 
 
 @pytest.mark.parametrize("has_recipe", [False, True])
-def test_a_corpus_without_a_model_gets_one_of_its_size(
+def test_corpus_without_model_gets_one_of_its_size(
     regard: Regard, corpus: Path, tmp_path: Path, has_recipe: bool
 ) -> None:
     write_table(corpus, tmp_path / "pairs.tsv")
@@ -278,9 +276,7 @@ def test_files_that_were_mixed_up_are_told(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_model_that_is_validated_on_what_it_learns_is_warned_about(
-    regard: Regard, corpus: Path, tmp_path: Path
-) -> None:
+def test_validating_on_training_data_gives_a_warning(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     same = ["--set", f"data.valid={[str(corpus / 'train.en'), str(corpus / 'train.ko')]}"]
     ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", *FEW_STEPS, *same)
     assert ended.code == 0, ended.err
@@ -288,7 +284,7 @@ def test_a_model_that_is_validated_on_what_it_learns_is_warned_about(
     assert "data.valid is what data.train is" in warning
 
 
-def test_files_that_end_in_codes_need_not_name_their_languages(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+def test_file_suffix_codes_set_the_languages(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     ended = regard("train", *text_files(corpus), "--run", tmp_path / "run", *SMALL_MODEL)
     assert ended.code == 0, ended.err
     assert "data.languages=['en', 'ko']: the endings of --source and --target" in ended.out
@@ -296,7 +292,7 @@ def test_files_that_end_in_codes_need_not_name_their_languages(regard: Regard, c
     assert json.loads(regard("info", tmp_path / "run", "--json").out)["languages"] == ["en", "ko"]
 
 
-def test_a_run_that_began_without_languages_goes_on_without_them(
+def test_run_without_languages_resumes_without_them(
     regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -310,7 +306,7 @@ def test_a_run_that_began_without_languages_goes_on_without_them(
     assert Config.load(tmp_path / "runs" / "train" / "config.toml").data.languages == []
 
 
-def test_options_that_a_captioner_makes_no_use_of_are_told(regard: Regard, scenes: Path, tmp_path: Path) -> None:
+def test_options_unused_by_a_captioner_are_reported(regard: Regard, scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes, model=ATTENDING, steps=1)
     (tmp_path / "recipe.toml").write_text(config.to_toml())
     quiet = regard("train", tmp_path / "recipe.toml", "--run", tmp_path / "quiet")
@@ -344,7 +340,7 @@ def test_a_model_without_languages_is_warned_about(regard: Regard, corpus: Path,
         "model.share_embeddings=true",
     ],
 )
-def test_what_is_cheap_to_find_is_found_before_the_vocabulary_is_learnt(
+def test_cheap_errors_come_before_vocabulary_training(
     regard: Regard, corpus: Path, tmp_path: Path, setting: str
 ) -> None:
     (corpus / "nothing").touch()
@@ -411,7 +407,7 @@ def test_a_wish_that_cannot_be_met_is_told(
     assert "Traceback" not in ended.err
 
 
-def test_a_try_that_failed_on_its_data_can_be_repeated(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+def test_attempt_that_failed_on_data_can_be_repeated(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     run, recipe = tmp_path / "run", corpus / "transformer.toml"
     few = ["--set", "training.steps=2", "--set", "tokenizer.model_type=char", "--set", "training.threads=1"]
     failed = regard("train", recipe, "--run", run, "--set", "data.max_tokens=1", "--set", "training.steps=2")
@@ -422,7 +418,7 @@ def test_a_try_that_failed_on_its_data_can_be_repeated(regard: Regard, corpus: P
     assert json.loads(regard("info", run, "--json").out)["tokenizer"] == "char"  # and not the words of the first try
 
 
-def test_a_run_goes_on_from_anywhere_and_after_a_move(
+def test_run_resumes_from_anywhere_and_after_moving(
     regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"

@@ -10,7 +10,7 @@ from regard.metrics.alignment import parse_alignment
 from tests.support.toy import Regard, command, environment, in_a_process
 
 
-def test_a_line_comes_out_for_every_line_in_whatever_the_locale(transformer: Path) -> None:
+def test_every_input_line_gives_one_output_line(transformer: Path) -> None:
     given = "one cat\n\n   \nbig dog runs\r\nred\x00cat\u2028two\r one".encode()
     ended = in_a_process("translate", transformer, given=given, LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert (ended.code, ended.err) == (0, "")
@@ -38,7 +38,7 @@ def test_a_pipe_is_answered_line_by_line(transformer: Path) -> None:
         assert process.wait(timeout=60) == 0
 
 
-def test_a_reader_that_leaves_early_is_not_complained_about(transformer: Path, tmp_path: Path) -> None:
+def test_reader_that_leaves_early_causes_no_error(transformer: Path, tmp_path: Path) -> None:
     many = tmp_path / "many"
     many.write_text("one cat\n" * 6000)
     with subprocess.Popen(
@@ -122,7 +122,7 @@ def test_a_beam_narrower_than_nbest_is_refused(regard: Regard, transformer: Path
     assert ended.err.startswith("error: 1 problem in the decoding options:\n  decoding: nbest is 3 and beam 2")
 
 
-def test_a_line_beyond_the_limit_is_cut_with_a_warning(regard: Regard, attending: Path, tmp_path: Path) -> None:
+def test_line_over_the_limit_is_cut_with_warning(regard: Regard, attending: Path, tmp_path: Path) -> None:
     source = tmp_path / "long"
     source.write_text("one cat\n" + "cat " * 250_000 + "\n" + "cat " * 1024 + "\n")
     ended = regard("translate", attending, "--input", source, "--beam", 1)
@@ -140,7 +140,7 @@ def test_bad_text_in_a_file_publishes_no_output(regard: Regard, transformer: Pat
     assert not output.exists()
 
 
-def test_lines_before_bad_text_in_a_pipe_are_translated(transformer: Path) -> None:
+def test_lines_before_invalid_text_in_pipe_are_translated(transformer: Path) -> None:
     ended = in_a_process("translate", transformer, given=b"one cat\n\ncaf\xe9\n")
     assert ended.code == 2
     assert ended.out.count("\n") == 2
@@ -167,7 +167,7 @@ def test_a_dash_is_standard_output(
     assert not list(tmp_path.iterdir())
 
 
-def test_translations_and_alignments_are_not_written_to_one_file_however_it_is_spelled(
+def test_translations_and_alignments_need_different_files(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

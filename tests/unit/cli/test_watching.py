@@ -75,5 +75,5 @@ def test_json_lines_are_the_events_and_nothing_else(capsys: pytest.CaptureFixtur
     assert "a note" in err
 
 
-def test_a_model_that_goes_on_for_ever_is_cut() -> None:
+def test_endless_output_is_cut() -> None:
     assert max(len(line) for line in describe_event(EVENTS[4], 10).splitlines()) < 130

@@ -37,12 +37,12 @@ def test_each_pair_is_met_exactly_once_an_epoch(
 
 
 @given(lengths, budgets)
-def test_a_batch_keeps_to_the_budget_or_is_one_pair(sides: np.ndarray, budget: int) -> None:
+def test_batch_keeps_the_budget_or_is_one_pair(sides: np.ndarray, budget: int) -> None:
     for indices in batches(plan(sides, budget)):
         assert len(indices) == 1 or len(indices) * (sides[:, indices].max() + 1) <= budget
 
 
-def test_mixed_batches_are_alike_in_size_and_know_nothing_of_lengths() -> None:
+def test_mixed_batches_have_similar_size_and_mixed_lengths() -> None:
     sides = np.stack(corpus())
     made = plan(sides, 2000, is_mixed=True)
     rows = np.diff(made.bounds)
@@ -54,7 +54,7 @@ def test_mixed_batches_are_alike_in_size_and_know_nothing_of_lengths() -> None:
 
 
 @given(lengths, budgets, st.booleans())
-def test_the_real_share_counts_both_sides_of_every_batch(sides: np.ndarray, budget: int, is_mixed: bool) -> None:
+def test_real_share_counts_both_sides_of_batches(sides: np.ndarray, budget: int, is_mixed: bool) -> None:
     made = plan(sides, budget, is_mixed=is_mixed)
     real = padded = 0
     for indices in batches(made):
@@ -65,18 +65,14 @@ def test_the_real_share_counts_both_sides_of_every_batch(sides: np.ndarray, budg
 
 
 @given(lengths, budgets, seeds, st.data())
-def test_the_rest_of_an_epoch_depends_on_the_cursor_alone(
-    sides: np.ndarray, budget: int, seed: int, data: st.DataObject
-) -> None:
+def test_rest_of_epoch_depends_on_cursor_alone(sides: np.ndarray, budget: int, seed: int, data: st.DataObject) -> None:
     whole = [indices.tolist() for indices in batches(plan(sides, budget, seed))]
     cursor = data.draw(st.integers(0, len(whole)))
     assert [indices.tolist() for indices in batches(plan(sides, budget, seed), start=cursor)] == whole[cursor:]
 
 
 @given(lengths, budgets, seeds, st.integers(0, 20))
-def test_a_run_that_stops_anywhere_goes_on_as_if_it_had_not(
-    sides: np.ndarray, budget: int, seed: int, stop: int
-) -> None:
+def test_stop_anywhere_resumes_the_same_batches(sides: np.ndarray, budget: int, seed: int, stop: int) -> None:
     whole = list(islice(global_batches(*sides, batch_tokens=budget, seed=seed), stop + 10))
     resume = whole[stop - 1].resume if stop else EpochPosition()
     rest = list(islice(global_batches(*sides, batch_tokens=budget, seed=seed, start=resume), 10))
@@ -111,7 +107,7 @@ def test_an_epoch_after_another_holds_every_pair_again() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint16])
-def test_the_order_does_not_depend_on_how_lengths_are_stored(dtype: type) -> None:
+def test_order_ignores_how_lengths_are_stored(dtype: type) -> None:
     sources, targets = corpus(2000)
     expected = plan_epoch(sources, targets, batch_tokens=2000, seed=0, epoch=0)
     found = plan_epoch(sources.astype(dtype), targets.astype(dtype), batch_tokens=2000, seed=0, epoch=0)
@@ -119,7 +115,7 @@ def test_the_order_does_not_depend_on_how_lengths_are_stored(dtype: type) -> Non
     assert np.array_equal(found.bounds, expected.bounds)
 
 
-def test_seed_and_epoch_each_change_which_pairs_share_a_batch() -> None:
+def test_seed_and_epoch_change_batch_composition() -> None:
     sides = np.stack(corpus())
     groups = [
         {frozenset(indices.tolist()) for indices in batches(plan(sides, 2048, seed, epoch))}
@@ -160,7 +156,7 @@ def test_nine_tenths_of_multi30k_batches_are_real(budget: int, language: str) ->
     assert plan(np.stack(sides), budget).non_padding_fraction >= 0.93
 
 
-def test_no_pairs_are_an_error_and_an_empty_plan() -> None:
+def test_no_pairs_are_an_error_and_empty_plan() -> None:
     nothing = np.zeros(0, np.int32)
     empty = plan_epoch(nothing, nothing, batch_tokens=10, seed=0, epoch=0)
     assert (len(empty), empty.non_padding_fraction) == (0, 1.0)

@@ -87,7 +87,7 @@ def test_both_forms_of_captions_txt_are_read(folder: Path, text: str) -> None:
     assert read_captioned(folder / "captions.txt") == expected(folder)
 
 
-def test_json_of_coco_of_karpathy_and_by_line_give_the_same(folder: Path) -> None:
+def test_coco_karpathy_and_jsonl_give_the_same(folder: Path) -> None:
     assert read_captioned(write_json(folder / "coco.json", COCO)) == expected(folder)
     assert read_captioned(write_json(folder / "split.json", KARPATHY), split="train+restval") == expected(folder)
     assert read_captioned(write(folder / "a.jsonl", LINES)) == expected(folder)
@@ -98,7 +98,7 @@ def test_a_caption_that_comes_twice_is_kept_once(folder: Path) -> None:
     assert read_captioned(folder) == expected(folder)
 
 
-def test_quotes_and_line_ends_inside_a_column_are_part_of_the_caption(folder: Path) -> None:
+def test_quoted_newlines_are_part_of_the_caption(folder: Path) -> None:
     write(folder / "captions.txt", 'image,caption\ndog.jpg,"A ""big""\ndog ."\n')
     assert read_captioned(folder)[0].captions == ['A "big" dog .']
 
@@ -120,14 +120,14 @@ def test_a_list_beside_the_captions_chooses_images(folder: Path) -> None:
     assert len(read_captioned(folder, split="train+dev")) == 2
 
 
-def test_a_split_that_the_file_marks_is_chosen_by_its_name(folder: Path) -> None:
+def test_marked_split_is_chosen_by_name(folder: Path) -> None:
     path = write_json(folder / "split.json", KARPATHY)
     assert [one.image.name for one in read_captioned(path, split="test")] == ["cow.jpg"]
     lines = write(folder / "a.jsonl", '{"image":"dog.jpg","caption":"A dog","split":"valid"}\n')
     assert len(read_captioned(lines, split="valid")) == 1
 
 
-def test_a_split_that_is_not_there_is_refused_with_those_that_are(folder: Path) -> None:
+def test_missing_split_is_refused_with_existing_names(folder: Path) -> None:
     path = write_json(folder / "split.json", KARPATHY)
     with pytest.raises(RegardError, match=r"no split 'dev'.* There are: restval, test, train"):
         read_captioned(path, split="dev")
@@ -139,7 +139,7 @@ def test_the_captions_themselves_are_not_a_list(folder: Path) -> None:
         read_captioned(folder, split="captions")
 
 
-def test_a_listed_image_without_a_caption_is_an_error(folder: Path) -> None:
+def test_listed_image_without_caption_is_an_error(folder: Path) -> None:
     write(folder / "captions.txt", TABBED)
     write(folder / "train.txt", "cat.jpg\ncow.jpg\n")
     with pytest.raises(RegardError, match=r"1 of the 2 images that .*train\.txt lists: cow\.jpg"):
@@ -155,14 +155,14 @@ def test_images_that_are_missing_are_counted_and_listed(folder: Path) -> None:
         read_captioned(folder)
 
 
-def test_a_korean_name_is_found_however_its_syllables_are_spelled(folder: Path) -> None:
+def test_korean_name_matches_in_any_normalisation(folder: Path) -> None:
     composed, decomposed = (unicodedata.normalize(form, "한글.png") for form in ("NFC", "NFD"))
     (folder / "images" / decomposed).write_bytes(b"")
     write(folder / "captions.txt", f"{composed}\tA word .\n")
     assert [one.image.name for one in read_captioned(folder)] == [decomposed]
 
 
-def test_two_spellings_of_a_korean_name_are_one_image_in_captions_and_lists(folder: Path) -> None:
+def test_two_normalisations_of_a_name_are_one_image(folder: Path) -> None:
     composed, decomposed = (unicodedata.normalize(form, "고양이.png") for form in ("NFC", "NFD"))
     (folder / "images" / composed).write_bytes(b"")
     write(folder / "captions.txt", f"{composed}\tA cat .\ndog.jpg\tA dog .\n{decomposed}\tIt sleeps .\n")
@@ -175,7 +175,7 @@ def test_two_spellings_of_a_korean_name_are_one_image_in_captions_and_lists(fold
         read_captioned(folder, split="nosuch")
 
 
-def test_files_that_list_no_images_are_not_named_as_splits(folder: Path) -> None:
+def test_files_that_list_no_images_are_no_splits(folder: Path) -> None:
     write(folder / "captions.txt", TABBED)
     write(folder / "some.txt", "dog.jpg\n")
     write(folder / "README.txt", "These are images.\n")
@@ -242,7 +242,7 @@ def test_what_is_wrong_is_told_with_its_place(folder: Path, name: str, text: str
         read_captioned(write(folder / name, text))
 
 
-def test_bytes_that_are_not_utf8_are_told_with_their_line(folder: Path) -> None:
+def test_invalid_utf8_is_reported_with_its_line(folder: Path) -> None:
     (folder / "captions.txt").write_bytes(b"dog.jpg\tA dog\ncat.jpg\tA c\xffat\n")
     with pytest.raises(RegardError, match=r"captions\.txt:2: byte 12 \(0xff\) is not UTF-8"):
         read_captioned(folder)

@@ -5,7 +5,7 @@ from pathlib import Path
 import regard.data
 
 
-def test_every_public_name_is_there_and_they_are_sorted() -> None:
+def test_every_public_name_exists_and_is_sorted() -> None:
     assert all(hasattr(regard.data, name) for name in regard.data.__all__)
     constants = [name for name in regard.data.__all__ if name.isupper()]
     classes = [name for name in regard.data.__all__ if name[0].isupper() and not name.isupper()]

@@ -102,7 +102,7 @@ def test_the_report_is_a_sentence() -> None:
     assert FilterReport(2, {}).describe() == "kept 2 of 2 pairs; dropped none"
 
 
-def test_settings_change_with_the_filters_but_not_with_the_paths() -> None:
+def test_fingerprint_depends_on_filters_but_not_paths() -> None:
     plain = pair_settings(DataConfig())
     assert pair_settings(DataConfig(train=["a", "b"], valid=["c"])) == plain
     changed = [

@@ -28,20 +28,20 @@ def texts(pairs: list[Pair]) -> list[tuple[str, str]]:
 
 
 @given(order=st.permutations(range(300)), again=st.lists(st.integers(0, 299)))
-def test_neither_the_order_nor_what_comes_twice_changes_what_is_held_out(order: list[int], again: list[int]) -> None:
+def test_order_and_duplicates_do_not_change_held_out(order: list[int], again: list[int]) -> None:
     pairs = some_pairs(300)
     expected = texts(hold_out(pairs))
     assert len(set(expected)) == len(expected)
     assert texts(hold_out([pairs[index] for index in [*order, *again]])) == expected
 
 
-def test_a_fiftieth_is_held_out_and_never_more_than_a_validation_translates() -> None:
+def test_two_percent_is_held_out_up_to_limit() -> None:
     assert 150 < len(hold_out(some_pairs(10_000))) < 250
     assert len(hold_out(some_pairs(60_000))) == MAX_HELD_OUT
     assert len(hold_out(some_pairs(3))) == 1
 
 
-def test_what_is_held_out_stays_so_in_a_corpus_that_grows_a_little() -> None:
+def test_held_out_pairs_stay_in_a_growing_corpus() -> None:
     before = texts(hold_out(some_pairs(10_000)))
     assert [text for text in texts(hold_out(some_pairs(10_100))) if text in set(before)] == before
 
@@ -51,9 +51,7 @@ def test_a_pair_without_words_is_not_held_out() -> None:
 
 
 @pytest.mark.parametrize(("processes", "deduplicate"), [(1, False), (2, False), (2, True)])
-def test_no_copy_of_a_pair_that_is_held_out_is_left_to_train_on(
-    tmp_path: Path, processes: int, deduplicate: bool
-) -> None:
+def test_no_copy_of_held_out_pair_is_trained(tmp_path: Path, processes: int, deduplicate: bool) -> None:
     pairs = some_pairs(4_500)
     vocabulary = Tokenizer.train((pair.source for pair in pairs), model_type="char", vocab_size=64).to_bytes()
     held_out = hold_out(pairs)
@@ -68,9 +66,7 @@ def test_no_copy_of_a_pair_that_is_held_out_is_left_to_train_on(
 
 
 @pytest.mark.parametrize("other", [("cat", decomposed("고양이")), ("cat ", "고양이"), ("\tcat", "\u3000고양이\r")])
-def test_copies_that_look_the_same_are_held_out_together_and_are_duplicates(
-    tmp_path: Path, other: tuple[str, str]
-) -> None:
+def test_equal_looking_copies_are_held_out_together(tmp_path: Path, other: tuple[str, str]) -> None:
     pairs = [Pair("cat", "고양이", 1), Pair(*other, 2), Pair("dog", "개", 3), Pair("dog", decomposed("개"), 4)]
     assert len(hold_out(pairs[:2])) == 1
     vocabulary = Tokenizer.train(["cat dog 고양이 개"], model_type="char", vocab_size=64).to_bytes()

@@ -57,7 +57,7 @@ def rows(store: ImageStore) -> NDArray[np.generic]:
     return store.take(range(len(store)))
 
 
-def test_a_row_is_the_image_as_it_is_opened(tmp_path: Path, images: list[Path]) -> None:
+def test_stored_row_equals_the_opened_image(tmp_path: Path, images: list[Path]) -> None:
     store = build_image_store(tmp_path / "store", images, size=SIZE)
     assert (len(store), store.shape) == (COUNT, (3, SIZE, SIZE))
     for index in (0, BLOCK_ROWS, COUNT - 1):
@@ -76,7 +76,7 @@ def test_features_are_what_the_network_gives(tmp_path: Path, images: list[Path],
     assert (rows(store) == expected).all()
 
 
-def test_a_finished_store_is_opened_and_nothing_is_computed(tmp_path: Path, images: list[Path]) -> None:
+def test_finished_store_opens_without_computing(tmp_path: Path, images: list[Path]) -> None:
     first = build_image_store(tmp_path / "store", images, size=SIZE, features=Counting().features())
     network = Counting()
     progress: list[tuple[int, int]] = []
@@ -179,7 +179,7 @@ def test_whatever_is_damaged_is_computed_again(tmp_path: Path, images: list[Path
     assert (tmp_path / "store" / VALUES).stat().st_size == whole.nbytes
 
 
-def test_only_blocks_from_the_damaged_one_on_are_computed(tmp_path: Path, images: list[Path]) -> None:
+def test_only_blocks_after_damage_are_recomputed(tmp_path: Path, images: list[Path]) -> None:
     build_image_store(tmp_path / "store", images, size=SIZE, features=Counting().features())
     values = tmp_path / "store" / VALUES
     content = bytearray(values.read_bytes())
@@ -222,7 +222,7 @@ build_image_store(store, images, size={SIZE}, progress=die)
     assert (store[COUNT - 1] == load_image(images[-1], size=SIZE)).all()
 
 
-def test_a_second_process_waits_for_the_first_and_finds_its_work_done(tmp_path: Path, images: list[Path]) -> None:
+def test_second_process_waits_and_reuses_the_store(tmp_path: Path, images: list[Path]) -> None:
     script = f"""
 def halt(done, of):
     if done == {BLOCK_ROWS}:
@@ -249,7 +249,7 @@ build_image_store(store, images, size={SIZE}, progress=halt)
     assert all((store[index] == load_image(path, size=SIZE)).all() for index, path in enumerate(images))
 
 
-def test_a_full_disk_is_an_error_that_names_path_and_bytes(tmp_path: Path, images: list[Path]) -> None:
+def test_full_disk_error_names_path_and_bytes(tmp_path: Path, images: list[Path]) -> None:
     ended = run(
         f"""
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -282,7 +282,7 @@ def test_a_damaged_image_is_named(tmp_path: Path, images: list[Path]) -> None:
         build_image_store(tmp_path / "store", [*images[:2], bad], size=SIZE)
 
 
-def test_numbers_too_large_for_half_precision_are_an_error_and_not_infinity(tmp_path: Path, images: list[Path]) -> None:
+def test_half_precision_overflow_is_an_error(tmp_path: Path, images: list[Path]) -> None:
     network = Counting(1e9)
     with pytest.raises(RegardError, match="float16 cannot represent"), np.errstate(over="ignore"):
         build_image_store(tmp_path / "store", images[:2], size=SIZE, features=network.features())

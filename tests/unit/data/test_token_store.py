@@ -47,7 +47,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(deadline=None)  # it writes to the disk
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=5))
-def test_what_is_kept_comes_back_as_ids_and_as_text(scratch: Path, texts: list[tuple[str, str]]) -> None:
+def test_stored_pairs_return_as_ids_and_text(scratch: Path, texts: list[tuple[str, str]]) -> None:
     texts = [("first", "첫째"), *texts]
     pairs = [Pair(source, target, 1) for source, target in texts]
     write_store(scratch / "store", accepted(pairs), fingerprint="mark")
@@ -84,7 +84,7 @@ def test_progress_tells_how_many_pairs_have_been_read(tmp_path: Path) -> None:
     assert told == [1, 2, 3, 4, 5]  # dropped pairs are read too
 
 
-def test_nothing_left_to_train_on_is_an_error_with_the_reasons(tmp_path: Path) -> None:
+def test_empty_training_set_is_an_error_with_reasons(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="kept 0 of 2 pairs; dropped 2 with a blank side"):
         write_store(tmp_path / "store", accepted([Pair("", "x", 1), Pair("x", "", 2)]), fingerprint="mark")
     assert list(tmp_path.iterdir()) == []
@@ -100,7 +100,7 @@ def test_a_store_is_reused_only_under_its_fingerprint(tmp_path: Path) -> None:
     assert open_store(tmp_path / "absent", "mark") is None
 
 
-def test_a_store_can_be_built_over_another_that_is_open(tmp_path: Path) -> None:
+def test_store_can_be_built_over_an_open_one(tmp_path: Path) -> None:
     old = built(tmp_path / "store", count=2)
     assert len(built(tmp_path / "store", mark="new", count=4)) == 4
     assert old.text(1) == ("source 1", "목표 1")
@@ -126,7 +126,7 @@ def test_the_fingerprint_follows_every_input(tmp_path: Path) -> None:
     assert first not in others
 
 
-def test_a_fingerprint_needs_files_that_can_be_read_twice(tmp_path: Path) -> None:
+def test_fingerprint_needs_files_readable_twice(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="No such file"):
         fingerprint([tmp_path / "absent"])
     with pytest.raises(RegardError, match="not a file that can be read twice"):
@@ -147,7 +147,7 @@ def test_what_is_not_a_store_is_never_replaced(tmp_path: Path) -> None:
 # --- faults ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_flipped_bit_or_a_truncation_in_any_file_means_no_store(tmp_path: Path) -> None:
+def test_bit_flip_or_truncation_invalidates_the_store(tmp_path: Path) -> None:
     built(tmp_path / "store")
     files = [path for path in (tmp_path / "store").iterdir() if path.name != HEADER]
     assert len(files) == 8
@@ -163,7 +163,7 @@ def test_a_flipped_bit_or_a_truncation_in_any_file_means_no_store(tmp_path: Path
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"{}", b'{"version": 1}'])
-def test_a_damaged_header_means_no_store_and_a_new_one_can_be_built(tmp_path: Path, content: bytes) -> None:
+def test_damaged_header_invalidates_and_store_can_be_rebuilt(tmp_path: Path, content: bytes) -> None:
     built(tmp_path / "store")
     (tmp_path / "store" / HEADER).write_bytes(content)
     assert open_store(tmp_path / "store", "mark") is None
@@ -209,7 +209,7 @@ def run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
-def test_a_build_killed_half_way_is_not_opened_and_its_remains_are_swept(tmp_path: Path) -> None:
+def test_killed_build_is_not_opened_and_is_removed(tmp_path: Path) -> None:
     killed = run("build('mark', 20_000, 15_000)", tmp_path / "store")
     assert killed.returncode == -signal.SIGKILL
     assert len(os.listdir(tmp_path)) == 1
@@ -230,9 +230,7 @@ def test_a_build_killed_half_way_is_not_opened_and_its_remains_are_swept(tmp_pat
         ("shutil.rmtree", "store.new-", "new"),
     ],
 )
-def test_a_kill_at_any_step_leaves_a_whole_store_or_none(
-    tmp_path: Path, event: str, place: str, survivor: str | None
-) -> None:
+def test_kill_at_any_step_leaves_whole_or_none(tmp_path: Path, event: str, place: str, survivor: str | None) -> None:
     built(tmp_path / "store", mark="old")
     killed = run(
         f"""
@@ -250,7 +248,7 @@ build("new", 4)
     assert os.listdir(tmp_path) == ["store"]
 
 
-def test_a_full_disk_is_an_error_that_names_path_and_bytes(tmp_path: Path) -> None:
+def test_full_disk_error_names_path_and_bytes(tmp_path: Path) -> None:
     built(tmp_path / "store", mark="old")
     finished = run(
         """
@@ -286,7 +284,7 @@ print(peak() - before)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux which pages are in memory")
-def test_a_store_that_is_let_go_of_takes_no_memory_and_can_be_read_again(tmp_path: Path) -> None:
+def test_released_store_uses_no_memory_and_reopens(tmp_path: Path) -> None:
     store = built(tmp_path / "store", count=2_000)
     before = [store[index] for index in range(len(store))]
     assert mapped_kilobytes(store.directory) > 0

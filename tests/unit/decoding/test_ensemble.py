@@ -35,7 +35,7 @@ def test_one_model_alone_is_itself() -> None:
         assert [own[0].score for own in alone] == pytest.approx([own[0].score for own in ensemble])
 
 
-def test_two_are_the_mean_of_their_log_probabilities_made_to_sum_to_one() -> None:
+def test_ensemble_is_normalised_mean_of_log_probabilities() -> None:
     both = models()
     ensemble = Ensemble(both)
     tokens = torch.tensor([[2, 7, 8], [2, 5, 6], [2, 12, 11]])
@@ -48,7 +48,7 @@ def test_two_are_the_mean_of_their_log_probabilities_made_to_sum_to_one() -> Non
     assert torch.allclose(found.log_softmax(dim=-1), ((said[0] + said[1]) / 2).log_softmax(dim=-1))
 
 
-def test_the_loop_serves_an_ensemble_and_its_scores_are_those_of_one_pass() -> None:
+def test_ensemble_decodes_with_scores_of_one_pass() -> None:
     ensemble = Ensemble(models())
     assert isinstance(ensemble, GenerativeModel)
     assert ensemble.max_positions == 9

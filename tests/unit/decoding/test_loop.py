@@ -52,7 +52,7 @@ prefixes = st.lists(st.lists(st.sampled_from([5, 6, 10, UNKNOWN]), max_size=4), 
 @with_each
 @given(cases(), ways, prefixes)
 @some
-def test_outputs_begin_with_their_prefixes_and_are_scored_with_them(
+def test_outputs_start_with_prefixes_and_include_their_score(
     small: Small, case: Case, config: DecodingConfig, prefixes: list[list[int]]
 ) -> None:
     model, source = small.build(case.seed), case.source
@@ -81,7 +81,7 @@ def test_a_prefix_binds_its_own_sentence_alone(
 @with_each
 @given(cases())
 @some
-def test_a_greedy_output_follows_from_any_beginning_of_it(small: Small, case: Case) -> None:
+def test_greedy_output_follows_from_any_prefix_of_it(small: Small, case: Case) -> None:
     model, config = small.build(case.seed), DecodingConfig(beam_size=1, max_length_ratio=0, max_length_extra=4)
     whole = [own[0].tokens for own in generate(model, case.source, config)]
     again = generate(model, case.source, config, prefixes=[whole[0][:-1], whole[1][:1]])
@@ -90,7 +90,7 @@ def test_a_greedy_output_follows_from_any_beginning_of_it(small: Small, case: Ca
 
 @given(seeds, st.sampled_from([PADDING, MASK]))
 @some
-def test_a_prefix_may_hold_what_is_never_said_of_itself(seed: int, token: int) -> None:
+def test_prefix_may_hold_tokens_never_generated(seed: int, token: int) -> None:
     model = Small(NAMES[0], torch.float64).build(seed)
     for forced in ([[token], [token]], [[token], []]):
         found = generate(
@@ -99,7 +99,7 @@ def test_a_prefix_may_hold_what_is_never_said_of_itself(seed: int, token: int) -
         assert [own[0].tokens[: len(prefix)] for own, prefix in zip(found, forced, strict=True)] == forced
 
 
-def test_a_prefix_goes_on_when_the_sentences_before_it_have_left() -> None:
+def test_prefix_continues_after_earlier_sentences_finish() -> None:
     source, forced = encode_source_rows([[], [5] * 9]), [[], [RIVAL] * 4]
     (first,), (second,) = generate(Reciter(), source, DecodingConfig(beam_size=1), prefixes=forced)
     assert first.tokens == []
@@ -117,7 +117,7 @@ def test_a_prefix_that_has_ended_is_refused() -> None:
 @given(
     st.lists(st.integers(0, 6), min_size=1, max_size=5), st.sampled_from([0.0, 0.5, 1.7]), st.integers(1, 4), st.data()
 )
-def test_each_sentence_has_a_length_bound_of_its_own(
+def test_each_sentence_has_its_own_length_limit(
     words: list[int], ratio: float, extra: int, data: st.DataObject
 ) -> None:
     beam_size = data.draw(st.integers(1, 3))
@@ -135,13 +135,13 @@ def test_each_sentence_has_a_length_bound_of_its_own(
 
 
 @pytest.mark.parametrize("longest", [1, 3, 50])
-def test_no_output_is_longer_than_the_model_can_say_and_read_again(longest: int) -> None:
+def test_output_length_fits_what_the_model_can_decode(longest: int) -> None:
     config = DecodingConfig(beam_size=2, max_length_ratio=0.0, max_length_extra=9)
     [found] = generate(Reciter(patience=99, max_positions=longest), encode_source_rows([[5]]), config)
     assert max(len(one.tokens) for one in found) == max(1, min(longest - 1, 9))
 
 
-def test_learned_positions_end_an_output_and_not_the_program() -> None:
+def test_learned_positions_limit_output_without_error() -> None:
     stack = TransformerStackConfig(layers=1, width=8, heads=2, ffn_width=12)
     model = build_model(DecoderOnlyConfig(transformer=stack, max_position_embeddings=6), target_vocabulary=11).eval()
     [[best]] = generate(model, encode_source_rows([[]]), DecodingConfig(beam_size=1), prefixes=[[5, 6, 7, 8]])
@@ -153,7 +153,7 @@ def test_as_many_prefixes_as_sentences_are_asked_for() -> None:
         generate(Reciter(), encode_source_rows([[5], [6]]), DecodingConfig(), prefixes=[[5]])
 
 
-def test_sampling_gives_as_many_draws_as_are_asked_for() -> None:
+def test_sampling_returns_the_requested_number_of_samples() -> None:
     torch.manual_seed(0)
     one = generate(Reciter(), encode_source_rows([[5, 5]]), DecodingConfig(do_sample=True))
     three = generate(Reciter(), encode_source_rows([[5, 5]]), DecodingConfig(do_sample=True, nbest=3))
@@ -194,7 +194,7 @@ def test_a_model_of_nothing_but_nan_is_refused() -> None:
                 generate(model, encode_source_rows([[5]]), config, scores=scores)
 
 
-def test_without_scores_near_ties_are_told_apart_however_long_an_output_is() -> None:
+def test_near_ties_are_separated_at_any_length() -> None:
     class Tied(Reciter):
         def decode(self, tokens: Tensor, memory: Any, state: Any) -> DecoderOutput:
             decoded = super().decode(tokens, memory, state)
@@ -232,7 +232,7 @@ def test_what_is_streamed_last_is_what_is_generated(
 @with_each
 @given(cases(), st.booleans())
 @some
-def test_each_step_of_a_greedy_stream_extends_the_one_before(small: Small, case: Case, is_sampled: bool) -> None:
+def test_each_greedy_stream_step_extends_the_previous(small: Small, case: Case, is_sampled: bool) -> None:
     config = DecodingConfig(beam_size=1, do_sample=is_sampled, max_length_ratio=0.5, max_length_extra=4)
     earlier: list[list[int]] = [[], []]
     for count, outputs in enumerate(stream(small.build(case.seed), case.source, config), start=1):

@@ -13,9 +13,7 @@ targets = st.lists(st.lists(st.integers(5, 10), max_size=4), min_size=1, max_siz
 
 @given(targets, st.data(), st.integers(0, 99))
 @settings(max_examples=5)
-def test_each_token_and_the_end_has_the_log_probability_the_model_gives_it(
-    targets: list[list[int]], data: st.DataObject, seed: int
-) -> None:
+def test_each_token_has_the_model_log_probability(targets: list[list[int]], data: st.DataObject, seed: int) -> None:
     sentences = data.draw(st.lists(st.integers(0, 1), min_size=len(targets), max_size=len(targets)))
     model, source = SMALL.build(seed), Case((2, 4), (1, 2), seed).source
     said = rescore(model, source, targets, sentences=sentences)

@@ -27,7 +27,7 @@ def lines(words: list[int]) -> PaddedTokens:
 
 @given(lengths)
 @settings(max_examples=10)
-def test_every_sentence_gets_its_own_output_whoever_ends_first(words: list[int]) -> None:
+def test_every_sentence_gets_its_own_output(words: list[int]) -> None:
     found = generate(Reciter(), lines(words), DecodingConfig(beam_size=1))
     assert [own[0].tokens for own in found] == [[WORD] * count for count in words]
     assert all(own[0].is_finished for own in found)
@@ -55,7 +55,7 @@ def test_the_last_sentence_is_alone_in_the_end() -> None:
 
 
 @given(st.integers(1, 5), st.sampled_from([0.0, 0.5, 1.0, 2.0]))
-def test_a_score_is_the_log_probability_normalised_by_all_tokens_and_end(words: int, penalty: float) -> None:
+def test_score_is_log_probability_normalised_by_length(words: int, penalty: float) -> None:
     config = DecodingConfig(beam_size=4, nbest=4, length_penalty=penalty)
     (own,) = generate(Reciter(), lines([words]), config)
     for one in own:
@@ -67,7 +67,7 @@ def test_a_score_is_the_log_probability_normalised_by_all_tokens_and_end(words: 
     assert best.log_probability == pytest.approx(sum(said) + (likeliest if len(said) >= words else other), abs=1e-5)
 
 
-def test_a_large_penalty_prefers_long_outputs_and_none_prefers_short_ones() -> None:
+def test_large_length_penalty_prefers_long_outputs() -> None:
     outputs = {}
     for penalty in (0.0, 4.0):
         config = DecodingConfig(beam_size=6, length_penalty=penalty, max_length_ratio=0, max_length_extra=6)
@@ -76,7 +76,7 @@ def test_a_large_penalty_prefers_long_outputs_and_none_prefers_short_ones() -> N
 
 
 @pytest.mark.parametrize("small", CACHING, ids=lambda small: small.name)
-def test_greedy_search_does_not_copy_its_caches_at_every_step(small: Small) -> None:
+def test_greedy_search_does_not_copy_caches_each_step(small: Small) -> None:
     rooms = []
     for search in decode_steps(
         endless(small),
@@ -101,7 +101,7 @@ def test_the_memory_is_not_copied_while_nobody_leaves() -> None:
 
 @given(lengths)
 @settings(max_examples=10)
-def test_a_search_that_is_watched_knows_its_best_so_far(words: list[int]) -> None:
+def test_observed_search_exposes_its_best_hypothesis(words: list[int]) -> None:
     for count, search in enumerate(decode_steps(Reciter(), lines(words), DecodingConfig(beam_size=1)), start=1):
         assert search.best_so_far() == [[WORD] * min(count, total) for total in words]
 

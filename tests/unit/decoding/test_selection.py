@@ -31,13 +31,13 @@ def test_the_best_candidates_are_the_best_of_all(seed: int, vocabulary: int, bea
     assert all(len(set(row)) == len(row) for row in places.tolist())
 
 
-def test_a_vocabulary_smaller_than_the_beam_gives_all_there_is() -> None:
+def test_vocabulary_smaller_than_beam_gives_all_tokens() -> None:
     choice = select_top_k(log_probabilities(0, 1, 5, 1), log_probabilities(1, 1, 5))
     assert sorted(choice.parents[0].tolist()) == [0, 1, 2, 3, 4]
 
 
 @given(seeds, st.integers(1, VOCABULARY + 2))
-def test_top_k_keeps_the_k_likeliest_as_they_were(seed: int, top_k: int) -> None:
+def test_top_k_keeps_the_k_most_likely(seed: int, top_k: int) -> None:
     logits = log_probabilities(seed, BATCH, VOCABULARY)
     kept = filter_logits(logits, top_k=top_k)
     for row in range(BATCH):
@@ -47,7 +47,7 @@ def test_top_k_keeps_the_k_likeliest_as_they_were(seed: int, top_k: int) -> None
 
 
 @given(seeds, st.floats(0.01, 0.99))
-def test_top_p_keeps_the_fewest_that_hold_so_much(seed: int, top_p: float) -> None:
+def test_top_p_keeps_the_fewest_holding_its_mass(seed: int, top_p: float) -> None:
     logits = log_probabilities(seed, BATCH, VOCABULARY)
     for row, kept in enumerate(filter_logits(logits, top_p=top_p)):
         held, left = logits[row][kept.isfinite()].exp(), logits[row][~kept.isfinite()].exp()
@@ -57,7 +57,7 @@ def test_top_p_keeps_the_fewest_that_hold_so_much(seed: int, top_p: float) -> No
 
 
 @given(seeds, st.integers(1, VOCABULARY), st.floats(0.01, 0.99))
-def test_top_p_is_a_share_of_what_top_k_left(seed: int, top_k: int, top_p: float) -> None:
+def test_top_p_applies_after_top_k(seed: int, top_k: int, top_p: float) -> None:
     logits = log_probabilities(seed, BATCH, VOCABULARY)
     after = filter_logits(filter_logits(logits, top_k=top_k), top_p=top_p)
     assert torch.equal(filter_logits(logits, top_k=top_k, top_p=top_p), after)
@@ -72,7 +72,7 @@ def test_without_bounds_all_is_kept(seed: int) -> None:
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize(("top_k", "top_p"), [(0, 1.0), (3, 1.0), (0, 0.7)])
-def test_tokens_are_drawn_as_often_as_they_are_likely(temperature: float, top_k: int, top_p: float) -> None:
+def test_tokens_are_sampled_in_proportion_to_probability(temperature: float, top_k: int, top_p: float) -> None:
     draws = 40_000
     likely = log_probabilities(5, 1, 1, VOCABULARY)
     config = DecodingConfig(do_sample=True, temperature=temperature, top_k=top_k, top_p=top_p)
@@ -96,7 +96,7 @@ def test_without_warmth_the_likeliest_token_is_drawn(seed: int, temperature: flo
 
 
 @given(seeds, st.floats(0.1, 5.0), st.integers(1, VOCABULARY))
-def test_a_drawn_token_has_the_models_score_however_it_was_drawn(seed: int, temperature: float, top_k: int) -> None:
+def test_sampled_token_keeps_the_model_score(seed: int, temperature: float, top_k: int) -> None:
     likely, running = log_probabilities(seed, BATCH, BEAM, VOCABULARY), log_probabilities(seed + 1, BATCH, BEAM)
     choice = select_by_sampling(likely, running, config=DecodingConfig(temperature=temperature, top_k=top_k))
     assert torch.equal(choice.parents, torch.arange(BEAM).expand(BATCH, -1))

@@ -52,7 +52,7 @@ msgstr[1] ""
 
 
 @given(st.text())
-def test_plain_text_keeps_its_white_space_and_all_it_says(text: str) -> None:
+def test_plain_text_keeps_white_space_and_content(text: str) -> None:
     assert re.findall(r"\s*[\n\r]\s*", translated(plain_text_template(text), same)) == re.findall(r"\s*[\n\r]\s*", text)
     assert translated(plain_text_template(text), same).split() == text.split()
 
@@ -78,38 +78,38 @@ def test_subtitles_keep_numbers_times_and_line_counts() -> None:
     ).replace("good friend", "GOOD FRIEND").replace("Who is it", "WHO IS IT").replace("Me", "ME")
 
 
-def test_a_cue_is_said_as_one_and_its_tags_follow_their_words() -> None:
+def test_cue_is_one_sentence_and_tags_follow_words() -> None:
     said = translated(read_srt(SUBTITLES), backwards())
     assert "\r\n{\\an8}friend good my\r\n<i>there Hello</i>\r\n" in said
     assert "\r\n- it? is Who\r\n- Me.\r\n" in said
 
 
 @given(st.lists(st.text("ab<i>", min_size=1, max_size=8), min_size=1, max_size=9), st.integers(1, 4))
-def test_a_wrapped_cue_has_its_words_and_no_more_lines_than_asked(words: list[str], lines: int) -> None:
+def test_wrapped_cue_keeps_words_and_line_count(words: list[str], lines: int) -> None:
     text = " ".join(words)
     wrapped = wrap(text, lines, "\n")
     assert wrapped.replace("\n", " ") == text
     assert wrapped.count("\n") < lines
 
 
-def test_a_cue_of_several_sentences_has_no_more_lines_than_it_had() -> None:
+def test_cue_of_several_sentences_keeps_line_limit() -> None:
     times = "1\n00:00:01,000 --> 00:00:02,000\n"
     said = translated(read_srt(f"{times}Hello there.\nHow are you today?\n\n"), shout)
     assert said == f"{times}HELLO THERE. HOW\nARE YOU TODAY?\n\n"
 
 
-def test_a_cue_is_broken_at_the_spaces_nearest_to_even_lines() -> None:
+def test_cue_breaks_at_spaces_nearest_even_lines() -> None:
     assert wrap("aaa bbb ccc ddd", 2, "|") == "aaa bbb|ccc ddd"
     assert wrap("a b c dddddddddddd", 2, "|") == "a b c|dddddddddddd"
     assert wrap("dddddddddddd <i>a</i> b c", 3, "|") == "dddddddddddd|<i>a</i> b c"
     assert wrap("one", 4, "|") == "one"
 
 
-def test_a_cue_of_very_many_lines_takes_no_more_than_its_length() -> None:
+def test_cue_of_many_lines_wraps() -> None:
     assert wrap("a b " * 100_000, 200_000, "\n").count("\n") > 190_000  # by comparing all with all, an hour
 
 
-def test_a_catalogue_is_filled_and_nothing_else_is_touched() -> None:
+def test_catalogue_is_filled_and_otherwise_unchanged() -> None:
     said = translated(po_template(CATALOGUE), shout)
     expected = (
         CATALOGUE.replace('sure"\nmsgstr ""', 'sure"\nmsgstr "OPEN %s NOW, 100% SURE"')
@@ -120,7 +120,7 @@ def test_a_catalogue_is_filled_and_nothing_else_is_touched() -> None:
     assert said == expected
 
 
-def test_a_sole_form_renders_the_plural_as_it_does_where_catalogues_are_learnt_from() -> None:
+def test_single_form_language_translates_the_plural() -> None:
     korean = 'msgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] ""\n\n'
     said = translated(po_template(korean + CATALOGUE), shout)
     assert 'msgstr[0] "%d FILES"' in said
@@ -139,7 +139,7 @@ def test_a_filled_catalogue_can_be_read_again(tmp_path) -> None:  # type: ignore
     ]
 
 
-def test_a_catalogue_that_nothing_is_said_for_is_still_one(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_catalogue_without_translations_stays_valid(tmp_path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "silent.po"
     path.write_text(translated(po_template(CATALOGUE), voice(lambda _: "")), encoding="utf-8")
     assert 'msgstr ""' in path.read_text(encoding="utf-8")
@@ -148,14 +148,14 @@ def test_a_catalogue_that_nothing_is_said_for_is_still_one(tmp_path) -> None:  #
 
 
 @given(st.lists(st.sampled_from(["%s", "%(name)s", "{count}", "%1$d", "{{ x }}", "${y}", "word", "more. Words"])))
-def test_placeholders_come_out_as_often_as_they_went_in(pieces: list[str]) -> None:
+def test_placeholders_appear_as_often_as_in_source(pieces: list[str]) -> None:
     text = " ".join(pieces)
     said = translated(po_template(f'msgid "{text}"\nmsgstr ""\n'), backwards()).split("msgstr ")[1]
     for placeholder in ("%s", "%(name)s", "{count}", "%1$d", "{{ x }}", "${y}"):
         assert said.count(placeholder) == text.count(placeholder)
 
 
-def test_a_digit_that_is_not_octal_stands_for_itself() -> None:
+def test_non_octal_digit_stands_for_itself() -> None:
     assert translated(po_template('msgid "a\\8\\9\\1019"\nmsgstr ""\n'), shout).endswith('msgstr "A89A9"\n')
 
 
@@ -166,7 +166,7 @@ def test_a_broken_catalogue_is_refused_by_its_line(catalogue: str) -> None:
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-def test_a_byte_order_mark_stays_and_is_not_said(ending: str) -> None:
+def test_byte_order_mark_stays_and_is_not_translated(ending: str) -> None:
     document = read_document(f"X{ending.upper()}", b"\xef\xbb\xbf# 1\n")
     assert translated(document, shout) == "\ufeff# 1\n"
 

@@ -43,7 +43,7 @@ def test_the_tokens_of_any_text_are_the_text(document: str) -> None:
 
 
 @given(document=DOCUMENTS)
-def test_every_tag_comes_out_as_often_as_it_went_in(document: str) -> None:
+def test_every_tag_appears_as_often_as_in_source(document: str) -> None:
     for said in (translated(read_html(document), shout), translated(read_html(document), backwards())):
         assert _tags(said) == _tags(document)
 
@@ -73,13 +73,13 @@ def test_inline_tags_follow_their_words() -> None:
     )
 
 
-def test_a_tag_around_a_whole_sentence_stays_around_it() -> None:
+def test_tag_around_a_whole_sentence_stays_around() -> None:
     document = "<b>One two.</b> Three <i>four.</i>"
     said = translated(read_html(document), voice(lambda sentence: f"well {sentence} indeed."))
     assert said.startswith("<b>well One two. indeed.</b> well Three")
 
 
-def test_without_attention_a_tag_goes_as_far_along_as_it_was() -> None:
+def test_without_attention_tag_keeps_its_relative_position() -> None:
     said = translated(read_html("a b <b>c</b> d"), voice(lambda _: "1 2 3 4 5 6 7 8"))
     assert said == "1 2 3 4 <b>5</b> 6 7 8"
 
@@ -109,17 +109,17 @@ def test_a_program_inside_a_sentence_stays_in_it() -> None:
 
 
 @pytest.mark.parametrize("unclosed", ["<![CDATA[", "<![CDATA[ a </i>"])
-def test_data_of_xml_are_a_remark_that_ends_with_its_tag(unclosed: str) -> None:
+def test_cdata_is_a_comment_ending_with_its_tag(unclosed: str) -> None:
     said = translated(read_html(f"<p>say this</p>{unclosed}<p>and this</p>"), shout)
     assert said.startswith("<p>SAY THIS</p><![CDATA[")
     assert said.endswith("AND THIS</p>")
 
 
-def test_entities_are_read_and_signs_are_written_as_entities() -> None:
+def test_entities_are_decoded_and_special_characters_escaped() -> None:
     assert translated(read_html("caf&eacute; &lt;b&gt; a < b"), shout) == "CAFÉ &lt;B&gt; A &lt; B"
 
 
-def test_line_ends_are_white_space_except_where_they_are_shown() -> None:
+def test_line_ends_are_white_space_except_in_pre() -> None:
     heard: list[list[str]] = []
     translated(read_html("<p>one\ntwo</p><pre>three\nfour</pre>"), voice(str.upper, heard=heard))
     assert heard == [["one two", "three", "four"]]

@@ -70,13 +70,13 @@ def test_chinese_and_japanese_sentences_need_no_space() -> None:
     assert sentences("行く。帰る！「はい。」と言った。") == ["行く。", "帰る！", "「はい。」と言った。"]
 
 
-def test_a_line_ends_a_sentence_unless_it_is_mere_white_space() -> None:
+def test_line_ends_a_sentence_unless_only_white_space() -> None:
     assert sentences("one\n\n two\r\nthree") == ["one", "two", "three"]
     assert sentences("one\ntwo. Three", break_at_newlines=False) == ["one\ntwo.", "Three"]
 
 
 @pytest.mark.parametrize("unit", [".", ". ", " ", '."', "。", "a", "。”", "1. "])
-def test_a_text_of_nothing_but_one_sign_is_split_soon(unit: str) -> None:
+def test_text_of_one_repeated_character_splits_fast(unit: str) -> None:
     text = unit * 50_000 + "x"
     assert "".join(part.text for part in split_sentences(text)) == text
 

@@ -11,7 +11,7 @@ from regard.inference.translator import Translation
 from tests.support.voices import translated, voice
 
 
-def test_a_sentence_too_long_for_the_model_is_said_in_stretches() -> None:
+def test_too_long_sentence_is_translated_in_pieces() -> None:
     heard: list[list[str]] = []
     text = "the cat saw the dog, and the dog saw the bird, and the bird flew away over the house"
     said = translated(plain_text_template(text), voice(str.upper, longest=30, heard=heard))
@@ -20,12 +20,12 @@ def test_a_sentence_too_long_for_the_model_is_said_in_stretches() -> None:
 
 
 @given(st.text(st.sampled_from("ab ,."), max_size=300), st.integers(1, 20))
-def test_no_word_is_lost_however_little_the_model_reads(text: str, longest: int) -> None:
+def test_no_word_is_lost_at_any_model_length(text: str, longest: int) -> None:
     said = translated(plain_text_template(text), voice(str.upper, longest=longest))
     assert said.replace(" ", "") == text.upper().replace(" ", "")
 
 
-def test_a_text_that_is_not_to_be_split_is_said_as_one_unless_the_model_cannot_read_it() -> None:
+def test_unsplit_text_stays_whole_if_the_model_fits() -> None:
     heard: list[list[str]] = []
     text = " One two.\nThree! "
     said = [
@@ -36,7 +36,7 @@ def test_a_text_that_is_not_to_be_split_is_said_as_one_unless_the_model_cannot_r
     assert said == [" ONE TWO. THREE! ", " ONE TWO.\nTHREE! "]
 
 
-def test_many_sentences_go_in_batches_as_large_as_their_longest_allows_and_progress_is_told() -> None:
+def test_sentences_are_batched_by_longest_with_progress() -> None:
     heard: list[list[str]] = []
     told: list[tuple[int, int]] = []
     lines = [letter * length for length, letters in ((1, "abcdef"), (5, "abc"), (20, "a")) for letter in letters]
@@ -49,7 +49,7 @@ def test_many_sentences_go_in_batches_as_large_as_their_longest_allows_and_progr
     assert told == [(1, 10), (3, 10), (5, 10), (10, 10)]
 
 
-def test_alternatives_are_made_of_the_sentences_next_best_outputs() -> None:
+def test_alternatives_combine_next_best_outputs_of_sentences() -> None:
     async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:  # noqa: ARG001
         outputs = {"One.": ["A.", "B."], "Two.": ["C.", "D.", "E."]}
         return [[Translation(text, 0.0, 0.0, []) for text in outputs[sentence]] for sentence in sentences]
@@ -60,7 +60,7 @@ def test_alternatives_are_made_of_the_sentences_next_best_outputs() -> None:
     assert said == ["A.\nC.", "B.\nD.", "B.\nE."]
 
 
-def test_a_model_that_says_no_marks_gets_those_of_the_source() -> None:
+def test_model_without_punctuation_gets_that_of_source() -> None:
     assert (
         translated(plain_text_template("One. Two! Three"), voice(lambda sentence: sentence.strip(".!")))
         == "One. Two! Three"

@@ -34,7 +34,7 @@ def heard_of(document: str, **tags: object) -> set[str]:
 
 
 @given(document=st.lists(st.sampled_from(PIECES), max_size=14).map("".join), tags=TAGS)
-def test_every_tag_comes_out_as_often_as_it_went_in(document: str, tags: XmlTagRules) -> None:
+def test_every_tag_appears_as_often_as_in_source(document: str, tags: XmlTagRules) -> None:
     for by in (voice(str.upper), backwards()):
         assert _tags(translated(read_xml(document, tags), by)) == _tags(document)
 
@@ -46,7 +46,7 @@ def test_placeholders_stand_in_their_sentence() -> None:
     assert said == 'HELLO <x id="0"></x>, YOU HAVE <x id="1"></x> NEW <y/> FILES.'
 
 
-def test_elements_beside_text_are_inline_and_others_are_structure() -> None:
+def test_elements_beside_text_are_inline_others_structural() -> None:
     assert heard_of(PAGE) == {"A title", "I see a cat.", "It sees me.", "Bye"}
     assert translated(read_xml(PAGE, XmlTagRules()), voice(str)) == PAGE.replace("It\n", "It ")
 
@@ -68,7 +68,7 @@ def test_names_of_tags_mean_what_the_sender_says(tags: dict[str, object], heard:
     assert heard_of(PAGE, **tags) == heard
 
 
-def test_a_sentence_may_go_on_over_elements_that_do_not_split() -> None:
+def test_sentence_continues_over_non_splitting_elements() -> None:
     document = "<page><line>the cat </line><line>sees me</line></page>"
     assert heard_of(document) == {"the cat", "sees me"}
     assert heard_of(document, inline=frozenset({"line"})) == {"the cat sees me"}
@@ -82,7 +82,7 @@ def test_what_is_kept_stays_in_its_sentence() -> None:
 
 
 @pytest.mark.parametrize("kept", ["<![CDATA[if a > b]]>", "<![CDATA[]]>", "<!-- a > b -->", "<?xml version='1.0'?>"])
-def test_what_is_no_text_comes_out_as_it_went_in(kept: str) -> None:
+def test_non_text_comes_out_unchanged(kept: str) -> None:
     assert translated(read_xml(f"say {kept} this", XmlTagRules()), voice(str.upper)) == f"SAY {kept} THIS"
 
 
@@ -94,7 +94,7 @@ def test_no_name_makes_an_element_anything_but_markup(name: str) -> None:
     assert said == f'<doc><{name} src="a"/><p>ONE RED CAT</p><{name}>TWO <b>DOGS</b></{name}></doc>'
 
 
-def test_characters_are_read_and_entities_of_the_document_stand() -> None:
+def test_characters_are_decoded_and_document_entities_stay() -> None:
     document = "<p>at &company; we &lt;sell&gt; &quot;caf&#233;&#x73;&quot; &amp; &nbsp;tea&copy; &#0; R&D</p>"
     assert heard_of(document) == {'at we <sell> "cafés" & tea R&D'}
     said = translated(read_xml(document, XmlTagRules()), voice(str.upper))

@@ -37,7 +37,7 @@ def export(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(st.lists(st.integers(1, 30), max_size=40), st.integers(1, 100))
-def test_batches_hold_every_row_once_and_no_more_than_the_budget(lengths: list[int], budget: int) -> None:
+def test_batches_hold_every_row_once_within_budget(lengths: list[int], budget: int) -> None:
     rows = [[7] * length for length in lengths]
     batches = list(batches_by_length(rows, budget))
     assert sorted(place for batch in batches for place in batch) == list(range(len(rows)))
@@ -49,7 +49,7 @@ def test_batches_hold_every_row_once_and_no_more_than_the_budget(lengths: list[i
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_lines_keep_their_order_with_either_engine_whatever_the_chunks(
+def test_lines_keep_order_with_any_engine_and_chunk(
     bundle: Bundle, export: Path, beam: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = [Translator(bundle).translate([line], beam_size=beam)[0].text for line in LINES]
@@ -65,7 +65,7 @@ def test_lines_keep_their_order_with_either_engine_whatever_the_chunks(
             assert sum(done) == len(LINES)
 
 
-def test_an_engine_that_works_ahead_is_asked_one_chunk_early(export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookahead_engine_is_called_one_chunk_early(export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.inference.translator.CHUNK_LINES", 2)
     asked: list[str] = []
     translator = load(export)
@@ -86,9 +86,7 @@ def test_the_same_records_with_either_engine(bundle: Bundle, export: Path) -> No
         assert [one.log_probability for one in own] == pytest.approx([one.log_probability for one in other], abs=1e-2)
 
 
-def test_a_line_that_is_too_long_is_cut_by_either_engine(
-    bundle: Bundle, export: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_long_line_is_cut_by_either_engine(bundle: Bundle, export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.config.MAX_SOURCE_TOKENS", 4)
     cut = [
         [one.is_truncated for one in engine.translate(LINES, beam_size=1)]
@@ -114,7 +112,7 @@ def test_loading_an_export_leaves_torch_its_threads(export: Path) -> None:
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_the_text_is_the_same_where_nobody_wants_scores(bundle: Bundle, export: Path, beam: int) -> None:
+def test_text_is_the_same_without_scores(bundle: Bundle, export: Path, beam: int) -> None:
     for translator in (Translator(bundle), load(export)):
         config = translator.decoding_config(beam_size=beam)
         told, silent = (list(translator.translate_lines(LINES, config, scores=scores)) for scores in (True, False))
@@ -122,7 +120,7 @@ def test_the_text_is_the_same_where_nobody_wants_scores(bundle: Bundle, export: 
         assert all(own[0].score < 0 for own in told if own[0].text)
 
 
-def test_one_text_instead_of_a_list_is_refused_by_either(bundle: Bundle, export: Path) -> None:
+def test_single_text_instead_of_list_is_refused(bundle: Bundle, export: Path) -> None:
     for translator in (Translator(bundle), load(export)):
         with pytest.raises(RegardError, match="a list of texts"):
             translator.translate("ba be")

@@ -42,7 +42,7 @@ def model(bundle: Bundle, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_without_a_name_a_model_has_torch_and_an_export_ctranslate2(bundle: Bundle, model: Path) -> None:
+def test_default_is_torch_and_ctranslate2_for_exports(bundle: Bundle, model: Path) -> None:
     export_ctranslate2(bundle, model.parent / "export", quantization="float32")
     assert load(model).engine.description == "torch"
     opened = load(model.parent / "export")
@@ -58,7 +58,7 @@ def test_the_public_load_opens_an_export(bundle: Bundle, tmp_path: Path) -> None
     assert [one.text for one in said] == [one.text for one in Translator(bundle).translate(TEXTS)]
 
 
-def test_ctranslate2_gives_the_text_of_torch_and_auto_is_int8(bundle: Bundle, model: Path) -> None:
+def test_ctranslate2_text_equals_torch_and_auto_is_int8(bundle: Bundle, model: Path) -> None:
     same = load(model, engine="ctranslate2")
     assert same.engine.description == "ctranslate2, float32"
     assert [one.text for one in same.translate(TEXTS)] == [one.text for one in Translator(bundle).translate(TEXTS)]
@@ -87,7 +87,7 @@ def test_weights_that_are_not_finite_are_not_exported(bundle: Bundle, tmp_path: 
         load(tmp_path / "model", engine="auto")
 
 
-def test_what_was_made_is_kept_until_the_weights_change(model: Path) -> None:
+def test_converted_model_is_kept_until_weights_change(model: Path) -> None:
     load(model, engine="auto")
     kept = model / "engines" / "ctranslate2-int8" / "model.bin"
     made = kept.stat().st_ino
@@ -103,9 +103,7 @@ def test_what_was_made_is_kept_until_the_weights_change(model: Path) -> None:
     assert again.translate(TEXTS)[0].text == Translator(other).translate(TEXTS)[0].text
 
 
-def test_an_export_is_not_kept_for_weights_that_came_while_it_was_made(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_export_is_not_kept_for_newer_weights(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     newer, load_bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK), seed=8), bundle_module.load_bundle
 
     def load_while_training_publishes(directory: Path) -> Bundle:
@@ -121,7 +119,7 @@ def test_an_export_is_not_kept_for_weights_that_came_while_it_was_made(
     assert [one.text for one in again] == [one.text for one in Translator(newer).translate(TEXTS)]
 
 
-def test_a_kept_export_that_is_damaged_is_made_again(model: Path) -> None:
+def test_damaged_kept_export_is_made_again(model: Path) -> None:
     first = load(model, engine="auto").translate(TEXTS)
     kept = model / "engines" / "ctranslate2-int8"
     for name in ("model.bin", "export.json", "manifest.json"):
@@ -129,7 +127,7 @@ def test_a_kept_export_that_is_damaged_is_made_again(model: Path) -> None:
         assert load(model, engine="auto").translate(TEXTS) == first
 
 
-def test_a_directory_that_cannot_be_written_is_used_all_the_same(model: Path) -> None:
+def test_unwritable_directory_still_works(model: Path) -> None:
     (model / "engines").write_text("a file where a directory should be")
     opened = load(model, engine="auto")
     assert opened.engine.description == "ctranslate2, int8"
@@ -137,7 +135,7 @@ def test_a_directory_that_cannot_be_written_is_used_all_the_same(model: Path) ->
     assert sorted(os.listdir(model.parent)) == ["model"]
 
 
-def test_one_that_is_looked_into_aligns_with_its_own_weights(bundle: Bundle, model: Path) -> None:
+def test_inspected_model_aligns_with_its_own_weights(bundle: Bundle, model: Path) -> None:
     opened = load(model, engine="ctranslate2", with_weights=True)
     ours = Translator(bundle).translate(TEXTS, align=True, beam_size=1)
     theirs = opened.translate(TEXTS, align=True, beam_size=1)
@@ -152,7 +150,7 @@ def test_an_export_alone_cannot_align(bundle: Bundle, tmp_path: Path) -> None:
         load(tmp_path / "export").translate(TEXTS, align=True)
 
 
-def test_a_model_that_cannot_be_exported_has_torch_and_the_reason(tmp_path: Path) -> None:
+def test_unexportable_model_uses_torch_with_the_reason(tmp_path: Path) -> None:
     torch.manual_seed(0)
     config = Config(model=RNNConfig(embedding_width=8, encoder=ROWS, decoder=ROWS))
     save_bundle(tmp_path / "rnn", new_bundle(config, TokenizerPair(SOURCE, TARGET)))

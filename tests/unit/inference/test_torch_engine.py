@@ -34,9 +34,7 @@ def by_place(batches: list[DecodedRows]) -> dict[int, list[tuple[list[int], floa
 @pytest.mark.parametrize(
     "config", [DecodingConfig(beam_size=1), DecodingConfig(beam_size=3, nbest=2)], ids=["greedy", "beam"]
 )
-def test_batches_side_by_side_give_what_they_give_in_turn(
-    config: DecodingConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parallel_batches_equal_sequential_batches(config: DecodingConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
     bundle.model.double()  # in double precision a batch does not change what a row computes
     monkeypatch.setattr(torch_engine, "BATCH_TOKENS", 60)
@@ -52,7 +50,7 @@ def test_batches_side_by_side_give_what_they_give_in_turn(
     assert len(counts) > 1
 
 
-def test_what_is_drawn_at_random_is_drawn_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampling_runs_sequentially(monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
     monkeypatch.setattr(torch_engine, "BATCH_TOKENS", 60)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)

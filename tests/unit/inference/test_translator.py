@@ -40,9 +40,7 @@ def bundle_of(model: ModelConfig) -> Bundle:
 
 
 @pytest.mark.parametrize("model", [ATTENDING, TRANSFORMER], ids=["attending", "transformer"])
-def test_many_lines_are_translated_as_each_alone_and_in_order(
-    model: ModelConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_lines_translate_as_each_alone_in_order(model: ModelConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = Translator(bundle_of(model))
     alone = [translator.translate([text], beam_size=2)[0].text for text in TEXTS]
     monkeypatch.setattr(torch_engine, "BATCH_TOKENS", 16)
@@ -50,7 +48,7 @@ def test_many_lines_are_translated_as_each_alone_and_in_order(
     assert [output.text for output in translator.translate(TEXTS, beam_size=2)] == alone
 
 
-def test_a_model_is_loaded_from_its_directory_or_its_run(tmp_path: Path) -> None:
+def test_model_loads_from_its_directory_or_run(tmp_path: Path) -> None:
     bundle = bundle_of(TRANSFORMER)
     save_bundle(tmp_path / "run" / "model", bundle)
     for place in (tmp_path / "run", str(tmp_path / "run"), tmp_path / "run" / "model"):
@@ -77,18 +75,18 @@ def test_nbest_gives_that_many_the_best_first() -> None:
     assert all(own[0].score >= own[1].score >= own[2].score for own in outputs)
 
 
-def test_as_many_as_asked_for_are_drawn_whatever_the_beam() -> None:
+def test_requested_samples_are_drawn_at_any_beam() -> None:
     outputs = Translator(bundle_of(TRANSFORMER)).nbest(["ba be bi", "da"], do_sample=True, nbest=7, beam_size=2)
     assert [len(own) for own in outputs] == [7, 7]
 
 
-def test_a_line_that_is_too_long_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_line_is_cut_and_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.config.MAX_SOURCE_TOKENS", 4)
     outputs = Translator(bundle_of(TRANSFORMER)).translate(TEXTS, beam_size=1, nbest=1)
     assert [output.is_truncated for output in outputs] == [False, False, False, True, False, False]
 
 
-def test_a_line_beyond_the_learnt_positions_is_cut_there_and_the_others_are_as_they_were() -> None:
+def test_line_beyond_positions_is_cut_and_others_unchanged() -> None:
     learnt = TransformerConfig(encoder=STACK, decoder=STACK, positions="learned", max_position_embeddings=7)
     translator = Translator(bundle_of(learnt))
     outputs = translator.translate(TEXTS, beam_size=2, align=True, trace=True)
@@ -99,7 +97,7 @@ def test_a_line_beyond_the_learnt_positions_is_cut_there_and_the_others_are_as_t
     assert len(align(translator.bundle, [TEXTS[3]], [TEXTS[3]])[0].source_words) == 6
 
 
-def test_a_translation_that_ran_into_its_bound_says_so() -> None:
+def test_translation_at_its_length_limit_is_marked() -> None:
     translator, texts = Translator(bundle_of(TRANSFORMER)), [text for text in TEXTS if text]
     found = [
         (len(one.tokens) < bound, one.is_finished)
@@ -125,13 +123,13 @@ def test_one_text_instead_of_a_list_is_refused() -> None:
             ask("ba be")
 
 
-def test_several_of_each_text_are_not_asked_for_where_one_is_given() -> None:
+def test_several_outputs_are_refused_for_single_text_call() -> None:
     with pytest.raises(RegardError, match=r"nbest is 3, but .* call \.nbest\(\[\.\.\.\], nbest=3\)"):
         Translator(bundle_of(TRANSFORMER)).translate(["ba be"], beam_size=4, nbest=3)
 
 
 @pytest.mark.parametrize(("given", "problem"), [(None, "None, of type NoneType"), (b"ba", "b'ba', of type bytes")])
-def test_what_is_no_text_is_refused_with_its_place(given: object, problem: str) -> None:
+def test_non_text_is_refused_with_its_index(given: object, problem: str) -> None:
     translator = Translator(bundle_of(TRANSFORMER))
     for ask in (translator.translate, translator.nbest):
         with pytest.raises(RegardError, match=f"text 2 of 3 is {problem}"):
@@ -139,7 +137,7 @@ def test_what_is_no_text_is_refused_with_its_place(given: object, problem: str) 
 
 
 @pytest.mark.parametrize("model", [ATTENDING, TRANSFORMER], ids=["attending", "transformer"])
-def test_an_alignment_has_a_row_for_each_target_word_and_a_column_for_each_source_word(model: ModelConfig) -> None:
+def test_alignment_has_target_word_rows_source_word_columns(model: ModelConfig) -> None:
     bundle = bundle_of(model)
     [alignment] = align(bundle, ["ba be bi"], ["da de"])
     assert (alignment.source_words, alignment.target_words) == (["ba", "be", "bi"], ["da", "de"])
@@ -155,7 +153,7 @@ def test_a_translation_can_carry_its_alignment() -> None:
         assert output.alignment.source_words == text.split()
 
 
-def test_maps_are_cut_back_to_each_pairs_own_length() -> None:
+def test_maps_are_trimmed_to_each_pair_length() -> None:
     pairs = [([5, 6, 7], [8, 9]), ([5], [6, 7, 8, 9])]
     for (source, target), maps in zip(pairs, attention_weights(bundle_of(TRANSFORMER), pairs), strict=True):
         shapes = {name.split(".")[0] + "." + name.split(".")[3]: weights.shape for name, weights in maps.items()}
@@ -168,7 +166,7 @@ def test_maps_are_cut_back_to_each_pairs_own_length() -> None:
             assert weights.sum(axis=-1) == pytest.approx(1.0, abs=1e-6)  # nothing of a map was cut away but padding
 
 
-def test_maps_are_the_same_however_many_pairs_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_maps_do_not_depend_on_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     bundle, pairs = bundle_of(TRANSFORMER), [([5, 6, 7], [8, 9]), ([5], [6, 7, 8, 9]), ([6, 5], [7])]
     together = list(attention_weights(bundle, pairs, name_contains="cross_attention"))
     monkeypatch.setattr(attention_maps_module, "BATCH_CELLS", 1)
@@ -191,7 +189,7 @@ def test_a_reading_chooses_layer_head_and_row() -> None:
     assert mean.weights == pytest.approx((both[0] + both[1])[0:2, :3] / 2, abs=1e-6)
 
 
-def test_the_best_reading_is_the_one_the_gold_agrees_with() -> None:
+def test_best_head_is_the_one_gold_agrees_with() -> None:
     from regard.metrics.alignment import GoldAlignment
 
     bundle, wanted = bundle_of(TRANSFORMER), HeadSelection(layer=0, head=1, at="input")
@@ -203,7 +201,7 @@ def test_the_best_reading_is_the_one_the_gold_agrees_with() -> None:
 
 
 @pytest.mark.parametrize(("layer", "head"), [(2, 0), (0, 2)])
-def test_a_layer_or_head_that_is_not_there_is_refused(layer: int, head: int) -> None:
+def test_missing_layer_or_head_is_refused(layer: int, head: int) -> None:
     with pytest.raises(RegardError, match="there is no"):
         align(bundle_of(TRANSFORMER), ["ba"], ["da"], HeadSelection(layer=layer, head=head))
 

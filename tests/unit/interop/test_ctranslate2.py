@@ -147,7 +147,7 @@ def test_int8_is_smaller_and_scores_nearly_the_same(tmp_path: Path) -> None:
     assert scores[0] != scores[1]
 
 
-def test_a_source_beyond_the_learned_positions_is_cut_as_by_torch(tmp_path: Path) -> None:
+def test_source_beyond_learned_positions_is_cut_like_torch(tmp_path: Path) -> None:
     bundle = speaker(Shape(positions="learned").config)
     export_ctranslate2(bundle, tmp_path / "export")
     fitting, long = (" ".join(["ba"] * count) for count in (39, 60))
@@ -165,7 +165,7 @@ def test_every_reason_against_an_export_is_named() -> None:
     assert unsupported_features(Config()) == []
 
 
-def test_what_cannot_be_held_is_refused_and_nothing_written(tmp_path: Path) -> None:
+def test_unsupported_model_is_refused_and_nothing_written(tmp_path: Path) -> None:
     bundle = new_bundle(Config(model=AttentionRNNConfig()), TokenizerPair(SOURCE, TARGET))
     with pytest.raises(RegardError, match="CTranslate2 cannot represent this model"):
         export_ctranslate2(bundle, tmp_path / "export")

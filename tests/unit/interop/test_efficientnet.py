@@ -36,7 +36,7 @@ def test_a_file_with_another_hash_is_not_opened(tmp_path: Path, monkeypatch: pyt
     assert not (tmp_path / "out").exists()
 
 
-def test_even_with_the_right_hash_nothing_but_tensors_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_right_hash_still_allows_nothing_but_tensors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pickled(tmp_path / "weights.pth", {"a": Path("a path is not a tensor")})
     publish(monkeypatch, path)
     with pytest.raises(RegardError, match="cannot be converted"):
@@ -62,7 +62,7 @@ def write_import_and_notes(out: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [write_thesis, write_model, write_import_and_notes, Path.touch])
-def test_what_is_not_an_earlier_import_alone_is_left_as_it_is(
+def test_directory_that_is_no_earlier_import_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
 ) -> None:
     path, out = pickled(tmp_path / "weights.pth", {"a": torch.ones(2)}), tmp_path / "out"
@@ -74,9 +74,7 @@ def test_what_is_not_an_earlier_import_alone_is_left_as_it_is(
     assert {one: one.read_bytes() for one in [out, *out.rglob("*")] if one.is_file()} == before
 
 
-def test_an_empty_directory_is_filled_and_an_earlier_import_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_empty_directory_is_filled_and_earlier_import_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     out.mkdir()
     for number in (2, 3):
@@ -95,7 +93,7 @@ def test_a_missing_file_and_missing_weights_are_told(tmp_path: Path) -> None:
         pretrained_encoder(EfficientNetConfig())
 
 
-def test_weights_that_do_not_fit_or_were_damaged_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_or_unfitting_weights_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = pickled(tmp_path / "weights.pth", {"_conv_stem.weight": torch.ones(2)}), tmp_path / "out"
     publish(monkeypatch, path)
     assert import_efficientnet(path, out) == 1

@@ -85,7 +85,7 @@ def test_both_tokenizers_give_the_same_ids(tmp_path: Path) -> None:
         )
 
 
-def test_a_trained_model_gives_the_same_strings_by_its_own_settings(tmp_path: Path) -> None:
+def test_trained_model_gives_same_text_by_own_settings(tmp_path: Path) -> None:
     """With nothing said but from_pretrained and generate: beam, penalty and symbols are in the directory."""
     bundle = copier()
     model, tokenizer = exported(bundle, tmp_path / "marian")
@@ -141,7 +141,7 @@ def test_every_reason_against_an_export_is_named(tmp_path: Path) -> None:
     assert len(unsupported_features(Config(model=AttentionRNNConfig()), words)) == 1
 
 
-def test_only_the_settings_that_stand_in_the_way_are_named(tmp_path: Path) -> None:
+def test_only_unsupported_settings_are_named(tmp_path: Path) -> None:
     stack = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
     bundle = new_bundle(
         Config(model=TransformerConfig(encoder=stack, decoder=stack, norm="pre")), TokenizerPair(ONE, OTHER)

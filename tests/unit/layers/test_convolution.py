@@ -18,7 +18,7 @@ def test_a_shortcut_changes_nothing_where_it_need_not() -> None:
     assert not isinstance(ConvolutionBlock(3, 3, stride=2).shortcut, nn.Identity)
 
 
-def test_what_the_convolutions_find_is_added_to_the_shortcut() -> None:
+def test_convolution_output_is_added_to_the_shortcut() -> None:
     block, x = ConvolutionBlock(3, 3).eval(), torch.randn(2, 3, 7, 11)
     nn.init.zeros_(block.second[1].weight)
     nn.init.constant_(block.second[1].bias, 0.25)

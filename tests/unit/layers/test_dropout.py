@@ -7,7 +7,7 @@ from regard.cpu import Dropout
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.9])
-def test_the_share_of_zeros_and_the_mean_are_what_was_asked_for(share: float) -> None:
+def test_share_of_zeros_and_mean_are_as_requested(share: float) -> None:
     torch.manual_seed(0)
     dropped = Dropout(share)(torch.ones(1000, 1003))
     assert (dropped == 0).double().mean().item() == pytest.approx(share, abs=0.004)
@@ -31,7 +31,7 @@ def test_the_gradient_passes_where_the_value_did() -> None:
     assert torch.allclose(x.grad * x, dropped)
 
 
-def test_nothing_is_dropped_outside_training_or_at_a_share_of_zero() -> None:
+def test_nothing_is_dropped_outside_training_or_at_zero() -> None:
     x = torch.randn(5, 7)
     assert torch.equal(Dropout(0.3).eval()(x), x)
     assert torch.equal(Dropout(0.0)(x), x)

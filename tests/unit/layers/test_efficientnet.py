@@ -56,7 +56,7 @@ def test_a_grid_is_thirty_two_times_coarser(network: EfficientNetLite0) -> None:
 
 @pytest.mark.skipif(not FLICKR.exists(), reason="Flickr8k is not beside the project")
 @torch.inference_mode()
-def test_it_sees_a_dog_where_five_people_saw_one(network: EfficientNetLite0, published: dict[str, Tensor]) -> None:
+def test_it_classifies_a_dog_where_five_people_did(network: EfficientNetLite0, published: dict[str, Tensor]) -> None:
     captioned = read_captioned(FLICKR, split="dev")
     dogs = [one for one in captioned if all("dog" in caption.lower().split() for caption in one.captions)][:8]
     others = [one for one in captioned if not any("dog" in caption.lower() for caption in one.captions)][:8]

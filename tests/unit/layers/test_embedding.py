@@ -14,7 +14,7 @@ TOKENS = torch.tensor([[4, 7, 5], [9, 4, PADDING]])
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-def test_each_token_is_given_its_row_times_the_scale(scaled: bool) -> None:
+def test_each_token_gets_its_row_times_the_scale(scaled: bool) -> None:
     embedding = TokenEmbedding(VOCABULARY, WIDTH, scaled=scaled)
     factor = math.sqrt(WIDTH) if scaled else 1.0
     assert_close(embedding(TOKENS), embedding.weight[TOKENS] * factor)
@@ -26,7 +26,7 @@ def test_scaled_entries_begin_with_variance_one() -> None:
     assert embedding(torch.arange(1, 500)[None]).var().item() == pytest.approx(1.0, rel=0.05)
 
 
-def test_padding_is_zero_and_looking_it_up_gives_it_no_gradient() -> None:
+def test_padding_is_zero_and_gets_no_gradient() -> None:
     embedding = TokenEmbedding(VOCABULARY, WIDTH, scaled=True)
     embedded = embedding(TOKENS)
     assert not embedded[1, 2].any()
@@ -38,7 +38,7 @@ def test_padding_is_zero_and_looking_it_up_gives_it_no_gradient() -> None:
     assert_close(gradient[4], 2 * gradient[5])  # said twice
 
 
-def test_the_tied_output_layer_compares_with_every_row_and_shares_the_table() -> None:
+def test_tied_output_layer_shares_the_embedding_table() -> None:
     embedding = TokenEmbedding(VOCABULARY, WIDTH, scaled=True)
     hidden = torch.randn(2, 3, WIDTH)
     output = embedding.tied_projection()
@@ -50,13 +50,13 @@ def test_the_tied_output_layer_compares_with_every_row_and_shares_the_table() ->
     assert embedding.weight.grad.any()
 
 
-def test_an_output_layer_of_its_own_has_its_bias() -> None:
+def test_untied_output_layer_has_a_bias() -> None:
     linear, hidden = nn.Linear(WIDTH, VOCABULARY), torch.randn(2, 3, WIDTH)
     assert isinstance(OutputProjection.from_linear(linear), OutputProjection)
     assert torch.equal(OutputProjection.from_linear(linear)(hidden), linear(hidden))
 
 
-def test_a_placed_embedding_is_the_tokens_with_their_positions() -> None:
+def test_positioned_embedding_adds_positions_to_tokens() -> None:
     tokens = TokenEmbedding(VOCABULARY, WIDTH, scaled=True)
     placed = PositionedEmbedding(tokens, SinusoidalPositions(WIDTH), dropout=0.5)
     positions = torch.tensor([4, 5, 6])

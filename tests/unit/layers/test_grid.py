@@ -23,20 +23,20 @@ def test_places_are_read_row_by_row() -> None:
     assert torch.equal(places[1, 2 * COLUMNS + 3], grid[1, :, 2, 3])
 
 
-def test_a_place_is_told_by_its_row_and_its_column() -> None:
+def test_grid_position_is_its_row_and_column() -> None:
     told = grid_positions(ROWS, COLUMNS, 7).view(ROWS, COLUMNS, 7)
     row, column = sinusoidal(torch.tensor([2]), 3)[0], sinusoidal(torch.tensor([4]), 4)[0]
     assert_close(told[2, 4], torch.cat([row, column]))
     assert len({tuple(one.tolist()) for one in told.flatten(0, 1)}) == ROWS * COLUMNS
 
 
-def test_places_of_the_same_look_differ_by_their_position_alone() -> None:
+def test_equal_looking_cells_differ_by_position_alone() -> None:
     places = GridProjection(CHANNELS, 8)(torch.ones(1, CHANNELS, ROWS, COLUMNS))
     look = places[0] - grid_positions(ROWS, COLUMNS, 8).float()
     assert_close(look, look[:1].expand_as(look))
 
 
-def test_the_layer_begins_as_if_it_were_not_there_and_can_learn_to_be() -> None:
+def test_layer_starts_as_identity_and_can_learn() -> None:
     layer, grid = GridSelfAttention(CHANNELS, HEADS), torch.randn(BATCH, CHANNELS, ROWS, COLUMNS)
     found = layer(grid)
     assert torch.equal(found, grid)

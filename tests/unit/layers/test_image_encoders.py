@@ -24,7 +24,7 @@ EYES = [ResNetConfig(image_size=12, width=3, blocks=2), PATCHES, EfficientNetCon
     ],
     ids=["resnet", "efficientnet", "vit"],
 )
-def test_an_eye_knows_how_many_places_its_grid_has_on_each_side(config: Any, side: int) -> None:
+def test_image_encoder_reports_its_grid_size(config: Any, side: int) -> None:
     eye = ImageEncoder(config).eval()
     assert config.grid_size == side
     assert eye(Images(torch.rand(1, 3, config.image_size, config.image_size))).shape == (1, eye.width, side, side)
@@ -37,14 +37,14 @@ def test_what_was_seen_already_passes_through(config: Any) -> None:
     assert torch.equal(eye(ImageFeatures(seen)), seen)
 
 
-def test_pixels_are_scaled_inside_so_that_mid_grey_is_near_zero() -> None:
+def test_pixels_are_scaled_so_mid_grey_is_zero() -> None:
     eye, given = ImageEncoder(PATCHES), []
     eye.network.register_forward_pre_hook(lambda _module, inputs: given.append(inputs[0]))
     eye(Images(torch.tensor([0.0, 127.0, 255.0]).repeat_interleave(144).view(1, 3, 12, 12)))
     assert_close(given[0][0, :, 0, 0], torch.tensor([-127 / 128, 0.0, 1.0]))
 
 
-def test_a_frozen_eye_neither_learns_nor_moves_its_statistics() -> None:
+def test_frozen_encoder_keeps_weights_and_statistics() -> None:
     eye = ImageEncoder(EfficientNetConfig(image_size=32)).train()
     before = {name: tensor.clone() for name, tensor in eye.state_dict().items()}
     eye(Images(torch.rand(2, 3, 32, 32) * 255))
@@ -72,7 +72,7 @@ def test_what_each_patch_looks_at_can_be_recorded() -> None:
     assert [kept["weights"].shape for kept in recording.layers.values()] == [(1, 2, 16, 16)] * 2
 
 
-def test_a_place_of_the_residual_network_sees_23_pixels_around_it() -> None:
+def test_residual_network_cell_sees_23_pixels_around() -> None:
     torch.manual_seed(0)
     eye = ImageEncoder(ResNetConfig(image_size=64, width=8)).eval()
     pixels = (torch.rand(1, 3, 64, 64) * 255).requires_grad_(True)
@@ -85,7 +85,7 @@ def test_a_place_of_the_residual_network_sees_23_pixels_around_it() -> None:
 
 
 @pytest.mark.parametrize("width", [4, 8, 16])
-def test_gradients_of_narrow_residual_networks_do_not_crash_torch(width: int) -> None:
+def test_gradients_of_narrow_residual_networks_do_not_crash(width: int) -> None:
     """A 1 x 1 convolution with a stride did, for channels that lie last in memory and are few."""
     eye = ImageEncoder(ResNetConfig(image_size=64, width=width)).train()
     eye(Images(torch.rand(32, 3, 64, 64) * 255)).square().mean().backward()
@@ -102,7 +102,7 @@ def test_the_residual_eye_sees_every_pixel(size: int, blocks: int) -> None:
 
 
 @pytest.mark.parametrize("blocks", [2, 3])
-def test_a_place_of_the_residual_eye_sees_around_the_middle_of_its_cell(blocks: int) -> None:
+def test_residual_receptive_field_is_centred_on_its_cell(blocks: int) -> None:
     torch.manual_seed(0)
     eye = ImageEncoder(ResNetConfig(image_size=64, width=8, blocks=blocks)).eval()
     pixels = (torch.rand(1, 3, 64, 64) * 255).requires_grad_()

@@ -87,7 +87,7 @@ def test_entries_are_those_of_the_formula(width: int) -> None:
             assert encoding[t, i].item() == pytest.approx(math.cos(angle) if i % 2 else math.sin(angle), abs=1e-12)
 
 
-def test_positions_are_added_in_the_precision_of_the_embeddings() -> None:
+def test_positions_are_added_in_embedding_precision() -> None:
     x = torch.randn(2, 3, 8).bfloat16()
     added = SinusoidalPositions(8)(x, torch.tensor([4, 5, 6]))
     assert added.dtype == torch.bfloat16
@@ -138,7 +138,7 @@ def test_learned_positions_add_the_vector_of_each_position() -> None:
     assert torch.equal(module(x, torch.tensor([4, 5, 6])), x + module.weight[4:7])
 
 
-def test_a_position_past_the_longest_length_is_an_error_that_says_what_to_do() -> None:
+def test_position_past_the_maximum_is_an_explained_error() -> None:
     module = LearnedPositions(5, max_position_embeddings=7)
     with pytest.raises(RegardError, match=r"8 positions.*7 learned positions.*shorter input"):
         module(torch.randn(2, 3, 5), torch.tensor([5, 6, 7]))

@@ -19,9 +19,7 @@ def _seeded() -> None:
 
 @every_cell
 @pytest.mark.parametrize("bidirectional", [False, True])
-def test_outputs_and_states_have_the_width_of_the_config_in_one_direction_and_in_two(
-    cell: str, bidirectional: bool
-) -> None:
+def test_outputs_and_states_have_the_configured_width(cell: str, bidirectional: bool) -> None:
     layer = RecurrentLayers(cell, INPUTS, RecurrentLayersConfig(layers=2, width=22), bidirectional=bidirectional)
     outputs, state = layer(torch.randn(BATCH, LENGTH, INPUTS))
     assert outputs.shape == (BATCH, LENGTH, 22)
@@ -30,7 +28,7 @@ def test_outputs_and_states_have_the_width_of_the_config_in_one_direction_and_in
 
 
 @every_cell
-def test_the_rows_of_a_state_are_the_rows_of_the_batch(cell: str) -> None:
+def test_state_rows_are_batch_rows(cell: str) -> None:
     layer = RecurrentLayers(cell, INPUTS, RecurrentLayersConfig(layers=2, width=11))
     x, more = torch.randn(BATCH, LENGTH, INPUTS), torch.randn(BATCH, 1, INPUTS)
     order = torch.tensor([2, 0, 1])
@@ -40,7 +38,7 @@ def test_the_rows_of_a_state_are_the_rows_of_the_batch(cell: str) -> None:
 
 
 @every_cell
-def test_dropout_is_between_layers_so_that_one_layer_alone_has_none(cell: str) -> None:
+def test_dropout_is_between_layers_only(cell: str) -> None:
     x = torch.randn(BATCH, LENGTH, INPUTS)
     one = RecurrentLayers(cell, INPUTS, RecurrentLayersConfig(layers=1, width=11), dropout=0.5).train()
     two = RecurrentLayers(cell, INPUTS, RecurrentLayersConfig(layers=2, width=11), dropout=0.5).train()
@@ -54,7 +52,7 @@ def state_of(sizes: RecurrentLayersConfig, *, has_cell: bool = True) -> Recurren
     return RecurrentState(torch.randn(shape), torch.randn(shape) if has_cell else None)
 
 
-def test_a_bridge_between_equal_sizes_hands_the_state_over() -> None:
+def test_bridge_of_equal_sizes_passes_the_state() -> None:
     sizes = RecurrentLayersConfig(layers=2, width=5)
     bridge, state = Bridge(sizes, RecurrentLayersConfig(layers=2, width=5)), state_of(sizes)
     assert bridge(state) is state
@@ -65,9 +63,7 @@ def test_a_bridge_between_equal_sizes_hands_the_state_over() -> None:
     "decoder", [RecurrentLayersConfig(layers=3, width=5), RecurrentLayersConfig(layers=2, width=7)]
 )
 @pytest.mark.parametrize("has_cell", [True, False])
-def test_a_bridge_between_unequal_sizes_gives_the_decoder_its_shape(
-    decoder: RecurrentLayersConfig, has_cell: bool
-) -> None:
+def test_bridge_of_unequal_sizes_gives_decoder_shape(decoder: RecurrentLayersConfig, has_cell: bool) -> None:
     encoder = RecurrentLayersConfig(layers=2, width=5)
     bridge, state = Bridge(encoder, decoder), state_of(encoder, has_cell=has_cell)
     crossed = bridge(state)

@@ -13,7 +13,7 @@ def _seeded() -> None:
     torch.manual_seed(0)
 
 
-def test_the_recurrent_mixer_one_step_at_a_time_equals_all_at_once() -> None:
+def test_ssru_stepwise_equals_parallel() -> None:
     mixer, x = SSRU(WIDTH), torch.randn(BATCH, LENGTH, WIDTH)
     whole, last = mixer(x, None, None, torch.arange(LENGTH))
     cell, steps = None, []
@@ -24,7 +24,7 @@ def test_the_recurrent_mixer_one_step_at_a_time_equals_all_at_once() -> None:
     assert_close(cell, last)
 
 
-def test_the_recurrent_mixer_keeps_one_vector_however_long_the_past() -> None:
+def test_ssru_keeps_one_vector_at_any_length() -> None:
     mixer = SSRU(WIDTH)
     for length in (1, 50):
         _, cell = mixer(torch.randn(BATCH, length, WIDTH), None, None, torch.arange(length))
@@ -40,7 +40,7 @@ def test_the_recurrent_mixer_never_sees_the_future() -> None:
     assert not torch.equal(found[:, 4:], expected[:, 4:])
 
 
-def test_the_attention_mixer_keeps_keys_and_values_of_all_it_has_seen() -> None:
+def test_self_attention_keeps_all_keys_and_values() -> None:
     mixer, x = SelfAttention(WIDTH, heads=2), torch.randn(BATCH, LENGTH, WIDTH)
     whole = mixer.attention.key_values(x)
     _, past = mixer(x[:, :4], None, causal_visibility(torch.arange(4), 4), torch.arange(4))

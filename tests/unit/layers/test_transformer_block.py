@@ -36,7 +36,7 @@ def double(x: Tensor) -> Tensor:
     return 2 * x
 
 
-def test_post_norm_is_the_norm_of_x_and_what_was_found() -> None:
+def test_post_norm_is_norm_of_x_plus_output() -> None:
     residual, x = Residual(WIDTH, BlockOptions(norm="post")), torch.randn(BATCH, TARGET, WIDTH)
     nn.init.uniform_(residual.norm.weight)
     assert_close(residual.post(x, double(residual.pre(x))), residual.norm(x + 2 * x))
@@ -49,7 +49,7 @@ def test_pre_norm_leaves_a_clear_way_for_x() -> None:
 
 
 @either_norm
-def test_dropout_falls_on_what_was_found_and_never_on_x(norm: str) -> None:
+def test_dropout_applies_to_output_and_never_to_x(norm: str) -> None:
     residual = Residual(WIDTH, BlockOptions(norm=norm, dropout=0.5))
     residual.norm = nn.Identity()
     x, found = torch.full((BATCH, TARGET, WIDTH), 100.0), torch.ones(BATCH, TARGET, WIDTH)
@@ -66,7 +66,7 @@ def test_a_stack_ends_in_a_norm(norm: str) -> None:
 
 
 @either_norm
-def test_a_stack_is_its_blocks_one_after_the_other_each_with_its_own_sight_of_the_memory(norm: str) -> None:
+def test_stack_applies_blocks_each_with_own_memory(norm: str) -> None:
     stack = TransformerStack(SIZES, BlockOptions(norm=norm, activation="silu"), memory_width=MEMORY)
     assert len(stack.blocks) == 3
     x, memory, positions = torch.randn(BATCH, TARGET, WIDTH), torch.randn(BATCH, SOURCE, MEMORY), torch.arange(TARGET)
@@ -82,7 +82,7 @@ def test_a_stack_is_its_blocks_one_after_the_other_each_with_its_own_sight_of_th
 @either_norm
 @either_layer
 @pytest.mark.parametrize("lengths", [[1] * TARGET, [2, 3], [4, 1]])
-def test_one_step_at_a_time_equals_all_at_once(norm: str, layer: str, lengths: list[int]) -> None:
+def test_stepwise_equals_parallel(norm: str, layer: str, lengths: list[int]) -> None:
     turning = apply_rotary if layer == "self-attention" else None
     stack = TransformerStack(
         SIZES, BlockOptions(norm=norm, autoregression=layer, rotate=turning), memory_width=MEMORY
@@ -104,7 +104,7 @@ def test_one_step_at_a_time_equals_all_at_once(norm: str, layer: str, lengths: l
 
 
 @either_layer
-def test_a_decoders_block_looks_at_the_memory_that_is_visible_and_at_no_other(layer: str) -> None:
+def test_decoder_block_attends_visible_memory_only(layer: str) -> None:
     block = TransformerBlock(SIZES, BlockOptions(autoregression=layer), memory_width=MEMORY)
     assert block.cross_attention is not None
     is_real = torch.arange(SOURCE) < torch.tensor([SOURCE, 3])[:, None]
@@ -126,7 +126,7 @@ def test_an_encoders_block_has_no_cross_attention() -> None:
     assert TransformerBlock(SIZES, BlockOptions()).cross_attention is None
 
 
-def test_initial_matrices_lie_within_xaviers_bounds_and_biases_are_zero() -> None:
+def test_initial_matrices_are_within_xavier_bounds() -> None:
     block = TransformerBlock(SIZES, BlockOptions())
     init_xavier(block)
     linears = [module for module in block.modules() if isinstance(module, nn.Linear)]

@@ -56,12 +56,12 @@ def test_what_is_written_is_read_back(sure, extra, one_based):
 
 
 @pytest.mark.parametrize("token", ["1", "1-", "-1", "1-2-3", "a-b", "1:2", "1p-2", "-1-2", "1.5-2", "٣-٤", "9" * 5000])
-def test_a_bad_link_is_refused_with_file_and_line(token):
+def test_bad_link_is_refused_with_file_and_line(token):
     with pytest.raises(RegardError, match=r"^links\.txt:2: "):
         parse_alignments(["0-0", f"0-1 {token}"], origin="links.txt")
 
 
-def test_word_zero_is_refused_where_words_are_counted_from_one():
+def test_word_zero_is_refused_with_base_one():
     with pytest.raises(RegardError, match=r"gold:1: '0-1' .* counted from 1"):
         parse_alignments(["0-1"], one_based=True, origin="gold")
 
@@ -87,7 +87,7 @@ def test_every_share_is_between_zero_and_one(sentences):
     assert all(0 <= share <= 1 for share in (score.precision, score.recall, score.aer))
 
 
-def test_a_sure_link_is_possible_even_if_only_called_sure():
+def test_sure_link_is_possible_too():
     link = frozenset({(0, 0)})
     assert alignment_error_rate([link], [link], [frozenset()]).aer == 0
 
@@ -99,7 +99,7 @@ def test_unequal_counts_and_empty_corpora_are_refused():
         alignment_error_rate([], [], [])
 
 
-def test_growing_follows_the_diagonal_and_the_rest_joins_free_words():
+def test_grow_diag_final_adds_free_words_last():
     forward = frozenset({(0, 0), (1, 1), (2, 1), (5, 5)})
     backward = frozenset({(0, 0), (1, 1), (3, 3), (5, 4)})
     # (2, 1) neighbours (1, 1) and reaches the free word 2; (3, 3) and (5, 5) join free words; (5, 4) comes too late.

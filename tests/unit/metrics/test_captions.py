@@ -56,12 +56,12 @@ def published(hypotheses: list[str], references: list[list[str]]) -> dict[str, f
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_all_six_scores_are_those_of_the_coco_code(seed: int) -> None:
+def test_all_six_scores_equal_the_coco_code(seed: int) -> None:
     hypotheses, references = drawn_corpus(seed=seed)
     assert values(hypotheses, references) == pytest.approx(published(hypotheses, references), abs=1e-4)
 
 
-def test_real_captions_of_people_score_as_in_the_coco_code() -> None:
+def test_real_captions_score_as_in_coco_code() -> None:
     if not FLICKR.is_dir():
         pytest.skip("shared/data/flickr8k is not there")
     captioned = [one for one in read_captioned(FLICKR, split="dev")[:150] if len(one.captions) == 5]
@@ -93,11 +93,11 @@ def test_cutting_changes_case_and_punctuation_and_nothing_else() -> None:
         ("...", []),
     ],
 )
-def test_a_caption_is_cut_as_the_field_cuts_it(text: str, words: list[str]) -> None:
+def test_captions_are_tokenised_like_the_coco_code(text: str, words: list[str]) -> None:
     assert tokenize_caption(text) == words
 
 
-def test_a_caption_that_is_its_reference_is_worth_everything() -> None:
+def test_caption_equal_to_reference_scores_maximum() -> None:
     captions = ["a red dog runs fast", "two blue cats sleep here", "three birds sit on wires"]
     found = values(captions, [[caption] for caption in captions])
     assert found == pytest.approx(
@@ -125,7 +125,7 @@ def test_cider_by_hand() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), min_size=2, max_size=6))
-def test_more_references_never_lower_rouge_and_scores_stay_in_bounds(captions: list[list[str]]) -> None:
+def test_more_references_never_lower_rouge_and_bounds_hold(captions: list[list[str]]) -> None:
     said, first, others = captions[0], captions[1], captions[1:]
     one, all_of_them = rouge_l([said], [[first]])[0], rouge_l([said], [others])[0]
     assert 0 <= one <= all_of_them <= 1
@@ -133,13 +133,13 @@ def test_more_references_never_lower_rouge_and_scores_stay_in_bounds(captions: l
     assert ((likeness >= 0) & (likeness <= 10 + 1e-9)).all()
 
 
-def test_an_empty_caption_counts_as_worthless_and_not_as_an_error() -> None:
+def test_empty_caption_scores_zero_without_error() -> None:
     found = values(["", "a dog runs on grass"], [["a cat"], ["a dog runs on grass"]])
     assert found["ROUGE-L"] == pytest.approx(50)
     assert all(math.isfinite(value) for value in found.values())
 
 
-def test_intervals_hold_the_value_and_a_single_sample_has_none() -> None:
+def test_intervals_contain_value_and_single_sample_has_none() -> None:
     hypotheses, references = drawn_corpus()
     for score in evaluate_captions(hypotheses, references, tokenize="none", resamples=200):
         assert score.low < score.value < score.high
@@ -148,13 +148,13 @@ def test_intervals_hold_the_value_and_a_single_sample_has_none() -> None:
         assert score.low == score.value == score.high
 
 
-def test_exactly_right_asks_for_every_word_of_one_reference() -> None:
+def test_exact_match_needs_every_word_of_one_reference() -> None:
     said = ["a red circle", "a red  circle ", "a red", "A red circle"]
     assert exact_match(said, [["a blue circle", "a red circle"]] * 4) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("tokenize", ["words", "none"])
-def test_either_spelling_of_the_same_caption_scores_the_same(tokenize: CaptionTokenization) -> None:
+def test_both_normalisations_of_a_caption_score_the_same(tokenize: CaptionTokenization) -> None:
     composed, apart = (
         [unicodedata.normalize(form, text) for text in ("빨간 원이 왼쪽에 하나 있다", "두 개의 별이 café 위에 있다")]
         for form in ("NFC", "NFD")

@@ -19,13 +19,13 @@ def test_figures_of_two_texts_by_hand() -> None:
     assert scores["perplexity per token"].low == pytest.approx(math.exp(2 / 3))  # the first text, drawn twice
 
 
-def test_named_from_both_sides_no_end_is_counted_and_the_name_says_so() -> None:
+def test_pseudo_perplexity_counts_no_end_and_is_named() -> None:
     scores = perplexity_scores([TokenLikelihoods(-3.0, 2, 0)], ["가 나"], is_pseudo=True, resamples=5)
     assert scores[0].name == "pseudo-perplexity per token"
     assert scores[1].value == pytest.approx(math.exp(3 / 2))
     assert scores[2].value == pytest.approx(3 / math.log(2) / 3)
 
 
-def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large() -> None:
+def test_uniform_model_has_perplexity_of_vocabulary_size() -> None:
     known = [TokenLikelihoods(-math.log(50) * tokens, tokens, 0) for tokens in (1, 7, 30)]
     assert perplexity_scores(known, ["a"] * 3, is_pseudo=False)[0].value == pytest.approx(50)

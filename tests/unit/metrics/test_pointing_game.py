@@ -18,7 +18,7 @@ def peaked(row: int, column: int, rest: float = 0.0) -> np.ndarray:
     return grid
 
 
-def test_a_peak_whose_centre_is_in_the_box_hits_and_any_other_does_not() -> None:
+def test_only_peak_centred_in_the_box_hits() -> None:
     box = (2 / 7, 1 / 5, 4 / 7, 2 / 5)  # columns 2 and 3 of row 1, whole cells
     hits = {
         (row, column) for row in range(ROWS) for column in range(COLUMNS) if peak_in_box(peaked(row, column), [box])
@@ -26,13 +26,13 @@ def test_a_peak_whose_centre_is_in_the_box_hits_and_any_other_does_not() -> None
     assert hits == {(1, 2), (1, 3)}
 
 
-def test_a_cell_that_only_touches_the_box_does_not_hit() -> None:
+def test_cell_that_only_touches_the_box_misses() -> None:
     box = (2.6 / 7, 1 / 5, 4 / 7, 2 / 5)  # holds less than half of column 2
     assert not peak_in_box(peaked(1, 2), [box])
     assert peak_in_box(peaked(1, 3), [box])
 
 
-def test_a_box_smaller_than_a_cell_is_hit_by_the_cell_around_it() -> None:
+def test_small_box_is_hit_by_its_surrounding_cell() -> None:
     box = (2.7 / 7, 1.1 / 5, 2.9 / 7, 1.3 / 5)
     assert peak_in_box(peaked(1, 2), [box])
     assert not peak_in_box(peaked(1, 3), [box])
@@ -66,9 +66,7 @@ def test_weights_need_not_sum_to_one() -> None:
 
 
 @given(shares, shares, shares, shares)
-def test_even_attention_has_the_mass_of_chance_and_coverage_is_the_boxs_area(
-    left: float, top: float, right: float, bottom: float
-) -> None:
+def test_uniform_attention_has_mass_of_box_area(left: float, top: float, right: float, bottom: float) -> None:
     box = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
     area = (box[2] - box[0]) * (box[3] - box[1])
     assert box_coverage((ROWS, COLUMNS), [box]).sum() / (ROWS * COLUMNS) == pytest.approx(area, abs=1e-9)
@@ -95,7 +93,7 @@ def test_a_map_that_is_none_is_refused(grid: np.ndarray) -> None:
         pointing_game([grid], [[(0, 0, 1, 1)]])
 
 
-def test_counts_that_differ_or_no_box_at_all_are_refused() -> None:
+def test_unequal_counts_or_no_box_are_refused() -> None:
     with pytest.raises(RegardError, match="1 maps and boxes of 2"):
         pointing_game([peaked(0, 0)], [[], []])
     with pytest.raises(RegardError, match="no word has a box"):

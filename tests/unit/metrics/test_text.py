@@ -49,7 +49,7 @@ def test_the_interval_holds_the_value_and_is_repeatable():
 
 
 @pytest.mark.parametrize("tokenize", ["13a", "char", "none"])
-def test_either_spelling_of_the_same_text_scores_the_same(tokenize):
+def test_both_normalisations_of_a_text_score_the_same(tokenize):
     """A syllable is one code or several, on either side."""
     lines = ["고양이가 집에서 잠을 잔다", "학생이 책을 두 권 읽었다", "le café est fermé à midi"]
     apart = [unicodedata.normalize("NFD", line) for line in lines]
@@ -87,7 +87,7 @@ def test_differences_are_those_of_the_scores_and_repeatable():
     assert found == differences(corpora, REFERENCES, **how)
 
 
-def test_a_difference_on_all_sentences_is_no_chance_and_one_on_two_of_them_is():
+def test_difference_everywhere_is_significant_and_in_two_not():
     slips = [[line if number != wrong else "x" for number, line in enumerate(REFERENCES)] for wrong in (3, 17)]
     [near, far] = differences([slips[0], slips[1], HYPOTHESES], REFERENCES, resamples=500)
     assert all(one.p_value > 0.2 for one in near)
@@ -101,7 +101,7 @@ def test_equals_do_not_differ():
 
 
 @pytest.mark.parametrize("tokenize", ["none", "13a"])
-def test_tokenised_text_is_scored_without_a_word_from_sacrebleu(caplog, tokenize):
+def test_tokenised_text_is_scored_without_sacrebleu_warning(caplog, tokenize):
     lines = ["a b c d ."] * 200
     assert evaluate(lines, lines, tokenize=tokenize, resamples=1)[0].value == pytest.approx(100)
     assert bleu_by_length(lines, lines, lines, tokenize=tokenize)[0].score == pytest.approx(100)
@@ -114,7 +114,7 @@ def test_blank_hypotheses_score_nothing():
     assert [bleu.value, chrf.value, ter.value] == pytest.approx([0, 0, 100])
 
 
-def test_ter_is_left_out_where_a_line_is_too_long_for_it():
+def test_ter_is_omitted_where_a_line_is_long():
     lines = ["word " * MAX_TER_WORDS]
     assert [score.name for score in evaluate(lines, lines, resamples=1)] == ["BLEU", "chrF2", "TER"]
     assert [score.name for score in evaluate(["word " * (MAX_TER_WORDS + 1)], lines, resamples=1)] == [
@@ -138,7 +138,7 @@ def test_an_empty_corpus_is_refused():
         bleu_by_length([], [], [])
 
 
-def test_a_tokenisation_that_is_unknown_or_downloads_is_refused():
+def test_unknown_or_downloading_tokeniser_is_refused():
     for tokenize in ("flores101", "nonsense"):
         with pytest.raises(RegardError, match="choose one of 13a"):
             evaluate(["a"], ["a"], tokenize=tokenize)
@@ -159,7 +159,7 @@ def test_a_missing_analyser_says_what_to_install():
         evaluate(["가"], ["가"], tokenize="ko-mecab")
 
 
-def test_buckets_cover_every_sentence_once_and_have_the_bleu_of_their_own():
+def test_buckets_partition_sentences_and_have_their_own_bleu():
     sources = ["w " * 5] * 20 + ["w " * 15] * 20
     short, long = bleu_by_length(sources, HYPOTHESES, REFERENCES)
     assert short == LengthBucket(
@@ -171,7 +171,7 @@ def test_buckets_cover_every_sentence_once_and_have_the_bleu_of_their_own():
 
 
 @pytest.mark.parametrize(("length", "edges"), [(10, (1, 10)), (11, (11, 20)), (20, (11, 20)), (21, (11, 30))])
-def test_a_sentence_on_the_edge_belongs_to_the_shorter_bucket(length, edges):
+def test_boundary_sentence_belongs_to_the_shorter_bucket(length, edges):
     sources = ["w"] * MIN_BUCKET_SENTENCES + ["w " * length] * (40 - MIN_BUCKET_SENTENCES)
     last = bleu_by_length(sources, HYPOTHESES, REFERENCES)[-1]
     assert (last.low, last.high) == edges
@@ -183,7 +183,7 @@ def test_small_buckets_are_joined_with_a_neighbour():
     assert [(bucket.low, bucket.high, bucket.count) for bucket in buckets] == [(1, 20, 17), (21, 100, 23)]
 
 
-def test_a_small_corpus_is_one_bucket_and_blank_sources_count():
+def test_small_corpus_is_one_bucket_with_blank_sources():
     buckets = bleu_by_length(["", "w " * 11], HYPOTHESES[:2], REFERENCES[:2])
     assert [(bucket.low, bucket.high, bucket.count) for bucket in buckets] == [(1, 2 * BUCKET_WIDTH, 2)]
 
@@ -206,5 +206,5 @@ def test_importing_the_room_loads_neither_sacrebleu_nor_torch():
         ("", ""),
     ],
 )
-def test_the_script_tells_the_languages_whose_words_are_cut_otherwise(text: str, language: str) -> None:
+def test_script_decides_languages_with_other_tokenisation(text: str, language: str) -> None:
     assert language_by_script([text]) == language

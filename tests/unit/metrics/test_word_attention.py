@@ -44,14 +44,14 @@ def test_no_words_give_no_weights():
 
 
 @pytest.mark.parametrize("word", [[], [3], [-1], [0, 9]])
-def test_a_word_of_pieces_that_are_not_there_is_refused(word):
+def test_word_of_missing_pieces_is_refused(word):
     with pytest.raises(RegardError, match="source word 2"):
         pieces_to_words([[0.2, 0.3, 0.5]], [[0], word], [[0]])
     with pytest.raises(RegardError, match="target word 1"):
         pieces_to_words([[0.2], [0.3], [0.5]], [[0]], [word])
 
 
-def test_each_target_word_is_linked_to_what_it_looks_at_most():
+def test_each_target_word_links_to_its_maximum():
     weights = [[0.1, 0.9], [0.7, 0.3], [0.5, 0.5], [0.6, 0.31]]
     assert links_from_attention(weights) == {(1, 0), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3)}
 
@@ -62,6 +62,6 @@ def test_a_word_that_looks_nowhere_has_no_link():
 
 
 @pytest.mark.parametrize("weights", [[0.5, 0.5], [[[1.0]]], 1.0, [[float("nan"), 1.0]], [[float("inf")]]])
-def test_weights_of_another_shape_or_not_finite_are_refused(weights):
+def test_weights_of_wrong_shape_or_nonfinite_are_refused(weights):
     with pytest.raises(RegardError, match="the weights"):
         links_from_attention(weights)

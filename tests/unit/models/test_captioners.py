@@ -45,7 +45,7 @@ def decoded(model: Any, tokens: torch.Tensor) -> Any:
     return model.decode(tokens, memory, model.init_state(memory))
 
 
-def test_the_penalty_is_how_far_each_places_weights_are_from_one_over_real_words() -> None:
+def test_penalty_measures_how_attention_per_patch_misses_one() -> None:
     model = attending(doubly_stochastic=0.5).train()
     tokens = torch.tensor([[BEGIN, 6, 7, 8], [BEGIN, 9, PADDING, PADDING]])
     with record_attention(model) as recording:
@@ -57,13 +57,13 @@ def test_the_penalty_is_how_far_each_places_weights_are_from_one_over_real_words
         assert float(penalty[row]) == pytest.approx(expected, rel=1e-5)
 
 
-def test_there_is_no_penalty_where_nobody_trains_or_none_is_asked_for() -> None:
+def test_no_penalty_outside_training_or_at_zero() -> None:
     tokens = torch.tensor([[BEGIN, 6]])
     assert decoded(attending(doubly_stochastic=0.5).eval(), tokens).auxiliary_loss is None
     assert decoded(attending().train(), tokens).auxiliary_loss is None
 
 
-def test_the_loss_has_the_penalty_in_it_and_its_gradient_reaches_the_attention() -> None:
+def test_loss_contains_penalty_and_its_gradient_reaches_attention() -> None:
     batch = Batch.from_pairs(pictures(), [[6, 7, 8], [9]])
     plain, evened = attending().train(), attending(doubly_stochastic=0.5).train()
     without, with_it = (compute_loss(model, batch, smoothing=0.0) for model in (plain, evened))
@@ -107,7 +107,7 @@ CAPTIONERS = [
 
 
 @pytest.mark.parametrize("config", CAPTIONERS, ids=lambda config: type(config).__name__)
-def test_a_captioner_learns_to_tell_a_few_pictures_apart(config: CaptionerConfig) -> None:
+def test_captioner_learns_to_distinguish_a_few_images(config: CaptionerConfig) -> None:
     torch.manual_seed(1)
     model, seen = build_model(config, target_vocabulary=VOCABULARY).train(), pictures(6)
     captions = [[5 + index, 5 + (index * 3) % 8, 5 + (index * 5) % 7] for index in range(6)]
@@ -121,7 +121,7 @@ def test_a_captioner_learns_to_tell_a_few_pictures_apart(config: CaptionerConfig
 
 
 @pytest.mark.parametrize("config", CAPTIONERS, ids=lambda config: type(config).__name__)
-def test_what_the_eye_saw_already_gives_the_same_words(config: CaptionerConfig) -> None:
+def test_precomputed_image_features_give_the_same_words(config: CaptionerConfig) -> None:
     model: Any = build_model(config, target_vocabulary=VOCABULARY).eval()
     tokens = PaddedTokens.from_rows([[BEGIN, 6, 7]] * 2).tokens
     logits = []

@@ -25,7 +25,7 @@ HINT = re.compile(r"<title>(.*?) → (.*?): ([\d.]+)</title>")
     [WEIGHTS, np.array(WEIGHTS, np.float16), torch.tensor(WEIGHTS, dtype=torch.bfloat16, requires_grad=True)],
     ids=["lists", "numpy", "torch"],
 )
-def test_a_notebook_shows_every_weight_of_anything_like_an_array(given: Any) -> None:
+def test_notebook_shows_every_weight_of_array_likes(given: Any) -> None:
     shown = regard.plotting.plot_attention(given, ROWS, COLUMNS, title="a title")._repr_svg_()
     found = HINT.findall(shown)
     assert [(row, column) for row, column, _ in found] == [(row, column) for row in ROWS for column in COLUMNS]
@@ -38,7 +38,7 @@ def test_one_map_is_drawn_as_a_traces_is() -> None:
     assert regard.plotting.plot_attention(WEIGHTS, ROWS, COLUMNS, title="a")._repr_svg_() == expected
 
 
-def test_a_text_that_looks_at_itself_needs_its_words_once() -> None:
+def test_self_attention_text_needs_its_words_once() -> None:
     shown = regard.plotting.plot_attention(np.eye(2), ROWS)._repr_svg_()
     assert HINT.findall(shown)[1] == ("le", "chat", "0.0000")
 

@@ -69,7 +69,7 @@ def test_brightest_cell_is_the_peak_of_the_map(tmp_path: Path) -> None:
         assert brightest_cell(image, left, plan.lower(top), plan) == peak
 
 
-def test_what_is_not_looked_at_is_dark_and_the_first_image_is_bare(tmp_path: Path) -> None:
+def test_unattended_is_dark_and_first_image_is_plain(tmp_path: Path) -> None:
     sheet = regions(words=1)
     plan = PanelLayout.for_image(sheet, FULL_STYLE)
     image = painted(sheet, tmp_path / "r.png")
@@ -80,7 +80,7 @@ def test_what_is_not_looked_at_is_dark_and_the_first_image_is_bare(tmp_path: Pat
     assert (bare == 200).all()
 
 
-def test_the_svg_has_a_panel_for_each_word_with_its_weights(tmp_path: Path) -> None:
+def test_svg_has_a_panel_per_word_with_weights(tmp_path: Path) -> None:
     sheet = regions(words=3)
     plot_image_attention(sheet.image, sheet.words, list(sheet.maps), tmp_path / "r.svg", title="A dog")
     root = ET.parse(tmp_path / "r.svg").getroot()  # noqa: S314  (our own file)
@@ -94,7 +94,7 @@ def test_the_svg_has_a_panel_for_each_word_with_its_weights(tmp_path: Path) -> N
     assert np.argmin(darkness[: ROWS * COLUMNS]) == sheet.maps[0].argmax()
 
 
-def test_an_svg_holds_its_image_once_and_needs_nothing_from_outside() -> None:
+def test_svg_embeds_its_image_once_without_outside_references() -> None:
     text = image_maps_svg([regions(words=6)])
     places = re.findall(r'href="([^"]*)"', text)
     assert all(place.startswith(("data:image/png;base64,", "#image0")) for place in places)
@@ -141,7 +141,7 @@ def test_a_contact_sheet_has_every_caption(tmp_path: Path) -> None:
         assert image.size == expected
 
 
-def test_no_panel_overlaps_another_and_all_are_on_the_drawing() -> None:
+def test_panels_do_not_overlap_and_stay_inside() -> None:
     for look in (FULL_STYLE, COMPACT_STYLE):
         for words in (1, 7, 8, 15, 40):
             plan = PanelLayout.for_image(regions(words=words), look)
@@ -153,9 +153,7 @@ def test_no_panel_overlaps_another_and_all_are_on_the_drawing() -> None:
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 40), st.integers(1, 40))
-def test_smoothing_stays_within_the_weights_and_keeps_an_even_map_even(
-    rows: int, columns: int, height: int, width: int
-) -> None:
+def test_smoothing_stays_in_range_and_keeps_uniform_maps(rows: int, columns: int, height: int, width: int) -> None:
     weights = np.random.default_rng(rows * 10 + columns).random((rows, columns))
     found = interpolate_grid(weights, height, width)
     assert found.shape == (height, width)
@@ -164,13 +162,13 @@ def test_smoothing_stays_within_the_weights_and_keeps_an_even_map_even(
     assert np.allclose(interpolate_grid(np.full((rows, columns), 0.3), height, width), 0.3)
 
 
-def test_smoothing_meets_the_weights_at_the_centres_of_cells() -> None:
+def test_smoothing_equals_the_weights_at_cell_centres() -> None:
     weights = np.random.default_rng(0).random((ROWS, COLUMNS))
     found = interpolate_grid(weights, 3 * ROWS, 3 * COLUMNS)
     assert np.allclose(found[1::3, 1::3], weights)
 
 
-def test_words_of_any_kind_are_text_and_nothing_else(tmp_path: Path) -> None:
+def test_words_of_any_kind_are_text_only(tmp_path: Path) -> None:
     words = ["<script>alert(1)</script>", "\x00\ud800", "&amp;", "하트가", "a" * 500]
     sheet = ImageMaps.from_arrays(np.zeros((3, 8, 8), np.uint8), words, [grid(0, 0)] * 5, title="</svg><script>")
     root = ET.fromstring(image_maps_svg([sheet]))  # noqa: S314  (our own text)
@@ -185,7 +183,7 @@ def test_a_long_word_is_cut_to_its_panel() -> None:
     assert 3 < len(fit_text("w" * 90, 132)) < 30
 
 
-def test_a_map_of_zeros_is_drawn_dark_and_not_as_an_error(tmp_path: Path) -> None:
+def test_map_of_zeros_is_dark_without_error(tmp_path: Path) -> None:
     plot_image_attention(np.full((3, 8, 8), 200, np.uint8), ["a"], [np.zeros((2, 2))], tmp_path / "r.png")
     plot_image_attention(np.full((3, 8, 8), 200, np.uint8), ["a"], [np.zeros((2, 2))], tmp_path / "r.svg")
 

@@ -44,7 +44,7 @@ def painted(drawn: AttentionMap) -> Image.Image:
 
 
 @pytest.mark.parametrize("ground", ["light", "dark"])
-def test_a_larger_weight_is_further_from_the_ground_in_even_steps_of_grey(ground: str) -> None:
+def test_larger_weight_is_darker_in_even_grey_steps(ground: str) -> None:
     lightness = [perceived(colour) for colour in color_ramp(ground)]  # type: ignore[arg-type]
     steps = np.diff(lightness if ground == "dark" else lightness[::-1])
     coarse = steps.reshape(-1, 15).sum(axis=1)  # over 17 parts, so that rounding to bytes does not count
@@ -71,14 +71,14 @@ def test_pictures_and_page_have_the_same_shades() -> None:
 @pytest.mark.parametrize(
     ("weight", "step"), [(-1.0, 0), (0.0, 0), (1.0, RAMP_STEPS - 1), (7.0, RAMP_STEPS - 1), (np.nan, 0)]
 )
-def test_a_weight_out_of_bounds_has_the_shade_of_the_bound(weight: float, step: int) -> None:
+def test_out_of_range_weight_has_the_boundary_shade(weight: float, step: int) -> None:
     assert color_of(weight) == color_ramp("light")[step]
 
 
 # --- SVG -------------------------------------------------------------------------------------------------------------
 
 
-def test_every_weight_stands_in_its_cell_with_its_shade_and_its_value() -> None:
+def test_every_cell_has_its_shade_and_value() -> None:
     found = squares(MAP)
     layout = MapLayout.for_map(MAP)
     assert len(found) == WEIGHTS.size
@@ -94,14 +94,14 @@ def test_labels_and_titles_can_be_read() -> None:
     assert {*ROWS, *COLUMNS, MAP.title, MAP.subtitle, "0", "1"} <= set(texts)
 
 
-def test_a_dark_viewer_has_a_rule_for_every_shade_that_occurs() -> None:
+def test_dark_mode_has_a_rule_for_every_shade() -> None:
     text = draw_map(MAP)
     classes = set(re.findall(r'class="(w\d+)"', text))
     assert classes
     assert all(f".{name}{{fill:" in text for name in classes)
 
 
-def test_gold_links_are_outlined_and_links_outside_are_not() -> None:
+def test_gold_links_are_outlined_and_outside_links_not() -> None:
     drawn = AttentionMap(MAP.title, "", ROWS, COLUMNS, WEIGHTS, gold=frozenset({(1, 2), (3, 1), (9, 9)}))
     layout = MapLayout.for_map(drawn)
     outlines = [node for node in parsed(drawn).iter(f"{SVG}rect") if node.get("class") == "gold"]
@@ -110,7 +110,7 @@ def test_gold_links_are_outlined_and_links_outside_are_not() -> None:
     assert np.array(sorted(places)) == pytest.approx(np.array(sorted(expected)), abs=0.06)
 
 
-def test_where_all_weights_are_small_the_largest_is_drawn_darkest_and_named() -> None:
+def test_largest_of_small_weights_is_darkest_and_labelled() -> None:
     drawn = AttentionMap("", "", ROWS, COLUMNS, WEIGHTS / 4)
     assert drawn.max_weight == pytest.approx(0.2)
     assert squares(drawn)[0].get("fill") == to_hex(color_of(1.0))
@@ -125,7 +125,7 @@ def test_any_text_is_drawn_as_text(label: str) -> None:
     assert any("".join(node.itertext()).startswith("<script>&") for node in root.iter(f"{SVG}text"))
 
 
-def test_a_large_map_is_one_picture_with_a_pixel_for_each_cell() -> None:
+def test_large_map_is_an_image_with_pixel_cells() -> None:
     count = MAX_CELL_RECTS + 1
     weights = np.eye(count, dtype=np.float32)
     names = [str(place) for place in range(count)]
@@ -145,7 +145,7 @@ def test_a_map_of_any_size_is_a_drawing(rows: int, columns: int) -> None:
     assert painted(drawn).width > 0
 
 
-def test_labels_that_do_not_fit_the_weights_are_refused() -> None:
+def test_labels_that_do_not_fit_weights_are_refused() -> None:
     with pytest.raises(RegardError, match="4 by 5"):
         AttentionMap("", "", ROWS, COLUMNS[:-1], WEIGHTS)
 
@@ -153,7 +153,7 @@ def test_labels_that_do_not_fit_the_weights_are_refused() -> None:
 # --- PNG -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_png_has_each_cells_shade_where_the_svg_has_it() -> None:
+def test_png_shades_equal_svg_shades() -> None:
     picture, layout = painted(MAP), MapLayout.for_map(MAP)
     assert picture.height == layout.height * SCALE
     for (row, column), weight in np.ndenumerate(WEIGHTS):
@@ -161,7 +161,7 @@ def test_the_png_has_each_cells_shade_where_the_svg_has_it() -> None:
         assert picture.getpixel((int(x * SCALE), int(y * SCALE))) == color_of(round(100 * float(weight)) / 100)
 
 
-def test_labels_are_painted_inside_the_picture_and_beside_the_cells() -> None:
+def test_labels_are_painted_inside_and_beside_the_cells() -> None:
     picture, layout = np.array(painted(MAP).convert("L")), MapLayout.for_map(MAP)
     left, top = int(layout.left * SCALE), int(layout.top * SCALE)
     beside, above = picture[top : top + 60, :left], picture[int((layout.top - 40) * SCALE) : top, left:]
@@ -178,6 +178,6 @@ def test_hangul_is_drawn_as_letters_with_its_font() -> None:
     assert (first != second).any()
 
 
-def test_text_without_a_shape_is_painted_without_a_complaint() -> None:
+def test_text_without_glyphs_is_painted_without_error() -> None:
     drawn = AttentionMap("\x00\x1b[31m", "\ud800", ["\n"], ["\t\u200b"], np.ones((1, 1)))
     assert painted(drawn).width > 0

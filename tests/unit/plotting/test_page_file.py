@@ -23,7 +23,7 @@ from tests.support.traces import ADDITIVE, GENERAL, TEXT, TRANSFORMER, trace_of
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
-def test_the_file_names_no_other_place_and_its_policy_allows_its_own_script_alone() -> None:
+def test_file_has_no_external_references_and_strict_policy() -> None:
     text = render_html_file(trace_page_data(trace_of(TRANSFORMER)), title="a title")
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
     (script,) = re.findall(r'<script type="module">(.*?)</script>', text, re.DOTALL)
@@ -72,14 +72,14 @@ def test_a_large_models_matrices_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     assert without.keys() == with_them.keys() - {key for key in with_them if key.endswith(("_weight", "_bias"))}
 
 
-def test_a_long_sentences_arithmetic_is_left_out_and_its_maps_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_sentence_omits_arithmetic_and_keeps_maps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_data_module, "MAX_SCORE_BYTES", 100)
     data = trace_page_data(trace_of(TRANSFORMER))
     assert data["details"] == {}
     assert len(data["weights"]) == len(trace_of(TRANSFORMER).layers)
 
 
-def test_twenty_tokens_on_four_and_four_layers_make_a_file_of_a_few_megabytes() -> None:
+def test_twenty_tokens_on_eight_layers_take_few_megabytes() -> None:
     stack = TransformerStackConfig(layers=4, width=128, heads=4, ffn_width=128)
     tokenizer = Tokenizer.train([TEXT], model_type="word", vocab_size=64)
     model = TransformerConfig(encoder=stack, decoder=stack)
@@ -93,7 +93,7 @@ def test_twenty_tokens_on_four_and_four_layers_make_a_file_of_a_few_megabytes() 
 # --- the notebook ----------------------------------------------------------------------------------------------------
 
 
-def test_a_widget_carries_the_trace_and_a_module_that_renders_it() -> None:
+def test_widget_carries_the_trace_and_its_module() -> None:
     widget = regard.plotting.show(trace_of(TRANSFORMER), name="small")
     assert json.loads(widget.data)["trace"]["text"] == trace_of(TRANSFORMER).text
     assert json.loads(widget.data)["models"][0]["name"] == "small"

@@ -31,7 +31,7 @@ def read(array: dict[str, Any]) -> NDArray[np.float64]:
     return np.frombuffer(b64decode(array["data"]), kind).reshape(array["shape"]) / array["levels"]
 
 
-def test_a_small_run_is_there_whole_and_nearly_exact() -> None:
+def test_small_run_is_complete_and_nearly_exact() -> None:
     run = run_page_data(story())["run"]
     assert run["omitted"] is None
     assert [*map(int, run["maps"])] == [*range(STEPS)]
@@ -44,9 +44,7 @@ def test_a_small_run_is_there_whole_and_nearly_exact() -> None:
 
 
 @pytest.mark.parametrize(("share", "probes"), [(0.9, PROBES), (0.4, PROBES), (0.1, 1)])
-def test_a_large_run_is_thinned_out_and_that_is_told(
-    monkeypatch: pytest.MonkeyPatch, share: float, probes: int
-) -> None:
+def test_large_run_is_thinned_with_a_notice(monkeypatch: pytest.MonkeyPatch, share: float, probes: int) -> None:
     whole = STEPS * PROBES * LAYERS * int(np.prod(SHAPE))
     monkeypatch.setattr(run_page, "MAX_MAP_BYTES", int(share * whole))
     run = run_page_data(story())["run"]
@@ -69,5 +67,5 @@ def test_a_long_curve_keeps_its_ends() -> None:
     assert run["maps"] == {}
 
 
-def test_a_run_under_way_does_not_go_on_in_a_file() -> None:
+def test_run_in_progress_does_not_continue_in_file() -> None:
     assert run_page_data(story(state="training"))["run"]["record"]["state"] == "stopped"

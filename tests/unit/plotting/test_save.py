@@ -19,7 +19,7 @@ def embedded(page: Path) -> dict[str, object]:
     return found
 
 
-def test_a_map_is_that_of_the_choice_and_counted_from_zero(tmp_path: Path) -> None:
+def test_map_is_of_the_choice_counted_from_zero(tmp_path: Path) -> None:
     trace = trace_of(TRANSFORMER)
     which = {"role": "decoder-self", "layer": 0, "head": 1, "at": "input", "pieces": True}
     written = regard.plotting.save(trace, tmp_path / "map.svg", **which)  # type: ignore[arg-type]
@@ -30,7 +30,7 @@ def test_a_map_is_that_of_the_choice_and_counted_from_zero(tmp_path: Path) -> No
     )
 
 
-def test_a_name_says_whether_it_is_a_picture_or_a_page(tmp_path: Path) -> None:
+def test_suffix_decides_between_image_and_page(tmp_path: Path) -> None:
     trace = trace_of(TRANSFORMER, "AI", "AI")
     with Image.open(regard.plotting.save(trace, tmp_path / "map.PNG")) as image:
         assert image.format == "PNG"

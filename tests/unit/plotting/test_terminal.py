@@ -45,7 +45,7 @@ def test_each_label_stands_above_its_column() -> None:
         assert cell_len(header) - cell_len(label) == first + CELL_WIDTH * place
 
 
-def test_rows_tell_in_words_what_they_look_at_most() -> None:
+def test_rows_print_their_most_attended_words() -> None:
     assert [line.split()[-2:] for line in plain_rows(printed(MAP))] == [
         ["1.00", "AI"],
         ["0.75", "world"],
@@ -66,7 +66,7 @@ def test_a_terminal_without_colours_gets_characters(monkeypatch: pytest.MonkeyPa
 
 
 @given(count=st.integers(1, 60), width=st.integers(40, 100), seed=st.integers(0, 99))
-def test_no_line_is_wider_than_the_terminal_and_no_column_is_left_out(count: int, width: int, seed: int) -> None:
+def test_no_line_exceeds_the_terminal_and_columns_stay(count: int, width: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
     names = [chance.choice(["가나다", "word", "</s>"]) + str(place) for place in range(count)]
     drawn = AttentionMap("t", "s", ROWS, names, chance.dirichlet(np.ones(count), size=3))

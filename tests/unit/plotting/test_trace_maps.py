@@ -48,7 +48,7 @@ def trace() -> Trace:
     )
 
 
-def test_pieces_of_cross_attention_are_labelled_by_what_each_row_says(trace: Trace) -> None:
+def test_cross_attention_rows_are_labelled_by_output_tokens(trace: Trace) -> None:
     said = select_map(trace, MapSelection(unit="pieces", layer=1, head=0))
     assert (said.rows, said.columns) == (["▁본", "▁것", "들", "</s>"], SOURCE)
     assert (said.weights == trace.weights(3, 0)).all()
@@ -57,7 +57,7 @@ def test_pieces_of_cross_attention_are_labelled_by_what_each_row_says(trace: Tra
     assert (read.weights == said.weights).all()
 
 
-def test_a_letter_that_its_byte_spells_is_shown_as_the_letter() -> None:
+def test_byte_that_spells_a_letter_shows_the_letter() -> None:
     pieces = ["▁", "<0x4E>", "ine", "<0xEA>", "</s>"]
     described, numbers = layer("encoder-self", 0, np.full((1, 5, 5), 0.2, dtype=np.float32))
     trace = Trace(
@@ -67,7 +67,7 @@ def test_a_letter_that_its_byte_spells_is_shown_as_the_letter() -> None:
     assert select_map(trace, MapSelection("encoder-self", unit="pieces")).rows == shown
 
 
-def test_words_sum_over_what_is_looked_at_and_average_over_who_looks(trace: Trace) -> None:
+def test_words_sum_over_keys_and_average_over_queries(trace: Trace) -> None:
     pieces = select_map(trace, MapSelection(unit="pieces")).weights
     words = select_map(trace, MapSelection())
     assert (words.rows, words.columns) == (["본", "것들", "</s>"], ["unseen", "things", "</s>"])
@@ -79,7 +79,7 @@ def test_words_sum_over_what_is_looked_at_and_average_over_who_looks(trace: Trac
     ("choice", "labels", "index"),
     [(MapSelection("encoder-self"), SOURCE, 0), (MapSelection("decoder-self"), TARGET, 1)],
 )
-def test_self_attention_has_the_same_labels_on_both_sides(
+def test_self_attention_has_equal_labels_on_both_sides(
     trace: Trace, choice: MapSelection, labels: list[str], index: int
 ) -> None:
     drawn = select_map(trace, MapSelection(choice.role, unit="pieces"))
@@ -87,7 +87,7 @@ def test_self_attention_has_the_same_labels_on_both_sides(
     assert drawn.weights == pytest.approx(trace.arrays[index].weights.mean(axis=0), abs=1e-6)
 
 
-def test_the_mean_is_over_layers_and_heads_and_the_subtitle_says_so(trace: Trace) -> None:
+def test_mean_over_layers_and_heads_has_a_subtitle(trace: Trace) -> None:
     both = np.stack([trace.arrays[2].weights, trace.arrays[3].weights])
     mean = select_map(trace, MapSelection(unit="pieces"))
     assert mean.weights == pytest.approx(both.mean(axis=(0, 1)), abs=1e-6)
@@ -106,6 +106,6 @@ def test_the_mean_is_over_layers_and_heads_and_the_subtitle_says_so(trace: Trace
         (MapSelection("image-cross"), "has encoder-self, decoder-self, cross"),
     ],
 )
-def test_what_is_not_there_is_refused_with_what_is(trace: Trace, choice: MapSelection, problem: str) -> None:
+def test_missing_choice_is_refused_with_existing_ones(trace: Trace, choice: MapSelection, problem: str) -> None:
     with pytest.raises(RegardError, match=problem):
         select_map(trace, choice)

@@ -60,7 +60,7 @@ async def begun(work: Doubling, batches: int = 1) -> None:
         await asyncio.sleep(0.001)
 
 
-def test_one_that_is_alone_starts_at_once_and_those_who_come_meanwhile_go_together() -> None:
+def test_lone_item_starts_immediately_and_later_ones_batch() -> None:
     work = Doubling()
 
     async def test(batcher: Batcher) -> None:
@@ -75,7 +75,7 @@ def test_one_that_is_alone_starts_at_once_and_those_who_come_meanwhile_go_togeth
     assert [one.results for one in told] == [[10], [12, 14, 16, 18]]
 
 
-def test_a_batch_keeps_to_its_budget_each_item_counted_as_the_dearest() -> None:
+def test_batch_keeps_budget_counting_items_as_the_longest() -> None:
     work = Doubling(budget=100)
 
     async def test(batcher: Batcher) -> None:
@@ -87,7 +87,7 @@ def test_a_batch_keeps_to_its_budget_each_item_counted_as_the_dearest() -> None:
     assert work.batches[1:] == [[20, 20, 20], [40, 20], [20]]
 
 
-def test_the_longest_waiting_goes_first_and_takes_only_its_like_along() -> None:
+def test_oldest_goes_first_with_items_of_its_kind() -> None:
     work = Doubling(budget=1000)
 
     async def test(batcher: Batcher) -> None:
@@ -131,7 +131,7 @@ def test_who_leaves_frees_his_places_at_once() -> None:
     assert work.batches == [[1], [4]]
 
 
-def test_who_leaves_while_decoded_does_not_disturb_the_others() -> None:
+def test_cancelled_item_does_not_disturb_its_batch() -> None:
     work = Doubling()
 
     async def test(batcher: Batcher) -> None:
@@ -144,7 +144,7 @@ def test_who_leaves_while_decoded_does_not_disturb_the_others() -> None:
     in_a_loop(test)
 
 
-def test_a_full_queue_refuses_and_says_when_to_come_back() -> None:
+def test_full_queue_refuses_with_a_retry_time() -> None:
     work = Doubling()
 
     async def test(batcher: Batcher) -> None:
@@ -159,7 +159,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_back() -> None:
     in_a_loop(test, max_queue=2)
 
 
-def test_a_queue_is_also_full_when_its_work_would_take_too_long() -> None:
+def test_queue_is_full_by_work_as_by_count() -> None:
     work = Doubling(budget=10)
 
     async def test(batcher: Batcher) -> None:
@@ -220,7 +220,7 @@ def test_background_items_wait_for_room() -> None:
     in_a_loop(test, max_queue=1)
 
 
-def test_a_failure_reaches_all_who_were_in_the_batch_and_nobody_else() -> None:
+def test_failure_reaches_exactly_the_items_of_its_batch() -> None:
     work = Doubling(budget=60)
 
     async def test(batcher: Batcher) -> None:
@@ -264,7 +264,7 @@ class Endless:
         raise BatchCancelled
 
 
-def test_a_batch_ends_early_when_all_who_waited_for_it_have_left_and_not_before() -> None:
+def test_batch_ends_early_only_when_all_have_left() -> None:
     work, next_one = Endless(), Doubling()
     next_one.gate.set()
 

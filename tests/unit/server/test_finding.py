@@ -15,31 +15,31 @@ def made(place: Path, *files: str) -> Path:
     return place
 
 
-def test_a_model_goes_by_the_name_of_its_run(tmp_path: Path) -> None:
+def test_model_has_the_name_of_its_run(tmp_path: Path) -> None:
     run = made(tmp_path / "runs" / "first", "model/manifest.json", "events.jsonl")
     for path in (run, run / "model"):
         [found] = find_models([path])
         assert (found.name, found.directory, found.run, found.is_required) == ("first", run / "model", run, True)
 
 
-def test_a_model_without_a_run_goes_by_its_own_name(tmp_path: Path) -> None:
+def test_model_without_run_has_its_own_name(tmp_path: Path) -> None:
     model = made(tmp_path / "export", "manifest.json")
     [found] = find_models([model])
     assert (found.name, found.run) == ("export", None)
 
 
-def test_a_folder_leads_to_every_run_in_it_and_one_that_is_still_young_is_not_required(tmp_path: Path) -> None:
+def test_folder_lists_every_run_and_untrained_is_optional(tmp_path: Path) -> None:
     made(tmp_path, "b/model/manifest.json", "a/events.jsonl", "data/train.en")
     found = find_models([tmp_path])
     assert [(one.name, one.is_required) for one in found] == [("a", False), ("b", False)]
 
 
-def test_a_run_that_is_yet_to_come_may_be_named(tmp_path: Path) -> None:
+def test_future_run_may_be_named(tmp_path: Path) -> None:
     [found] = find_models([], [tmp_path / "later"])
     assert (found.name, found.directory) == ("later", tmp_path / "later" / "model")
 
 
-def test_what_is_given_twice_is_found_once_and_equal_names_are_told_apart(tmp_path: Path) -> None:
+def test_duplicates_are_listed_once_and_equal_names_distinguished(tmp_path: Path) -> None:
     one = made(tmp_path / "x" / "same", "model/manifest.json")
     other = made(tmp_path / "y" / "same", "model/manifest.json")
     found = find_models([one, other, one / "model"], [one])

@@ -23,7 +23,7 @@ def test_links_are_turned_for_the_other_direction(tmp_path: Path) -> None:
     assert (back.sources, back.targets) == (there.targets, there.sources)
 
 
-def test_the_worked_example_is_offered_first_and_long_sentences_are_not(tmp_path: Path) -> None:
+def test_worked_example_is_first_and_long_sentences_omitted(tmp_path: Path) -> None:
     sources = ["a b c", "x " * 30, "the world changes AI", *[f"d e f {number}" for number in range(30)]]
     files = written(tmp_path, sources, sources, ["0-0"] * len(sources))
     examples = files.examples(("en", "ko"))
@@ -40,7 +40,7 @@ def test_languages_without_files_have_no_gold(tmp_path: Path) -> None:
     assert [one.source for one in files.examples(("en", "ko"))] == ["a b c"]
 
 
-def test_links_that_fit_neither_direction_and_unequal_files_are_errors(tmp_path: Path) -> None:
+def test_unfitting_links_and_unequal_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="links words that its sentences do not have"):
         written(tmp_path, ["a b"], ["a"], ["5-0"]).load(("en", "ko"))
     with pytest.raises(RegardError, match="1 sources, 1 targets and 2 alignments"):

@@ -19,7 +19,7 @@ class Clock:
     ("texts", "code"),
     [(["abc"] * 5, "too_many_texts"), (["abcde"], "text_too_long"), (["abcd"] * 3, "too_many_characters")],
 )
-def test_each_bound_on_texts_refuses_by_its_own_name(texts: list[str], code: str) -> None:
+def test_each_text_limit_refuses_by_its_own_name(texts: list[str], code: str) -> None:
     bounds = Limits(max_texts=4, max_characters=4, max_total_characters=11)
     with pytest.raises(ApiError) as refused:
         bounds.check_texts(texts)
@@ -34,7 +34,7 @@ def test_a_search_wider_than_allowed_is_refused(beam: int, nbest: int) -> None:
     Limits(max_beam_size=5, max_nbest=2).check_search(5, 2)
 
 
-def test_a_client_may_burst_and_then_keeps_to_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_may_burst_then_keeps_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, rates = Clock(monkeypatch), RateLimiter(Limits(rate=2.0, burst=3))
     for _ in range(3):
         rates.acquire("a")
@@ -58,7 +58,7 @@ def test_a_bucket_never_holds_more_than_the_burst(monkeypatch: pytest.MonkeyPatc
         rates.acquire("a")
 
 
-def test_a_rate_of_nought_is_no_bound_and_clients_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rate_zero_is_unlimited_and_clients_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     free = RateLimiter(Limits(rate=0, burst=1))
     for _ in range(100):
         free.acquire("a")

@@ -17,14 +17,14 @@ def test_loopback_and_allowed_names_are_ours(host: str) -> None:
 
 
 @pytest.mark.parametrize("allowed", ["me.example:8000", "ME.example", "*"])
-def test_a_port_in_an_allowed_name_does_not_matter(allowed: str) -> None:
+def test_port_in_an_allowed_name_is_ignored(allowed: str) -> None:
     for host in ("me.example", "me.example:80"):
         HostPolicy.from_options("127.0.0.1", hosts=[allowed]).check_host(host)
     HostPolicy.from_options("127.0.0.1", hosts=["[2001:db8::1]:8000"]).check_host("[2001:db8::1]")
 
 
 @pytest.mark.parametrize("host", ["https://me.example", "me.example/", "", ":8000", "*.example.org"])
-def test_what_no_host_header_can_name_is_an_error(host: str) -> None:
+def test_impossible_host_name_is_an_error(host: str) -> None:
     with pytest.raises(RegardError, match="is not a valid host name"):
         HostPolicy.from_options("127.0.0.1", hosts=[host])
 
@@ -33,7 +33,7 @@ def test_what_no_host_header_can_name_is_an_error(host: str) -> None:
     "origin",
     ["friend.example", "//friend.example", "https://", "http://friend.example/page", "", "https://*.example.org"],
 )
-def test_what_no_browser_sends_as_an_origin_is_an_error(origin: str) -> None:
+def test_impossible_origin_is_an_error(origin: str) -> None:
     with pytest.raises(RegardError, match="is not a valid origin"):
         HostPolicy.from_options("127.0.0.1", origins=[origin])
 
@@ -53,7 +53,7 @@ def test_no_other_host_is(host: str) -> None:
     assert refused.value.status == 421
 
 
-def test_the_address_listened_on_is_ours_unless_it_is_any_address() -> None:
+def test_listening_address_is_allowed_unless_wildcard() -> None:
     HostPolicy.from_options("192.0.2.7").check_host("192.0.2.7:80")
     HostPolicy.from_options("2001:db8::1").check_host("[2001:db8::1]:80")
     with pytest.raises(ApiError):
@@ -87,7 +87,7 @@ def test_a_port_is_no_part_of_a_name() -> None:
     "headers",
     [{"authorization": "Bearer two"}, {"authorization": "DeepL-Auth-Key two"}, {"x-api-key": "two"}],
 )
-def test_a_key_is_taken_from_any_of_its_headers(headers: dict[str, str]) -> None:
+def test_key_is_read_from_any_of_its_headers(headers: dict[str, str]) -> None:
     assert ApiKeys(["one", "two"]).identify(headers) == 1
 
 
@@ -100,11 +100,11 @@ def test_without_a_valid_key_nothing_opens(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("key", ["", " ", "\t"])
-def test_a_blank_key_is_an_error_and_not_an_open_door(key: str) -> None:
+def test_empty_key_is_an_error(key: str) -> None:
     with pytest.raises(RegardError, match="API key is blank"):
         ApiKeys(["one", key])
 
 
-def test_a_key_in_the_body_counts_as_one_in_the_headers() -> None:
+def test_key_in_body_counts_like_a_header() -> None:
     assert ApiKeys(["one"]).identify({}, given="one") == 0
     assert ApiKeys(["one"]).identify({}, given="") is None

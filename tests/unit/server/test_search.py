@@ -11,7 +11,7 @@ TEXTS = ["ba be bi", "da", "de di ba be bi bo bu da"]
 
 @pytest.mark.parametrize("model", [ATTENDING, TRANSFORMER], ids=["attending", "transformer"])
 @pytest.mark.parametrize("patience", [1, 3, 10])
-def test_decoding_ends_at_the_step_after_which_its_outputs_are_not_wanted(model: object, patience: int) -> None:
+def test_decoding_ends_once_its_outputs_are_unwanted(model: object, patience: int) -> None:
     translator = Translator(bundle_of(model))  # type: ignore[arg-type]
     search = TranslateJob(
         translator, translator.decoding_config(beam_size=2, max_length_ratio=1.0, max_length_extra=40)
@@ -27,7 +27,7 @@ def test_decoding_ends_at_the_step_after_which_its_outputs_are_not_wanted(model:
     assert len(asked) == patience
 
 
-def test_outputs_that_are_wanted_are_those_of_the_translator_and_asked_about_at_every_step() -> None:
+def test_wanted_outputs_equal_the_translator_and_poll_steps() -> None:
     translator = Translator(bundle_of(TRANSFORMER))
     search = TranslateJob(translator, translator.decoding_config(beam_size=2))
     asked = []

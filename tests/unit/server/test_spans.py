@@ -8,7 +8,7 @@ from regard.tokenization.text import normalize
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_the_words_of_a_text_are_those_of_its_normal_form(text: str) -> None:
+def test_words_of_a_text_follow_its_normal_form(text: str) -> None:
     words = normalize(text).split()
     found = locate_words(text, words)
     assert [normalize(word.text) for word in found] == words
@@ -20,6 +20,6 @@ def test_words_stand_where_they_were_written() -> None:
     assert [(word.text, word.start, word.end) for word in found] == [("AI", 2, 4), ("changes", 5, 12), ("the", 14, 17)]
 
 
-def test_a_text_that_was_cut_has_its_first_words_and_a_word_that_is_not_there_is_empty() -> None:
+def test_cut_text_keeps_only_its_first_words() -> None:
     assert [word.text for word in locate_words("a b c", ["a", "b"])] == ["a", "b"]
     assert [(word.text, word.start) for word in locate_words("ab", ["ab", ""])] == [("ab", 0), ("", 2)]

@@ -41,7 +41,7 @@ def test_the_one_not_asked_for_longest_goes_first(bundle: Bundle) -> None:
     assert traces.bytes == 2 * trace_bytes(trace)
 
 
-def test_one_that_is_larger_than_the_room_is_kept_until_the_next(bundle: Bundle) -> None:
+def test_oversized_trace_is_kept_until_the_next(bundle: Bundle) -> None:
     traces = TraceCache(max_bytes=1)
     first = traces.put(some_trace(bundle))
     traces.get(first)

@@ -32,7 +32,7 @@ def test_equal_vocabularies_are_shared_even_if_loaded_apart():
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_a_shared_vocabulary_is_read_once_for_both_sides(shared):
+def test_shared_vocabulary_is_read_once_for_both_sides(shared):
     pair = train_tokenizer_pair(TokenizerConfig(model_type="char", vocab_size=100, shared=shared), KOREAN, ENGLISH)
     again = TokenizerPair.from_bytes(pair.source.to_bytes(), pair.target.to_bytes())
     assert again == pair

@@ -71,7 +71,7 @@ def test_the_cuts_that_are_remembered_take_little_memory():
     assert size * CACHED_WORDS < 100e6
 
 
-def test_changing_a_drawn_cut_does_not_change_the_next():
+def test_changing_a_sampled_segmentation_leaves_the_next():
     cuts = UnigramSampler(RANKING[0])
     first = cuts.sample("book", Random(1))
     kept = list(first)

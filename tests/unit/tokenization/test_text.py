@@ -21,7 +21,7 @@ def test_composed_and_decomposed_spellings_have_one_normal_form(text):
 
 
 @given(ANY_TEXT)
-def test_a_normal_form_is_a_single_line_of_single_spaces(text):
+def test_normal_form_is_one_line_with_single_spaces(text):
     normal = normalize(text)
     assert len(normal.splitlines()) <= 1
     assert normal.split() == (normal.split(" ") if normal else [])
@@ -32,7 +32,7 @@ def test_a_normal_form_is_a_single_line_of_single_spaces(text):
         st.one_of(st.sampled_from("  ▁가\u1100\u1161\u0301\u200d\u3000\x1f"), st.characters(exclude_categories=["Cs"]))
     )
 )
-def test_text_that_is_left_as_it_is_was_in_its_normal_form(text):
+def test_unchanged_text_was_in_normal_form(text):
     assert normalize(text) == " ".join(unicodedata.normalize("NFC", text.replace("▁", " ")).split())
 
 

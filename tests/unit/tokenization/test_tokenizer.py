@@ -39,21 +39,21 @@ def test_known_text_comes_back_in_its_normal_form(tokenizers, kind, data):
 
 @each_kind
 @given(texts=st.lists(ANY_TEXT, max_size=4))
-def test_rows_of_bytes_hold_the_ids_of_each_text(tokenizers, kind, texts):
+def test_byte_rows_hold_the_ids_of_texts(tokenizers, kind, texts):
     rows = tokenizers[kind].encode_to_bytes(texts)
     assert [np.frombuffer(row, "<i4").tolist() for row in rows] == [tokenizers[kind].encode(text) for text in texts]
 
 
 @each_kind
 @given(data=st.data())
-def test_a_sentence_is_cut_as_sentencepiece_cuts_the_whole_of_it(tokenizers, kind, data):
+def test_sentence_is_segmented_as_sentencepiece_does(tokenizers, kind, data):
     text = normalize(data.draw(known_text(kind)))
     whole = SentencePieceProcessor(model_proto=tokenizers[kind].to_bytes())
     assert tokenizers[kind].encode(text) == whole.encode(text)
 
 
 @each_kind
-def test_words_are_remembered_up_to_a_bound_and_cut_the_same_beyond_it(tokenizers, kind, monkeypatch):
+def test_word_cache_is_bounded_and_segmentation_the_same(tokenizers, kind, monkeypatch):
     text = "one two three two one " + "w" * 100
     expected = tokenizers[kind].encode(text)
     monkeypatch.setattr(remembered, "MAX_CACHED_WORDS", 2)
@@ -87,7 +87,7 @@ def test_ids_are_in_range_and_never_control_symbols(tokenizers, without_bytes, k
 
 @cut_at_random
 @given(text=ANY_TEXT, seed=SEED)
-def test_a_random_cut_depends_on_text_and_seed_alone_and_decodes_to_the_same_text(tokenizers, kind, text, seed):
+def test_sampled_segmentation_is_deterministic_and_decodes_back(tokenizers, kind, text, seed):
     tokenizer = tokenizers[kind]
     drawn = tokenizer.encode_sampled(text, seed)
     tokenizer.encode_sampled("something else in between", seed + 1)
@@ -96,7 +96,7 @@ def test_a_random_cut_depends_on_text_and_seed_alone_and_decodes_to_the_same_tex
 
 
 @cut_at_random
-def test_random_cuts_differ_between_seeds_and_not_between_threads(tokenizers, kind):
+def test_segmentations_differ_between_seeds_but_not_threads(tokenizers, kind):
     def draw(seed: int) -> list[int]:
         return tokenizers[kind].encode_sampled("the readers were reading in the library", seed)
 
@@ -136,7 +136,7 @@ def test_decoded_text_is_always_a_single_line(tokenizers, kind, ids):
 
 
 @pytest.mark.parametrize("separator", ["\n", "\r", "\u0085", "\u2028", "\u2029"])
-def test_a_separator_spelled_in_bytes_decodes_to_a_space(tokenizers, separator):
+def test_separator_spelled_in_bytes_decodes_to_space(tokenizers, separator):
     tokenizer = tokenizers["unigram"]
     every_piece = tokenizer.pieces(range(tokenizer.vocab_size))
     spelled = [every_piece.index(f"<0x{byte:02X}>") for byte in separator.encode()]
@@ -151,7 +151,7 @@ def test_the_kind_is_found_again_from_the_bytes(tokenizers, without_bytes, kind)
 
 
 @each_kind
-def test_a_vocabulary_is_equal_to_its_copy_and_cannot_be_changed(tokenizers, kind):
+def test_vocabulary_equals_its_copy_and_is_immutable(tokenizers, kind):
     tokenizer = tokenizers[kind]
     assert Tokenizer.from_bytes(tokenizer.to_bytes()) == tokenizer
     assert all(tokenizer != tokenizers[other] for other in KINDS if other != kind)
@@ -160,7 +160,7 @@ def test_a_vocabulary_is_equal_to_its_copy_and_cannot_be_changed(tokenizers, kin
 
 
 @each_kind
-def test_blank_text_has_no_ids_and_no_ids_have_no_text(tokenizers, kind):
+def test_blank_text_and_empty_ids_correspond(tokenizers, kind):
     assert tokenizers[kind].encode("") == tokenizers[kind].encode(" \t\n") == []
     assert tokenizers[kind].encode_sampled("", 1) == []
     assert tokenizers[kind].decode([]) == ""
@@ -168,7 +168,7 @@ def test_blank_text_has_no_ids_and_no_ids_have_no_text(tokenizers, kind):
 
 
 @each_kind
-def test_reserved_ids_leave_no_trace_in_text_but_are_seen_in_pieces(tokenizers, kind):
+def test_reserved_ids_show_in_pieces_but_not_text(tokenizers, kind):
     tokenizer = tokenizers[kind]
     book = tokenizer.encode("book")
     assert tokenizer.decode([RESERVED["<s>"], *book, MASK, RESERVED["</s>"], RESERVED["<pad>"]]) == "book"
@@ -191,7 +191,7 @@ def test_what_is_unknown_is_shown_in_its_place(tokenizers, kind, text, shown):
 
 @each_kind
 @pytest.mark.parametrize("line", ["가" * 1_000_000, "ab " * 333_333, "\x00" * 1_000_000], ids=["word", "words", "NUL"])
-def test_a_line_of_a_million_characters_comes_to_an_end(tokenizers, kind, line):
+def test_line_of_a_million_characters_finishes(tokenizers, kind, line):
     start = time.monotonic()
     ids = tokenizers[kind].encode(line)
     assert len(tokenizers[kind].encode_sampled(line, 0)) > 0
@@ -239,7 +239,7 @@ def test_a_truncated_model_is_refused(tokenizers):
         Tokenizer.from_bytes(tokenizers["bpe"].to_bytes()[:-7])
 
 
-def test_a_sentencepiece_model_with_other_reserved_ids_is_refused():
+def test_other_reserved_ids_in_sentencepiece_are_refused():
     import io
 
     import sentencepiece

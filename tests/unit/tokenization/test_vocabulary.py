@@ -23,12 +23,12 @@ def test_the_same_lines_give_the_same_vocabulary(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [16, 40, 100, 999, 1000, 9000])
-def test_the_size_is_an_upper_bound_however_many_characters_the_text_has(kind, size):
+def test_size_is_an_upper_bound_for_any_text(kind, size):
     many_characters = ["".join(chr(code) for code in range(start, start + 9)) for start in range(0xAC00, 0xB000, 9)]
     assert Tokenizer.train(many_characters + LINES, model_type=kind, vocab_size=size).vocab_size <= size
 
 
-def test_a_text_too_small_for_its_vocabulary_says_so(caplog):
+def test_too_small_text_for_vocabulary_explains_it(caplog):
     with caplog.at_level(logging.WARNING):
         tokenizer = Tokenizer.train(["a b"], vocab_size=500)
     assert f"only {tokenizer.vocab_size} of the 500" in caplog.text
@@ -40,7 +40,7 @@ def test_training_prints_nothing(capfd):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_reserved_ids_are_the_same_in_every_vocabulary(kind):
+def test_reserved_ids_are_equal_in_every_vocabulary(kind):
     processor = sentencepiece.SentencePieceProcessor(
         model_proto=train_sentencepiece(LINES, model_type=kind, vocab_size=60)
     )
@@ -84,14 +84,14 @@ def test_no_text_is_refused(lines):
         train_sentencepiece(lines)
 
 
-def test_an_unknown_kind_or_a_size_without_room_is_refused():
+def test_unknown_kind_or_impossible_size_is_refused():
     with pytest.raises(RegardError, match="unigram, bpe, char, word"):
         train_sentencepiece(LINES, model_type="syllable")
     with pytest.raises(RegardError, match="at least 7"):
         train_sentencepiece(LINES, vocab_size=5)
 
 
-def test_a_sample_is_repeatable_and_holds_each_line_at_most_once():
+def test_sample_is_repeatable_without_repeated_lines():
     lines = [str(number) for number in range(1000)]
     sample = _reservoir_sample(iter(lines), largest=100)
     assert sample == _reservoir_sample(iter(lines), largest=100)
@@ -99,12 +99,12 @@ def test_a_sample_is_repeatable_and_holds_each_line_at_most_once():
     assert set(sample) <= set(lines)
 
 
-def test_a_sample_is_drawn_evenly_from_the_whole_text():
+def test_sample_is_uniform_over_the_whole_text():
     tenths = Counter(int(line) // 1000 for line in _reservoir_sample(iter(map(str, range(10_000))), largest=1000))
     assert all(60 <= tenths[tenth] <= 140 for tenth in range(10))
 
 
-def test_the_commonest_characters_are_kept_where_not_all_have_room():
+def test_most_frequent_characters_are_kept_under_limit():
     lines = ["ababab ab", "aab bba", "abz", "aby", "abx", "abw", "abv", "abu"]
     tokenizer = Tokenizer.train(lines, model_type="bpe", vocab_size=9)
     assert tokenizer.decode(tokenizer.encode("ab ba")) == "ab ba"

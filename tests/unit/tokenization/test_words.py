@@ -8,7 +8,7 @@ PIECES = st.lists(st.sampled_from(["▁", "▁a", "b", "<unk>", "<s>", "</s>", "
 
 
 @given(PIECES)
-def test_every_piece_belongs_to_exactly_one_word_in_order(pieces):
+def test_every_piece_belongs_to_one_word_in_order(pieces):
     found = group_into_words(pieces)
     assert [index for word in found for index in word] == list(range(len(pieces)))
     assert all(found)
@@ -18,7 +18,7 @@ def test_a_word_begins_at_the_word_mark():
     assert group_into_words(["▁read", "ing", "▁a", "▁book", "s", "."]) == [[0, 1], [2], [3, 4, 5]]
 
 
-def test_characters_follow_a_mark_that_is_a_piece_by_itself():
+def test_characters_follow_a_lone_separator_piece():
     assert group_into_words(["▁", "책", "을", "▁", "읽"]) == [[0, 1, 2], [3, 4]]
 
 
@@ -34,7 +34,7 @@ def test_an_unknown_piece_is_part_of_its_word():
     assert group_into_words(["▁a", "<unk>", "b", "▁c"]) == [[0, 1, 2], [3]]
 
 
-def test_bytes_are_read_as_the_letters_that_they_spell():
+def test_bytes_are_decoded_as_the_letters_they_spell():
     tokenizer = Tokenizer.train(["a book of words"] * 20, model_type="bpe", vocab_size=1000)
     text = "a book 책을 of €5"
     pieces = tokenizer.pieces(tokenizer.encode(text))

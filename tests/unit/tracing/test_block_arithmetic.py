@@ -65,7 +65,7 @@ def block_in(inside: AttentionArithmetic) -> BlockArithmetic:
     return inside.block
 
 
-def test_the_models_here_have_both_norms_every_activation_and_every_way_to_tell_positions() -> None:
+def test_models_cover_norms_activations_and_positions() -> None:
     blocks = [block_in(one) for name in [*TRANSFORMERS, *WRITERS, *READERS] for one in insides(trace_for(name))]
     assert {block.sublayers[0].pre_norm is None for block in blocks} == {True, False}
     assert {block.feed_forward.activation for block in blocks} == set(BENDS)
@@ -80,7 +80,7 @@ def test_the_models_here_have_both_norms_every_activation_and_every_way_to_tell_
 
 
 @pytest.mark.parametrize("name", [*TRANSFORMERS, *WRITERS, *READERS])
-def test_every_number_around_an_attention_equals_its_recomputation_in_float64(name: str) -> None:
+def test_block_numbers_equal_their_recomputation_in_float64(name: str) -> None:
     for inside in insides(trace_for(name), fc1_row=2, fc2_row=1):
         block = block_in(inside)
         if (embedding := block.embedding) is not None:
@@ -115,7 +115,7 @@ def check_feed_forward(network: FeedForwardArithmetic) -> None:
 
 
 @pytest.mark.parametrize("name", [*TRANSFORMERS, *WRITERS, *READERS])
-def test_every_part_begins_where_the_one_before_has_ended(name: str) -> None:
+def test_every_part_starts_where_the_previous_ended(name: str) -> None:
     trace = trace_for(name)
     for inside in insides(trace):
         block = block_in(inside)
@@ -145,7 +145,7 @@ def end_of(sub: object) -> list[float]:
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
-def test_the_encoders_end_is_what_the_decoder_looks_at(name: str) -> None:
+def test_encoder_output_is_what_the_decoder_attends(name: str) -> None:
     trace = trace_for(name)
     last, cross = trace.layers_with_role("encoder-self")[-1], trace.arithmetic(trace.layers_with_role("cross")[0], 0, 0)
     for place, given in enumerate(cross.key_inputs):
@@ -174,7 +174,7 @@ def check_spoken(prediction: OutputArithmetic, logits: np.ndarray, said: int | N
 
 @pytest.mark.parametrize("name", [*TRANSFORMERS[::3], "attending-additive-previous", "attending-dot-feeding"])
 @torch.inference_mode()
-def test_the_likeliest_tokens_are_those_of_the_models_own_logits(name: str) -> None:
+def test_top_tokens_equal_the_model_own_logits(name: str) -> None:
     model, trace = bundle_of(name).model, trace_for(name)
     memory = model.encode(encode_source_rows([SOURCE]))
     inputs, _ = shift_right([TARGET])
@@ -190,7 +190,7 @@ def test_the_likeliest_tokens_are_those_of_the_models_own_logits(name: str) -> N
 
 @pytest.mark.parametrize("name", WRITERS[:2])
 @torch.inference_mode()
-def test_a_writers_last_layer_says_what_may_come_next(name: str) -> None:
+def test_text_generator_last_layer_predicts_next_tokens(name: str) -> None:
     model, trace = language_bundle(name).model, trace_for(name)
     row = TOKENIZER.encode("ba be bi bo")
     memory = model.encode(encode_source_rows([[]]))
@@ -204,7 +204,7 @@ def test_a_writers_last_layer_says_what_may_come_next(name: str) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 @torch.inference_mode()
-def test_a_readers_last_layer_names_each_place_and_a_blank_has_no_token_of_its_own(name: str) -> None:
+def test_mask_filler_last_layer_predicts_each_token(name: str) -> None:
     reader, trace = MaskFiller(language_bundle(name)), trace_for(name)
     row = reader.encode("ba ___ bi bo")
     logits = language_bundle(name).model.predict(encode_source_rows([row])).logits[0].double().numpy()
@@ -233,12 +233,12 @@ def test_an_rnn_has_no_block_around_its_attention() -> None:
 
 
 @pytest.mark.parametrize("written", [{"fc1_row": 10_000}, {"fc2_row": -1}])
-def test_a_number_that_the_feed_forward_network_does_not_have_is_refused(written: dict[str, int]) -> None:
+def test_missing_feed_forward_unit_is_refused(written: dict[str, int]) -> None:
     with pytest.raises(RegardError, match=f"no {next(iter(written))} "):
         trace_for(TRANSFORMERS[0]).arithmetic(0, 0, 0, **written)
 
 
 @pytest.mark.parametrize("name", [TRANSFORMERS[0], READERS[0]])
-def test_what_stands_around_goes_through_json_and_comes_back_the_same(name: str) -> None:
+def test_block_arithmetic_round_trips_through_json(name: str) -> None:
     inside = trace_for(name).arithmetic(len(trace_for(name).layers) - 1, 0, 1)
     assert msgspec.json.decode(msgspec.json.encode(inside), type=AttentionArithmetic) == inside

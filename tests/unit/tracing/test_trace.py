@@ -42,7 +42,7 @@ def trace_of(name: str) -> Trace:
     return trace_pair(bundle_of(name), SOURCE, TARGET)
 
 
-def test_the_models_here_have_every_score_both_norms_rotary_and_recurrent_decoders() -> None:
+def test_models_cover_scores_norms_rotary_and_recurrent() -> None:
     layers = [layer for name in LOOKERS for layer in trace_of(name).layers]
     assert {layer.score for layer in layers} == {"dot", "scaled_dot", "general", "additive"}
     assert {layer.role for layer in layers} == {"encoder-self", "decoder-self", "cross"}
@@ -142,7 +142,7 @@ def turned(rows: NDArray[np.float64], positions: object) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("name", LOOKERS)
 @torch.inference_mode()
-def test_the_maps_of_an_output_are_those_of_the_greedy_decode_that_said_it(name: str) -> None:
+def test_output_maps_equal_those_of_its_decoding(name: str) -> None:
     bundle, said = bundle_of(name), [BEGIN]
     model = bundle.model
     with record_attention(model) as recording:
@@ -164,21 +164,21 @@ def test_the_maps_of_an_output_are_those_of_the_greedy_decode_that_said_it(name:
 
 
 @pytest.mark.parametrize("name", LOOKERS)
-def test_recorded_weights_are_the_fused_kernels_but_for_rounding(name: str) -> None:
+def test_recorded_weights_equal_the_fused_kernel_nearly(name: str) -> None:
     for layer in trace_of(name).layers:
         assert layer.deviation <= 2e-6
         if name.startswith("attending"):
             assert layer.deviation == 0.0
 
 
-def test_the_kernel_that_weights_are_held_against_is_the_fused_one() -> None:
+def test_reference_kernel_is_the_fused_one() -> None:
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # an error where another one would have to answer
         trace = trace_pair(bundle_of(TRANSFORMER), SOURCE, TARGET)
     assert trace.summary() == trace_of(TRANSFORMER).summary()
 
 
 @pytest.mark.parametrize("keys", [3, 5, 11])
-def test_the_deviation_is_the_largest_difference_wherever_it_is(keys: int) -> None:
+def test_deviation_is_the_largest_difference_anywhere(keys: int) -> None:
     torch.manual_seed(keys)
     query, key = torch.randn(1, 2, 4, 5), torch.randn(1, 2, keys, 5)
     visible = (torch.arange(keys) <= torch.arange(4)[:, None]).expand(1, 2, 4, keys)
@@ -210,7 +210,7 @@ def test_a_recurrent_decoder_has_no_self_attention() -> None:
     assert uses == {"encoder-self", "cross"}
 
 
-def test_a_model_without_attention_has_a_trace_without_layers() -> None:
+def test_model_without_attention_traces_no_layers() -> None:
     trace = trace_of("rnn-lstm")
     assert trace.layers == []
     assert len(trace.log_probabilities) == len(TARGET) + 1
@@ -219,7 +219,7 @@ def test_a_model_without_attention_has_a_trace_without_layers() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "attention", "self_attention", "decoders.cross", "blocks.0.self_attention"])
-def test_an_attention_whose_name_does_not_say_its_use_is_refused(name: str) -> None:
+def test_attention_with_unknown_role_name_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="an attention with a role"):
         role_of(name)
 
@@ -235,12 +235,12 @@ def test_rollout_multiplies_the_encoders_layers_each_half_residual() -> None:
     assert trace.rollout().sum(axis=1) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_a_model_without_encoder_attention_cannot_be_rolled_out() -> None:
+def test_model_without_encoder_attention_refuses_rollout() -> None:
     with pytest.raises(RegardError, match="roll out"):
         trace_of("attending-dot-current").rollout()
 
 
-def test_the_mean_of_a_use_is_over_its_layers_and_heads() -> None:
+def test_mean_of_role_covers_layers_and_heads() -> None:
     trace = trace_of(TRANSFORMER)
     maps = np.stack([trace.arrays[index].weights for index in trace.layers_with_role("cross")])
     assert trace.mean("cross") == pytest.approx(maps.mean(axis=(0, 1)), abs=1e-6)
@@ -258,7 +258,7 @@ def test_pieces_are_put_together_to_words() -> None:
     assert merged == pytest.approx(trace.weights(cross), abs=1e-6)  # here every piece is a word
 
 
-def test_a_summary_goes_through_json_and_comes_back_the_same() -> None:
+def test_summary_round_trips_through_json() -> None:
     summary = trace_of(TRANSFORMER).summary()
     assert msgspec.json.decode(msgspec.json.encode(summary), type=TraceSummary) == summary
     inside = trace_of(TRANSFORMER).arithmetic(2, 1, 3)
@@ -285,7 +285,7 @@ def test_a_given_target_is_forced() -> None:
     assert (trace.text, trace.source.words, trace.target.words) == ("di", ["ba", "be", "</s>"], ["<s>", "di"])
 
 
-def test_what_another_thread_computes_with_the_model_is_not_in_the_trace() -> None:
+def test_other_threads_are_not_in_the_trace() -> None:
     name = "attending-additive-feeding"
     bundle = bundle_of(name)
     used_elsewhere = []
@@ -321,6 +321,6 @@ def test_a_place_that_is_not_there_is_refused(layer: int, head: int, query: int,
         trace_of(TRANSFORMER).arithmetic(layer, head, query)
 
 
-def test_a_pair_that_is_too_long_is_refused_with_the_bound() -> None:
+def test_too_long_pair_is_refused_with_the_limit() -> None:
     with pytest.raises(RegardError, match=f"at most {MAX_TRACE_TOKENS}"):
         trace_pair(bundle_of(TRANSFORMER), SOURCE, [7] * (MAX_TRACE_TOKENS + 1))

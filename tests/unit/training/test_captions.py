@@ -39,7 +39,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("model", [ATTENDING, RECURRENT, TRANSFORMER], ids=lambda model: model["kind"])
-def test_a_run_ends_with_a_model_that_describes_pictures(scenes: Path, tmp_path: Path, model: dict[str, Any]) -> None:
+def test_run_ends_with_a_captioning_model(scenes: Path, tmp_path: Path, model: dict[str, Any]) -> None:
     events = run_to_the_end(picture_config(scenes, model=model), tmp_path)
     validated = [event for event in events if isinstance(event, Validated)]
     assert [event.cider is not None for event in validated] == [True, True]
@@ -51,25 +51,25 @@ def test_a_run_ends_with_a_model_that_describes_pictures(scenes: Path, tmp_path:
     assert len(list((tmp_path / "probes").iterdir())) == 3
 
 
-def test_the_attention_of_a_captioner_is_saved_between_validations_too(scenes: Path, tmp_path: Path) -> None:
+def test_captioner_attention_is_saved_between_validations(scenes: Path, tmp_path: Path) -> None:
     run_to_the_end(picture_config(scenes, steps=30, validate_every=30), tmp_path)
     assert sorted(path.name[-2:] for path in (tmp_path / "probes").iterdir()) == ["00", "25", "30"]
 
 
-def test_words_that_the_vocabulary_does_not_have_are_warned_of(scenes: Path, tmp_path: Path) -> None:
+def test_words_missing_from_the_vocabulary_give_warning(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     assert "unknown" not in corpus_of(config, tmp_path / "all").describe()
     told = corpus_of(with_tokens(config, vocab_size=16), tmp_path / "few").describe()
     assert "% of the training tokens are unknown to the vocabulary: the model reads and says ⁇" in told
 
 
-def test_either_spelling_of_a_caption_is_as_close_to_it() -> None:
+def test_both_normalisations_of_a_caption_score_equal() -> None:
     composed, apart = (unicodedata.normalize(form, "빨간 원이 왼쪽에 있다") for form in ("NFC", "NFD"))
     assert closest_chrf([composed], [["별", apart]]) == pytest.approx(100)
     assert closest_chrf([apart], [["별", composed]]) == pytest.approx(100)
 
 
-def test_a_run_that_stops_goes_on_as_if_it_had_not(scenes: Path, tmp_path: Path) -> None:
+def test_stopped_run_resumes_as_if_uninterrupted(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes, ema_decay=0.9)
     run_to_the_end(config, tmp_path / "whole")
     signals = iter([None, None, 15])
@@ -79,7 +79,7 @@ def test_a_run_that_stops_goes_on_as_if_it_had_not(scenes: Path, tmp_path: Path)
     assert weights_hash(tmp_path / "run") == weights_hash(tmp_path / "whole")
 
 
-def test_a_step_that_is_left_out_leaves_nothing_in_the_statistics_of_the_eye(
+def test_skipped_step_leaves_encoder_statistics_unchanged(
     scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real_loss, calls = trainer_module.compute_loss, iter(range(10**6))
@@ -97,7 +97,7 @@ def test_a_step_that_is_left_out_leaves_nothing_in_the_statistics_of_the_eye(
     assert all(tensor.isfinite().all() for tensor in saved.weights.values())
 
 
-def test_long_captions_to_validate_on_are_cut_where_the_positions_end(tmp_path: Path) -> None:
+def test_long_validation_captions_are_cut_at_positions(tmp_path: Path) -> None:
     scenes = write_scenes(tmp_path / "world")
     names = (scenes / "valid.txt").read_text().split()
     lines = (scenes / "captions.txt").read_text().splitlines()
@@ -108,7 +108,7 @@ def test_long_captions_to_validate_on_are_cut_where_the_positions_end(tmp_path: 
     assert any(isinstance(event, Validated) for event in events)
 
 
-def test_validation_holds_one_batch_of_pictures_at_a_time(
+def test_validation_holds_one_image_batch_at_a_time(
     scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: list[weakref.ref[torch.Tensor]] = []
@@ -129,7 +129,7 @@ def test_validation_holds_one_batch_of_pictures_at_a_time(
     assert max(held) <= 1
 
 
-def test_a_wrong_probe_is_told_before_anything_is_prepared(scenes: Path, tmp_path: Path) -> None:
+def test_wrong_probe_is_reported_before_preparation(scenes: Path, tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"nosuch\.png cannot be read"):
         corpus_of(picture_config(scenes, probes=[str(scenes / "nosuch.png")]), tmp_path / "run")
     assert list((tmp_path / "run").iterdir()) == []
@@ -148,7 +148,7 @@ def test_the_vocabulary_and_the_pictures_are_prepared_once(scenes: Path, tmp_pat
     assert again.tokenizers.source is again.tokenizers.target
 
 
-def test_pictures_vary_from_epoch_to_epoch_and_never_otherwise(scenes: Path, tmp_path: Path) -> None:
+def test_images_vary_between_epochs_and_only_there(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     corpus = corpus_of(config, tmp_path)
     first, again, later = (corpus.rows([3, 5], config, epoch)[0].pixels for epoch in (0, 0, 1))  # type: ignore[union-attr]
@@ -170,7 +170,7 @@ def test_every_caption_is_seen_once_in_an_epoch(scenes: Path, tmp_path: Path) ->
     assert sorted(tuple(token for token in row if token) for row in seen) == sorted(map(tuple, cut))
 
 
-def test_captions_of_all_lengths_come_together_where_the_eye_learns(scenes: Path, tmp_path: Path) -> None:
+def test_caption_lengths_mix_when_the_encoder_trains(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     corpus = corpus_of(config, tmp_path)
     true = [len(corpus.rows([index], config, 0)[1][0]) for index in range(24)]
@@ -180,7 +180,7 @@ def test_captions_of_all_lengths_come_together_where_the_eye_learns(scenes: Path
     assert min(spreads) >= 2  # sorted by length, a batch of 24 captions' few would hold nearly equal ones
 
 
-def test_a_caption_that_is_cut_anew_stays_within_its_bound(scenes: Path, tmp_path: Path) -> None:
+def test_resampled_caption_stays_within_its_limit(scenes: Path, tmp_path: Path) -> None:
     config = with_tokens(picture_config(scenes), model_type="unigram", vocab_size=100, sampling_rate=0.9)
     corpus = corpus_of(config, tmp_path)
     longest = int(corpus.lengths[1].max())
@@ -197,7 +197,7 @@ def test_a_set_without_short_captions_is_told(scenes: Path, tmp_path: Path) -> N
         corpus_of(config, tmp_path)
 
 
-def test_captions_that_are_dropped_or_longer_than_what_may_be_said_are_told(scenes: Path, tmp_path: Path) -> None:
+def test_dropped_or_too_long_captions_are_reported(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     lengths = corpus_of(config, tmp_path).lengths[1]
     longest, beyond = int(lengths.max()), int((lengths > 7).sum())  # with END, 8 tokens may be said
@@ -222,9 +222,7 @@ def test_a_frozen_eye_without_weights_is_refused(scenes: Path, tmp_path: Path) -
         corpus_of(picture_config(scenes, model=unweighted), tmp_path)
 
 
-def test_a_frozen_eye_looks_at_each_picture_once_and_trains_on_what_it_saw(
-    scenes: Path, tmp_path: Path, weights: Path
-) -> None:
+def test_frozen_encoder_computes_each_image_once(scenes: Path, tmp_path: Path, weights: Path) -> None:
     model = FROZEN | {"image_encoder": FROZEN["image_encoder"] | {"weights": str(weights)}}  # type: ignore[operator]
     config = picture_config(scenes, model=model, steps=4)
     run_to_the_end(config, tmp_path)

@@ -56,7 +56,7 @@ def gradients(trainer: Trainer) -> tuple[float, dict[str, torch.Tensor]]:
 
 @pytest.mark.parametrize("model", [TRANSFORMER, ATTENDING], ids=["transformer", "attending"])
 @pytest.mark.parametrize("size", [2, 3])
-def test_parts_of_a_batch_have_the_gradients_of_the_whole(data: Path, model: dict[str, Any], size: int) -> None:
+def test_micro_batches_have_the_gradients_of_the_whole(data: Path, model: dict[str, Any], size: int) -> None:
     loss, expected = gradients(begun(data, model | {"dropout": 0.0}, size=1))
     loss_by_parts, found = gradients(begun(data, model | {"dropout": 0.0}, size=size))
     assert loss_by_parts == pytest.approx(loss, rel=1e-6)
@@ -65,14 +65,14 @@ def test_parts_of_a_batch_have_the_gradients_of_the_whole(data: Path, model: dic
         torch.testing.assert_close(found[name], gradient, rtol=1e-5, atol=1e-7)
 
 
-def test_a_batch_of_fewer_rows_than_threads_has_fewer_parts(data: Path) -> None:
+def test_fewer_rows_than_threads_give_fewer_parts(data: Path) -> None:
     trainer = begun(data, TRANSFORMER, size=4, batch_tokens=8)
     drawn = list(islice(rank_batches(trainer.corpus, trainer.config, EpochPosition(), device="cpu", parts=4), 30))
     assert {len(one.parts) for one in drawn} < {1, 2, 3, 4}
     some_steps(trainer, 5)
 
 
-def test_two_runs_come_to_the_same_bits_with_dropout(data: Path) -> None:
+def test_two_runs_with_dropout_are_bitwise_equal(data: Path) -> None:
     runs = [
         some_steps(begun(data, TRANSFORMER | {"dropout": 0.5}, size=2, gradient_accumulation=2), 6) for _ in range(2)
     ]
@@ -94,7 +94,7 @@ def test_each_thread_drops_other_places(data: Path) -> None:
     assert not torch.allclose(gradient(2), 2 * gradient(1), rtol=1e-2)
 
 
-def test_torch_has_its_threads_back_afterwards_even_when_a_part_fails(data: Path) -> None:
+def test_torch_threads_are_restored_even_on_failure(data: Path) -> None:
     trainer = begun(data, TRANSFORMER, size=2)
     [batch] = next(rank_batches(trainer.corpus, trainer.config, EpochPosition(), device="cpu")).parts
 
@@ -112,7 +112,7 @@ def test_torch_has_its_threads_back_afterwards_even_when_a_part_fails(data: Path
         torch.set_num_threads(1)
 
 
-def test_a_run_with_two_threads_has_a_crew_of_two(data: Path) -> None:
+def test_run_with_two_threads_uses_two_workers(data: Path) -> None:
     config = small_config(data, threads=2)
     try:
         assert create_trainer(config, data / "run", corpus_of(config, data / "run")).microbatches.size == 2
@@ -142,7 +142,7 @@ def test_what_threads_cannot_share_is_left_to_one(data: Path) -> None:
         assert size(begun(data, dropping, size=1).model) == 1  # these draw from torch's one generator
 
 
-def test_running_means_are_those_of_the_first_part_alone_and_runs_with_them_repeat(tmp_path: Path) -> None:
+def test_running_means_use_first_part_and_repeat(tmp_path: Path) -> None:
     config = picture_config(write_scenes(tmp_path / "world"), model=CAPTIONER)
     ended = []
     for _ in range(2):

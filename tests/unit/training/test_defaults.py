@@ -18,7 +18,7 @@ def model_of(config: Config) -> TransformerConfig:
 
 
 @given(found=sizes)
-def test_the_defaults_are_a_config_that_can_be_saved_and_read(found: CorpusSize) -> None:
+def test_defaults_are_a_config_that_round_trips(found: CorpusSize) -> None:
     config = default_config(DATA, found)
     assert Config.from_toml(config.to_toml()) == config
     assert config.data == DATA
@@ -37,7 +37,7 @@ def test_a_larger_corpus_feeds_a_larger_model(smaller: CorpusSize, larger: Corpu
 
 
 @given(found=sizes)
-def test_what_was_chosen_is_told_by_the_names_that_set_takes(found: CorpusSize) -> None:
+def test_chosen_defaults_are_reported_under_set_names(found: CorpusSize) -> None:
     config = default_config(DATA, found)
     told = "\n".join(describe_defaults(config, found))
     for setting in (
@@ -51,7 +51,7 @@ def test_what_was_chosen_is_told_by_the_names_that_set_takes(found: CorpusSize) 
 
 
 @given(found=sizes, steps=st.integers(1, 500))
-def test_the_warm_up_and_the_validations_fit_into_the_steps_that_are_set(found: CorpusSize, steps: int) -> None:
+def test_warm_up_and_validations_fit_the_steps(found: CorpusSize, steps: int) -> None:
     training = default_config(DATA, found, steps=steps).training
     assert training.steps == steps
     assert training.warmup_steps < steps

@@ -26,9 +26,7 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "source"
 
 
-def test_every_line_stands_beside_its_translation_if_that_has_words_and_an_end(
-    teacher: Path, source: Path, tmp_path: Path
-) -> None:
+def test_lines_pair_with_finished_nonempty_translations(teacher: Path, source: Path, tmp_path: Path) -> None:
     files = translate_with_teachers([teacher], source, tmp_path / "corpus", beam_size=2)
     sources, targets = (path.read_text().splitlines() for path in files)
     given = [line for line in (" ".join(line.split()) for line in source.read_text().splitlines()) if line]
@@ -39,7 +37,7 @@ def test_every_line_stands_beside_its_translation_if_that_has_words_and_an_end(
     assert {one.is_finished for one in said if one.text} == {True, False}
 
 
-def test_a_run_that_was_stopped_goes_on_with_what_is_there(
+def test_stopped_distillation_continues_with_its_files(
     teacher: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(distillation, "PART_LINES", 8)
@@ -70,9 +68,7 @@ def test_a_run_that_was_stopped_goes_on_with_what_is_there(
     assert len(kept) == 4
 
 
-def test_what_is_finished_is_made_again_only_for_another_source_or_beam(
-    teacher: Path, source: Path, tmp_path: Path
-) -> None:
+def test_finished_file_depends_on_source_and_beam(teacher: Path, source: Path, tmp_path: Path) -> None:
     asked: list[int] = []
     for beam, expected in ((1, True), (1, False), (2, True)):
         asked.clear()

@@ -79,7 +79,7 @@ def test_a_run_writes_journal_checkpoints_probes_and_bundle(data: Path, model: d
     assert all(tensor.isfinite().all() for tensor in named_tensors(bundle.model).values())
 
 
-def test_a_validation_does_not_wait_for_scores_that_nobody_sees(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validation_skips_scores_that_nobody_reads(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sacrebleu.metrics.ter.TER.corpus_score", None)  # it takes seconds for a long line
     events = run_to_the_end(small_config(data, steps=6), data / "run")
     assert [event.step for event in events if isinstance(event, Validated)] == [6]
@@ -100,7 +100,7 @@ def one_thread_afterwards() -> Iterator[None]:
 
 @pytest.mark.usefixtures("one_thread_afterwards")
 @pytest.mark.parametrize(("stop_after", "threads"), [(1, 1), (5, 1), (8, 1), (5, 2)])
-def test_a_stopped_run_goes_on_to_the_same_bits(data: Path, stop_after: int, threads: int) -> None:
+def test_stopped_run_resumes_bitwise(data: Path, stop_after: int, threads: int) -> None:
     sampled = small_config(data, gradient_accumulation=2, ema_decay=0.9, average_checkpoints=2, threads=threads)
     run_to_the_end(sampled, data / "whole")
     corpus = corpus_of(sampled, data / "parts")
@@ -120,14 +120,14 @@ def test_a_stopped_run_goes_on_to_the_same_bits(data: Path, stop_after: int, thr
     assert bundles[0] == bundles[1]
 
 
-def test_attention_is_saved_often_while_it_forms_and_seldom_afterwards() -> None:
+def test_attention_is_saved_often_early_and_rarely_later() -> None:
     steps = [step for step in range(10**6) if is_milestone(step)]
     assert steps[:10] == [0, 25, 50, 75, 100, 150, 200, 300, 400, 600]
     assert len(steps) < 40
 
 
 @pytest.mark.parametrize("stop_after", [25, 30])
-def test_attention_is_saved_between_validations_and_the_same_after_a_stop(data: Path, stop_after: int) -> None:
+def test_saved_attention_is_unchanged_after_a_stop(data: Path, stop_after: int) -> None:
     config = small_config(data, steps=60, validate_every=40, checkpoint_every=40)
     events = run_to_the_end(config, data / "whole")
     assert [event.step for event in events if isinstance(event, ProbesSaved)] == [0, 25, 40, 50, 60]
@@ -155,7 +155,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_named(data: Path) -> None:
     assert events[0].step == 8
 
 
-def test_where_every_checkpoint_is_damaged_nothing_is_begun_anew(data: Path) -> None:
+def test_all_checkpoints_damaged_starts_nothing_new(data: Path) -> None:
     config = small_config(data)
     run_to_the_end(config, data / "run")
     saved = list_checkpoints(data / "run" / "checkpoints")
@@ -167,9 +167,7 @@ def test_where_every_checkpoint_is_damaged_nothing_is_begun_anew(data: Path) -> 
     assert (data / "run" / "model" / "model.safetensors").read_bytes() == model
 
 
-def test_a_loss_that_is_not_finite_is_skipped_and_counted_and_then_ends_the_run(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nonfinite_loss_is_skipped_counted_then_fatal(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real_loss = trainer_module.compute_loss
     monkeypatch.setattr(trainer_module, "compute_loss", lambda *a, **k: real_loss(*a, **k) * float("nan"))
     config = small_config(data)
@@ -192,7 +190,7 @@ def test_training_stops_early_when_nothing_gets_better(data: Path) -> None:
     assert events[-1].step < 20
 
 
-def test_of_models_that_score_alike_the_one_that_has_learnt_longer_is_kept(data: Path) -> None:
+def test_longer_trained_of_equal_models_is_kept(data: Path) -> None:
     config = small_config(data, steps=6, validate_every=2, learning_rate=1e-9, average_checkpoints=1)
     events = run_to_the_end(config, data / "run")
     validated = [event for event in events if isinstance(event, Validated)]
@@ -224,7 +222,7 @@ def test_the_journal_forgets_what_came_after_the_checkpoint(data: Path) -> None:
     assert saved == [4, 8, 12]
 
 
-def test_sentences_that_the_model_will_have_no_positions_for_are_told_before_training(data: Path) -> None:
+def test_sentences_beyond_positions_are_reported_before_training(data: Path) -> None:
     model = {
         **TRANSFORMER,
         "positions": "learned",
@@ -237,7 +235,7 @@ def test_sentences_that_the_model_will_have_no_positions_for_are_told_before_tra
     run_to_the_end(small_config(data, model={**model, "max_position_embeddings": 8}), data / "run")
 
 
-def test_a_sentence_that_is_cut_anew_stays_within_the_positions(data: Path) -> None:
+def test_resampled_sentence_stays_within_positions(data: Path) -> None:
     config = with_tokens(small_config(data), model_type="unigram", vocab_size=60, sampling_rate=0.9)
     corpus = corpus_of(config, data / "run")
     stored = max(int(own.max()) for own in corpus.lengths)
@@ -256,7 +254,7 @@ def test_a_sentence_that_is_cut_anew_stays_within_the_positions(data: Path) -> N
     run_to_the_end(learnt, data / "run")
 
 
-def test_a_long_sentence_to_validate_on_is_cut_where_the_positions_end(data: Path) -> None:
+def test_long_validation_sentence_is_cut_at_positions(data: Path) -> None:
     (data / "valid.src").write_text("ba " * 30 + "\n")
     (data / "valid.trg").write_text("be " * 30 + "\n")
     model = {**TRANSFORMER, "positions": "learned", "max_position_embeddings": 8}
@@ -278,7 +276,7 @@ def test_files_that_have_changed_are_told_in_words(data: Path) -> None:
     assert not any(" was " in note for note in began.notes)
 
 
-def test_an_epoch_begins_anew_when_its_batches_are_others(data: Path) -> None:
+def test_epoch_restarts_when_its_batches_change(data: Path) -> None:
     config = small_config(data, steps=3, checkpoint_every=3)
     run_to_the_end(config, data / "run")
     events = run_to_the_end(with_training(config, batch_tokens=60, steps=5), data / "run", resume=True)
@@ -288,7 +286,7 @@ def test_an_epoch_begins_anew_when_its_batches_are_others(data: Path) -> None:
     assert (progress.step, progress.epoch, progress.cursor) == (5, 0, 2)
 
 
-def test_a_moving_average_that_is_begun_later_begins_with_the_weights_of_then(data: Path) -> None:
+def test_moving_average_started_late_uses_current_weights(data: Path) -> None:
     config = small_config(data, steps=12)
     run_to_the_end(config, data / "run")
     before = load_checkpoint(list_checkpoints(data / "run" / "checkpoints")[-1]).weights
@@ -299,7 +297,7 @@ def test_a_moving_average_that_is_begun_later_begins_with_the_weights_of_then(da
         assert_close(average, (before[name] + after.weights[name]) / 2)
 
 
-def test_without_files_to_validate_on_pairs_are_held_out_and_a_run_that_goes_on_keeps_to_them(data: Path) -> None:
+def test_held_out_validation_pairs_persist_on_resume(data: Path) -> None:
     twice = [path.read_text() * 2 for path in (data / "train.src", data / "train.trg")]
     for path, text in zip((data / "train.src", data / "train.trg"), twice, strict=True):
         path.write_text(text)
@@ -329,9 +327,7 @@ def test_without_files_to_validate_on_pairs_are_held_out_and_a_run_that_goes_on_
 
 
 @pytest.mark.parametrize(("tokens", "is_warned"), [({"vocab_size": 16}, True), ({}, False)])
-def test_words_that_the_vocabulary_does_not_have_are_warned_of(
-    data: Path, tokens: dict[str, object], is_warned: bool
-) -> None:
+def test_words_missing_from_the_vocabulary_give_warning(data: Path, tokens: dict[str, object], is_warned: bool) -> None:
     corpus = corpus_of(with_tokens(small_config(data), **tokens), data / "run")
     words = [word for line in (data / "train.src").read_text().splitlines() for word in line.split()]
     unknown = sum(corpus.tokenizers.source.encode(word) == [UNKNOWN] for word in words) / len(words)
@@ -340,7 +336,7 @@ def test_words_that_the_vocabulary_does_not_have_are_warned_of(
     assert ("unknown" in corpus.describe()) == is_warned == (unknown > 0.01)
 
 
-def test_scores_of_another_metric_or_validation_set_are_not_compared(data: Path) -> None:
+def test_scores_of_another_metric_or_set_are_incomparable(data: Path) -> None:
     config = small_config(data, validation_metric="bleu", steps=6, validate_every=2, checkpoint_every=6)
     run_to_the_end(config, data / "run")
     other = with_training(config, validation_metric="loss", steps=8, checkpoint_every=8, early_stopping_patience=1)
@@ -356,7 +352,7 @@ def test_scores_of_another_metric_or_validation_set_are_not_compared(data: Path)
     assert [event.is_best for event in events if isinstance(event, Validated)] == [True]
 
 
-def test_a_checkpoint_that_does_not_tell_its_metric_goes_on_with_its_best_score(data: Path) -> None:
+def test_checkpoint_without_metric_keeps_its_best_score(data: Path) -> None:
     config = small_config(data, steps=6, checkpoint_every=6)
     run_to_the_end(config, data / "run")
     saved = list_checkpoints(data / "run" / "checkpoints")[-1]

@@ -49,7 +49,7 @@ def test_without_gradients_the_value_is_the_same() -> None:
 
 
 @pytest.mark.parametrize("has_bias", [True, False])
-def test_under_autocast_the_loss_is_torchs_own_to_the_precision_of_its_products(has_bias: bool) -> None:
+def test_autocast_loss_equals_torch_within_product_precision(has_bias: bool) -> None:
     torch.manual_seed(0)
     hidden = torch.randn(LOSS_CHUNK_ROWS + 13, 32, requires_grad=True)
     weight = torch.randn(50, 32, requires_grad=True)

@@ -47,7 +47,7 @@ def loss_and_gradient(model: nn.Module, batch: Batch, options: TrainingConfig) -
 
 
 @pytest.mark.parametrize("name", GENERATORS)
-def test_every_model_has_nearly_the_same_loss_and_gradient(name: str) -> None:
+def test_every_model_has_nearly_equal_loss_and_gradient(name: str) -> None:
     small, case = Small(name, torch.float32), Case((4, 2), (3, 4), seed=5)
     model = small.build(3)
     with torch.no_grad():
@@ -90,7 +90,7 @@ def one_thread_afterwards() -> Iterator[None]:
 
 @pytest.mark.usefixtures("one_thread_afterwards")
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_run_in_bfloat16_tells_it_and_goes_on_to_the_same_bits(tmp_path: Path, threads: int) -> None:
+def test_bfloat16_run_is_reported_and_resumes_bitwise(tmp_path: Path, threads: int) -> None:
     write_pairs(tmp_path)
     config = small_config(tmp_path, precision="bfloat16", threads=threads)
     began, *_ = run_to_the_end(config, tmp_path / "whole")
@@ -111,7 +111,7 @@ def test_a_model_learns_in_bfloat16(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_thread_afterwards")
-def test_a_crew_trains_a_captioner_to_the_same_bits_each_time(tmp_path: Path) -> None:
+def test_microbatch_threads_train_a_captioner_bitwise_repeatably(tmp_path: Path) -> None:
     config = picture_config(write_scenes(tmp_path), precision="bfloat16", threads=2)
     for run in ("one", "other"):
         run_to_the_end(config, tmp_path / run)
@@ -119,7 +119,7 @@ def test_a_crew_trains_a_captioner_to_the_same_bits_each_time(tmp_path: Path) ->
     assert weights(tmp_path / "one") == weights(tmp_path / "other")
 
 
-def test_single_steps_of_a_cell_keep_no_rounded_weights() -> None:
+def test_single_cell_steps_keep_no_rounded_weights() -> None:
     layer, kept = CELLS["lstm"](6, 8, batch_first=True), []
     state = (torch.zeros(1, 2, 8), torch.zeros(1, 2, 8))
     watched = torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda kept: kept)
@@ -133,7 +133,7 @@ def test_single_steps_of_a_cell_keep_no_rounded_weights() -> None:
     assert {tensor.data_ptr() for tensor in matrices} <= own
 
 
-def test_kernels_of_ever_new_shapes_are_not_all_kept(tmp_path: Path) -> None:
+def test_kernel_caches_are_bounded(tmp_path: Path) -> None:
     write_pairs(tmp_path)
     config = small_config(tmp_path, precision="bfloat16")
     create_trainer(config, tmp_path / "run", corpus_of(config, tmp_path / "run"))
@@ -141,9 +141,7 @@ def test_kernels_of_ever_new_shapes_are_not_all_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_avx512", [True, False])
-def test_an_lstm_takes_sequences_in_float32_where_torch_has_no_other_for_the_processor(
-    has_avx512: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lstm_sequences_use_float32_without_bfloat16_kernel(has_avx512: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if has_avx512 and not torch.cpu.get_capabilities().get("avx512_bw", False):
         pytest.skip("this processor has no AVX-512")
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bw": has_avx512})

@@ -9,7 +9,7 @@ from regard.training.step import learning_rate_at
 
 
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
-def test_the_highest_rate_is_reached_where_the_warm_up_ends(schedule: str) -> None:
+def test_peak_rate_is_at_end_of_warmup(schedule: str) -> None:
     config = TrainingConfig(schedule=schedule, warmup_steps=100, steps=1000, learning_rate=0.5)  # type: ignore[arg-type]
     rates = [learning_rate_at(step, config) for step in range(1, 1001)]
     assert max(rates) == pytest.approx(0.5)
@@ -19,12 +19,12 @@ def test_the_highest_rate_is_reached_where_the_warm_up_ends(schedule: str) -> No
     assert rates[0] == pytest.approx(0.005)
 
 
-def test_inverse_square_root_halves_at_four_times_the_warm_up() -> None:
+def test_inverse_square_root_halves_at_fourfold_warmup() -> None:
     config = TrainingConfig(schedule="inverse_sqrt", warmup_steps=100, learning_rate=1.0)
     assert learning_rate_at(400, config) == pytest.approx(0.5)
 
 
-def test_cosine_ends_at_zero_and_is_half_way_in_the_middle() -> None:
+def test_cosine_ends_at_zero_with_half_in_middle() -> None:
     config = TrainingConfig(schedule="cosine", warmup_steps=100, steps=1100, learning_rate=1.0)
     assert learning_rate_at(600, config) == pytest.approx(0.5)
     assert learning_rate_at(1100, config) == pytest.approx(0.0, abs=1e-12)

@@ -48,7 +48,7 @@ def test_a_language_model_learns(texts: Path, model: Model) -> None:
 
 @KINDS
 @pytest.mark.parametrize(("stop_after", "accumulate"), [(5, 2), (8, 1)])
-def test_a_stopped_run_goes_on_to_the_same_bits(texts: Path, model: Model, stop_after: int, accumulate: int) -> None:
+def test_stopped_run_resumes_bitwise(texts: Path, model: Model, stop_after: int, accumulate: int) -> None:
     config = language_config(texts, model, gradient_accumulation=accumulate)
     run_to_the_end(config, texts / "whole")
     signals = iter([None] * (stop_after - 1) + [15])
@@ -71,7 +71,7 @@ def test_the_journal_and_the_probes_have_one_side(texts: Path, model: Model) -> 
 
 
 @KINDS
-def test_without_lines_to_validate_on_some_are_held_out_and_never_trained_on(texts: Path, model: Model) -> None:
+def test_held_out_validation_lines_are_never_trained_on(texts: Path, model: Model) -> None:
     lines = [f"{turns(start % 6, 3)} {start}" for start in range(300)]
     (texts / "train.ko").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     config = language_config(texts, model)
@@ -86,7 +86,7 @@ def test_without_lines_to_validate_on_some_are_held_out_and_never_trained_on(tex
     assert corpus_of(config, texts / "run").valid == corpus.valid  # type: ignore[attr-defined]
 
 
-def test_a_writer_is_to_say_the_whole_line_from_nothing(texts: Path) -> None:
+def test_language_model_predicts_the_whole_line(texts: Path) -> None:
     config = language_config(texts, WRITER)
     corpus = corpus_of(config, texts / "run")
     batch = corpus.batch([0, 1], config, 0, device="cpu")
@@ -96,7 +96,7 @@ def test_a_writer_is_to_say_the_whole_line_from_nothing(texts: Path) -> None:
     assert [row[: length - 1] for row, length in said] == rows
 
 
-def test_a_reader_is_asked_for_other_tokens_in_each_epoch_and_for_the_same_ones_again(texts: Path) -> None:
+def test_masked_tokens_vary_by_epoch_and_are_repeatable(texts: Path) -> None:
     config = language_config(texts, READER, mask_rate=0.4)
     corpus = corpus_of(config, texts / "run")
     first, again, later = (corpus.batch(range(24), config, epoch, device="cpu") for epoch in (0, 0, 1))
@@ -141,7 +141,7 @@ def test_bad_text_is_told_in_words(texts: Path, content: bytes, told: str) -> No
         corpus_of(language_config(texts, WRITER), texts / "run")
 
 
-def test_lines_in_are_lines_out_whatever_separates_their_words(texts: Path) -> None:
+def test_lines_round_trip_with_any_separators(texts: Path) -> None:
     (texts / "train.ko").write_bytes("가 나\r\n\r\n다\u2028라 가\n\ufeff나 다".encode())
     store = corpus_of(language_config(texts, WRITER), texts / "run").prepared.store  # type: ignore[attr-defined]
     assert store.report.read == 4

@@ -79,7 +79,7 @@ def test_what_is_seen_decides_the_form(sample: list[Scene]) -> None:
         assert seen_form(things_of(scene)[::-1]) == scene.form, caption_text(scene_caption(scene))
 
 
-def test_the_side_that_is_said_is_the_side_that_is_seen(sample: list[Scene]) -> None:
+def test_described_side_is_the_drawn_side(sample: list[Scene]) -> None:
     for scene in sample:
         first = scene.groups[0]
         x, y = np.mean([thing.x for thing in first]), np.mean([thing.y for thing in first])
@@ -91,7 +91,7 @@ def test_the_side_that_is_said_is_the_side_that_is_seen(sample: list[Scene]) -> 
             assert scene.where == f"{'top' if y < 0.5 else 'bottom'} {'left' if x < 0.5 else 'right'}"
 
 
-def test_what_is_told_first_is_at_the_left_or_above(sample: list[Scene]) -> None:
+def test_first_described_object_is_left_or_above(sample: list[Scene]) -> None:
     for scene in sample:
         if scene.form in ("beside", "pair", "both", "groups"):
             assert max(thing.x for thing in scene.groups[0]) < min(thing.x for thing in scene.groups[1])
@@ -211,7 +211,7 @@ def test_both_languages_tell_the_same_scenes_apart(sample: list[Scene]) -> None:
     assert len(pairs) == len({english for english, _ in pairs}) == len({korean for _, korean in pairs})
 
 
-def test_all_shapes_colours_and_forms_come_up_about_evenly(sample: list[Scene]) -> None:
+def test_shapes_colours_and_forms_are_about_uniform(sample: list[Scene]) -> None:
     forms = Counter(scene.form for scene in sample)
     assert set(forms) == set(FORMS)
     assert len(FORMS) >= 12
@@ -229,7 +229,7 @@ def test_all_shapes_colours_and_forms_come_up_about_evenly(sample: list[Scene]) 
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_the_pixels_in_a_words_box_have_the_words_colour(sample: list[Scene], language: str) -> None:
+def test_pixels_in_a_box_have_its_colour(sample: list[Scene], language: str) -> None:
     """Every colour word's boxes hold many pixels of that colour, and nearly all such pixels are in them."""
     size = 64
     for scene in sample[:150]:
@@ -252,7 +252,7 @@ def test_the_pixels_in_a_words_box_have_the_words_colour(sample: list[Scene], la
                 assert (near & ~inside).sum() <= 2, word  # where two colours meet, their mixture may be a third
 
 
-def test_words_for_things_have_boxes_and_others_have_none(sample: list[Scene]) -> None:
+def test_only_words_for_objects_have_boxes(sample: list[Scene]) -> None:
     small_words = {"a", "an", "in", "the", "of", "and", "to", "left", "right", "same", "colour"}
     for scene in sample[:500]:
         words = scene_caption(scene)
@@ -290,13 +290,13 @@ def test_edges_are_smooth() -> None:
 
 
 @pytest.mark.parametrize("size", [32, 64, 97])
-def test_a_scene_is_drawn_in_any_size_on_its_ground(sample: list[Scene], size: int) -> None:
+def test_scene_is_drawn_in_any_size_on_background(sample: list[Scene], size: int) -> None:
     picture = draw_scene(sample[0], size)
     assert (picture.shape, picture.dtype) == ((3, size, size), np.uint8)
     assert abs(int(np.median(picture)) - sample[0].ground) <= 1
 
 
-def test_a_rim_of_the_ground_parts_what_lies_on_another_thing() -> None:
+def test_overlapping_object_has_a_background_rim() -> None:
     small = Shape(ShapeKind("square", "red", "small"), 0.5, 0.5, 0.1, 0.0, (0, 0, 0))
     large = Shape(ShapeKind("square", "blue", "large"), 0.5, 0.5, 0.35, 0.0, (0, 0, 0))
     row = draw_scene(Scene("inside", ((small,), (large,)), ground=150.0), 100)[
@@ -312,7 +312,7 @@ def test_a_rim_of_the_ground_parts_what_lies_on_another_thing() -> None:
 # --- the corpus ------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same_scenes_in_every_process() -> None:
+def test_same_seed_gives_same_scenes_in_processes() -> None:
     program = (
         "from itertools import islice; from regard.worlds.scenes import random_scenes, draw_scene\n"
         "import hashlib; drawn = list(islice(random_scenes(3), 40))\n"
@@ -329,7 +329,7 @@ def test_the_same_seed_gives_the_same_scenes_in_every_process() -> None:
     assert list(islice(random_scenes(3), 40)) != list(islice(random_scenes(4), 40))
 
 
-def test_splits_share_no_caption_whatever_the_seed_and_every_word_is_seen_in_training() -> None:
+def test_splits_share_no_caption_and_train_covers_words() -> None:
     captions: dict[str, set[str]] = {"train": set(), "valid": set(), "test": set()}
     for seed in (0, 1):
         drawn = draw_splits({"train": 1_500, "valid": 150, "test": 150}, seed)
@@ -343,7 +343,7 @@ def test_splits_share_no_caption_whatever_the_seed_and_every_word_is_seen_in_tra
     assert words["test"] | words["valid"] <= words["train"]
 
 
-def test_a_picture_of_a_written_world_finds_its_boxes_by_where_it_lies(tmp_path: Path) -> None:
+def test_image_of_written_world_has_its_boxes(tmp_path: Path) -> None:
     write_world(tmp_path / "world", SceneWorldOptions(train=2, valid=1, test=1, size=16))
     boxes = read_boxes(tmp_path / "world" / "boxes.jsonl")
     assert boxes_beside(tmp_path / "world" / "images" / "train" / "00001.png") == boxes["train/00001.png"]

@@ -30,7 +30,7 @@ def english_words(pairs: list[SentencePair]) -> Iterator[str]:
     return (word.lower().removesuffix("?") for pair in pairs for word in pair.source.split())
 
 
-def test_the_same_seed_gives_the_same_pairs_and_another_seed_others() -> None:
+def test_seed_determines_the_pairs() -> None:
     first, second, other = (list(islice(sentence_pairs(seed), 300)) for seed in (7, 7, 8))
     assert first == second
     assert first != other
@@ -63,7 +63,7 @@ def test_a_korean_sentence_has_hardly_ever_two_translations(sample: list[Sentenc
     assert ambiguous < 0.001 * len(sources)
 
 
-def test_every_word_is_linked_and_every_link_is_in_range(sample: list[SentencePair]) -> None:
+def test_every_word_is_linked_within_range(sample: list[SentencePair]) -> None:
     for pair in sample:
         assert pair.sure <= pair.possible
         assert {source for source, _ in pair.possible} == set(range(len(pair.source.split()))), pair
@@ -137,7 +137,7 @@ def test_swapping_twice_changes_nothing(sample: list[SentencePair]) -> None:
     assert swap(swapped) == pair
 
 
-def test_splits_share_no_sentence_in_either_language_whatever_the_seed() -> None:
+def test_splits_share_no_sentence_in_either_language() -> None:
     counts = {"train": 1500, "valid": 150, "test": 150}
     sources: dict[str, set[str]] = {name: set() for name in counts}
     targets: dict[str, set[str]] = {name: set() for name in counts}
@@ -151,14 +151,14 @@ def test_splits_share_no_sentence_in_either_language_whatever_the_seed() -> None
         assert not targets[one] & targets[other]
 
 
-def test_one_split_alone_is_the_same_as_among_others() -> None:
+def test_single_split_is_the_same_as_among_others() -> None:
     together = draw_splits({"train": 50, "valid": 20, "test": 20}, seed=3)
     assert split("test", 20, seed=3) == together["test"]
     assert all(split_of(pair) == "test" for pair in together["test"])
 
 
 @pytest.mark.parametrize(("name", "count", "part"), [("dev", 5, "'dev'"), ("train", -1, "-1")])
-def test_a_wish_that_cannot_be_met_is_refused_in_words(name: str, count: int, part: str) -> None:
+def test_impossible_request_is_explained(name: str, count: int, part: str) -> None:
     with pytest.raises(RegardError, match=part):
         split(name, count)  # type: ignore[arg-type]
 
@@ -180,12 +180,12 @@ def test_a_world_is_written_line_by_line(tmp_path: Path) -> None:
         ]
 
 
-def test_a_folder_that_cannot_be_made_is_refused_in_words(tmp_path: Path) -> None:
+def test_uncreatable_folder_is_explained(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file", encoding="utf-8")
     with pytest.raises(RegardError, match="taken"):
         write_world(tmp_path / "taken", train=1, valid=1, test=1)
 
 
-def test_links_are_written_in_order_with_p_where_only_possible() -> None:
+def test_links_are_ordered_with_p_for_possible() -> None:
     pair = SentencePair("a b", "c d", frozenset({(1, 0)}), frozenset({(1, 0), (0, 1)}), "simple")
     assert format_links(pair) == "0p1 1-0"

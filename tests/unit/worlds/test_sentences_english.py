@@ -50,7 +50,7 @@ def test_adjectives_compare_as_written_by_hand(adjective: str, expected: str) ->
         ("AI", "an"),
     ],
 )
-def test_the_article_follows_the_sound_of_the_next_word(word: str, article: str) -> None:
+def test_article_follows_the_sound_of_next_word(word: str, article: str) -> None:
     assert indefinite_article(word) == article
 
 

@@ -216,9 +216,7 @@ SENTENCES: list[tuple[Sentence, str, str, str]] = [
 
 
 @pytest.mark.parametrize(("sentence", "english", "korean", "links"), SENTENCES, ids=[row[1] for row in SENTENCES])
-def test_a_meaning_is_said_and_linked_as_written_by_hand(
-    sentence: Sentence, english: str, korean: str, links: str
-) -> None:
+def test_meaning_is_realised_and_linked_as_by_hand(sentence: Sentence, english: str, korean: str, links: str) -> None:
     pair = make_pair(in_english(sentence), in_korean(sentence), "")
     assert (pair.source, pair.target) == (english, korean)
     assert format_links(pair) == links

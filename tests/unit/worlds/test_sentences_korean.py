@@ -131,7 +131,7 @@ def test_a_particle_takes_the_form_that_is_spoken(word: str, particle: tuple[str
 
 
 @given(st.sampled_from([noun.korean for noun in (*NOUNS, *PRONOUNS)]), st.sampled_from([TOPIC, SUBJECT, OBJECT, AND]))
-def test_every_noun_takes_the_particle_of_its_last_sound(word: str, particle: tuple[str, str]) -> None:
+def test_every_noun_takes_particle_of_its_final_sound(word: str, particle: tuple[str, str]) -> None:
     contracted = {"내가", "네가"}
     attached = attach(word, particle)
     expected = word + particle[0 if last_final(word) else 1]
@@ -170,7 +170,7 @@ def test_adjectives_conjugate_as_written_by_hand(row: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("dictionary", "kind", "form", "tense", "expected"), OTHER_FORMS)
-def test_other_predicates_and_endings_are_as_written_by_hand(
+def test_other_predicates_and_endings_equal_handwritten_ones(
     dictionary: str, kind: str, form: str, tense: str, expected: str
 ) -> None:
     assert conjugate(KoreanPredicate(dictionary, kind), form, tense) == expected  # type: ignore[arg-type]
@@ -181,7 +181,7 @@ def test_no_two_nouns_share_a_korean_word() -> None:
     assert sorted(words) == sorted(set(words))
 
 
-def test_every_predicate_of_the_lexicon_is_a_dictionary_form() -> None:
+def test_every_predicate_is_in_dictionary_form() -> None:
     for word in (*VERBS, *ADJECTIVES):
         assert word.korean.endswith("다"), word.english
         assert len(word.korean) > 1

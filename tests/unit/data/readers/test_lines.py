@@ -68,13 +68,13 @@ def test_an_error_in_standard_input_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80"])
-def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path: Path, bad: bytes) -> None:
+def test_invalid_utf8_is_named_by_line(tmp_path: Path, bad: bytes) -> None:
     path = written(tmp_path / "text", b"fine\nfine\nnot " + bad + b"\n")
     with pytest.raises(RegardError, match=r"text:3: byte 5 .* is not UTF-8"):
         list(read_lines(path))
 
 
-def test_a_file_without_newlines_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+def test_file_without_newlines_is_refused_early(tmp_path: Path) -> None:
     path = tmp_path / "zeros"
     with path.open("wb") as file:
         file.write(b"first\n")
@@ -124,7 +124,7 @@ def test_a_missing_file_and_a_directory_are_errors(tmp_path: Path, suffix: str) 
         list(read_lines(directory))
 
 
-def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
+def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
     path = written(tmp_path / "secret", b"text\n")
     path.chmod(0)
     was_root = os.geteuid() == 0
@@ -147,7 +147,7 @@ def test_line_n_is_paired_with_line_n(tmp_path: Path) -> None:
     assert list(read_pairs([source, target])) == [Pair("one", "하나", 1), Pair("", "둘", 2), Pair("three", "셋", 3)]
 
 
-def test_odd_characters_do_not_put_the_sides_out_of_step(tmp_path: Path) -> None:
+def test_unusual_characters_keep_both_sides_aligned(tmp_path: Path) -> None:
     source = written(tmp_path / "s", f"a{NOT_LINE_ENDS}a\nb\n".encode())
     target = written(tmp_path / "t", b"A\r\nB\r\n")
     assert [pair.target for pair in read_pairs([source, target])] == ["A", "B"]
@@ -155,7 +155,7 @@ def test_odd_characters_do_not_put_the_sides_out_of_step(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("order", [("long", "short"), ("short", "long")])
-def test_unequal_counts_say_both_counts_and_the_first_line_alone(tmp_path: Path, order: tuple[str, str]) -> None:
+def test_unequal_counts_name_both_and_first_lone_line(tmp_path: Path, order: tuple[str, str]) -> None:
     written(tmp_path / "long", b"x\n" * 1500)
     written(tmp_path / "short", b"x\n" * 1200)
     with pytest.raises(
@@ -175,18 +175,18 @@ def test_empty_files_are_an_error(tmp_path: Path) -> None:
 
 
 @given(lines=lines_of_text)
-def test_lines_that_arrive_are_the_lines_of_the_file(lines: list[str], scratch: Path) -> None:
+def test_streamed_lines_equal_the_lines_of_the_file(lines: list[str], scratch: Path) -> None:
     path = written(scratch / "arriving", "\n".join(lines).encode())
     assert [line for chunk in stream_lines(path) for line in chunk] == list(read_lines(path))
 
 
-def test_a_line_longer_than_what_arrives_at_once_stays_whole(tmp_path: Path) -> None:
+def test_line_longer_than_one_chunk_stays_whole(tmp_path: Path) -> None:
     long = "a" * (3 * STREAM_BLOCK_BYTES + 1)
     path = written(tmp_path / "long", f"first\n{long}\n\nlast".encode())
     assert [line for chunk in stream_lines(path) for line in chunk] == ["first", long, "", "last"]
 
 
-def test_lines_that_arrived_before_a_bad_one_are_handed_on(tmp_path: Path) -> None:
+def test_lines_before_an_invalid_one_are_passed_on(tmp_path: Path) -> None:
     path = written(tmp_path / "bad", b"\xef\xbb\xbfone\ntwo\nthr\xff\nfour\n")
     seen: list[str] = []
     with pytest.raises(RegardError, match=r"bad:3: byte 4 \(0xff\)"):
@@ -194,7 +194,7 @@ def test_lines_that_arrived_before_a_bad_one_are_handed_on(tmp_path: Path) -> No
     assert seen == ["one", "two"]
 
 
-def test_an_arriving_line_without_end_does_not_fill_the_memory(tmp_path: Path) -> None:
+def test_endless_streamed_line_does_not_fill_memory(tmp_path: Path) -> None:
     path = written(tmp_path / "endless", b"a" * (MAX_LINE_BYTES + 2 * STREAM_BLOCK_BYTES))
     with pytest.raises(RegardError, match="endless:1: the line is longer"):
         list(stream_lines(path))

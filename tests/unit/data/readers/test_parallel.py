@@ -60,7 +60,7 @@ def test_long_lines_make_blocks_of_fewer_pairs(tmp_path: Path, is_source: bool) 
     assert all(max(map(len, block)) <= 2 * MAX_SIDE_BYTES for block in pair_blocks(pairs))
 
 
-def test_pairs_before_a_bad_line_come_before_its_error(tmp_path: Path) -> None:
+def test_pairs_before_a_bad_line_precede_its_error(tmp_path: Path) -> None:
     pairs = read_pairs(written(tmp_path, b"a\nb\nc\nd\n", b"A\nB\nC\xff\nD\n"))
     assert [next(pairs).source for _ in range(2)] == ["a", "b"]
     with pytest.raises(RegardError, match=r"t\.gz:3: byte 2 \(0xff\)"):
@@ -74,6 +74,6 @@ def test_the_first_bad_line_is_told_of_first(tmp_path: Path) -> None:
         list(read_blocks(written(tmp_path, b"a\n\xff\nc\n", b"\xff\nB\nC\n")))
 
 
-def test_a_bad_line_among_those_without_partner_is_told_of(tmp_path: Path) -> None:
+def test_bad_line_without_partner_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"/s:3: byte 1"):
         list(read_blocks(written(tmp_path, b"a\nb\n\xff\n", b"A\n")))

@@ -63,7 +63,7 @@ msgstr "y"
     assert pairs_of(tmp_path / "a.po", catalogue) == [("kept", "y")]
 
 
-def test_strings_run_on_over_lines_and_newlines_become_spaces(tmp_path: Path) -> None:
+def test_multiline_strings_join_and_newlines_become_spaces(tmp_path: Path) -> None:
     catalogue = 'msgid ""\n"Usage:\\n"\n"  regard\\ttrain\\n"\nmsgstr "쓰는 "\n  "법"\n'
     assert pairs_of(tmp_path / "a.po", catalogue) == [("Usage: regard\ttrain", "쓰는 법")]
 
@@ -73,7 +73,7 @@ def test_a_sole_plural_form_goes_with_the_plural(tmp_path: Path) -> None:
     assert pairs_of(tmp_path / "a.po", catalogue) == [("%d files", "파일 %d개")]
 
 
-def test_the_first_of_many_forms_goes_with_the_singular(tmp_path: Path) -> None:
+def test_first_plural_form_pairs_with_the_singular(tmp_path: Path) -> None:
     catalogue = 'msgid "one"\nmsgid_plural "many"\nmsgstr[0] "eins"\nmsgstr[1] "zwei"\nmsgstr[2] "drei"\n'
     assert pairs_of(tmp_path / "a.po", catalogue) == [("one", "eins"), ("many", "zwei"), ("many", "drei")]
 

@@ -69,7 +69,7 @@ def test_truncated_gzip_is_refused_in_every_format(tmp_path: Path, suffix: str) 
         (["a.en", "b.tsv"], "b.tsv contains pairs"),
     ],
 )
-def test_the_number_and_format_of_files_are_checked_at_once(paths: list[str], problem: str) -> None:
+def test_number_and_format_of_files_are_checked_first(paths: list[str], problem: str) -> None:
     with pytest.raises(RegardError, match=problem):
         read_pairs(paths)
 

@@ -29,7 +29,7 @@ def test_a_tab_parts_source_and_target(tmp_path: Path, name: str) -> None:
     assert list(read_pairs([path])) == [Pair("one", "하나", 1), Pair("two", "둘", 2)]
 
 
-def test_a_blank_line_of_a_table_is_a_blank_pair(tmp_path: Path) -> None:
+def test_blank_table_line_is_a_blank_pair(tmp_path: Path) -> None:
     for name, line in (("pairs.tsv", "a\tb\n"), ("pairs.jsonl", '{"source": "a", "target": "b"}\n')):
         path = written(tmp_path / name, line + "\n" + line)
         assert list(read_pairs([path])) == [Pair("a", "b", 1), Pair("", "", 2), Pair("a", "b", 3)]
@@ -67,7 +67,7 @@ def test_json_text_comes_back_on_one_line(scratch: Path, source: str, target: st
         {"id": 7, "translation": {"ko": "하나", "en": "one", "de": "eins"}},
     ],
 )
-def test_an_object_may_name_its_texts_in_three_ways(tmp_path: Path, record: dict[str, object]) -> None:
+def test_object_names_its_texts_in_three_ways(tmp_path: Path, record: dict[str, object]) -> None:
     path = written(tmp_path / "pairs.jsonl", json.dumps(record))
     assert list(read_pairs([path], languages=["en", "ko"])) == [Pair("one", "하나", 1)]
 

@@ -80,7 +80,7 @@ def test_what_is_escaped_comes_back(scratch: Path, source: str, target: str) -> 
     assert (pair.source, pair.target) == (source, target)
 
 
-def test_a_pair_is_yielded_before_the_file_is_read_to_its_end(tmp_path: Path) -> None:
+def test_pair_is_yielded_before_the_file_ends(tmp_path: Path) -> None:
     path = tmp_path / "a.tmx"
     path.write_text(memory(*[unit(en="one", ko="하나")] * 10_000) + "</broken>")
     pairs = read_pairs([path], languages=["en", "ko"])
@@ -125,7 +125,7 @@ def test_a_malformed_memory_is_an_error(tmp_path: Path, text: str, problem: str)
         pairs_of(tmp_path / "a.tmx", text)
 
 
-def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path: Path) -> None:
+def test_invalid_utf8_is_named_by_line(tmp_path: Path) -> None:
     path = tmp_path / "a.tmx"
     path.write_bytes(memory(unit(en="one", ko="?")).encode().replace(b"?<", b"\xff<"))
     with pytest.raises(RegardError, match=r"a\.tmx:3: not well-formed"):

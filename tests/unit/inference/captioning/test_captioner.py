@@ -13,7 +13,7 @@ EVERY = ["attending", "recurrent", "transformer"]
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_a_picture_is_described_the_same_alone_and_with_others(
+def test_image_is_captioned_the_same_alone_and_batched(
     captioners: dict[str, Captioner], pictures: list[Path], kind: str
 ) -> None:
     captioner = captioners[kind]
@@ -22,22 +22,20 @@ def test_a_picture_is_described_the_same_alone_and_with_others(
     assert captioner.caption([pictures[0].read_bytes()])[0] == captioner.caption([str(pictures[0])])[0]
 
 
-def test_the_best_come_first_and_as_many_as_asked_for(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+def test_best_captions_come_first_in_requested_number(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     for own in captioners["attending"].nbest(pictures, beam_size=3, nbest=3):
         assert len(own) == 3
         assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
 
 
-def test_several_of_each_picture_are_not_asked_for_where_one_is_given(
+def test_several_captions_are_refused_for_single_image_call(
     captioners: dict[str, Captioner], pictures: list[Path]
 ) -> None:
     with pytest.raises(RegardError, match=r"nbest is 3, but .* call \.nbest"):
         captioners["attending"].caption(pictures, beam_size=3, nbest=3)
 
 
-def test_as_many_as_asked_for_are_drawn_whatever_the_beam(
-    captioners: dict[str, Captioner], pictures: list[Path]
-) -> None:
+def test_requested_samples_are_drawn_at_any_beam(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     captioner, batches = captioners["attending"], []
     config = captioner.decoding_config(do_sample=True, nbest=16, beam_size=2)
     outputs = list(captioner.iter_captions(pictures, config, progress=batches.append))
@@ -48,7 +46,7 @@ def test_as_many_as_asked_for_are_drawn_whatever_the_beam(
     ]  # sixteen hypotheses of each picture: as many rows as of sixteen pictures with a beam of two
 
 
-def test_a_caption_that_ran_into_its_bound_says_so(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+def test_caption_at_its_length_limit_is_marked(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     for own in captioners["attending"].nbest(pictures, beam_size=4, nbest=4, max_length_extra=3):
         assert [one.is_finished for one in own] == [len(one.tokens) < 3 for one in own]
         assert not all(one.is_finished for one in own)
@@ -71,7 +69,7 @@ def test_a_file_that_is_no_picture_is_named(captioners: dict[str, Captioner], tm
 @pytest.mark.parametrize(
     "given", [np.zeros((3, 9, 9), np.uint8), np.zeros((64, 64, 3), np.uint8), np.zeros((3, 64, 64), np.float32), 7]
 )
-def test_what_is_not_the_square_of_a_picture_is_refused(captioners: dict[str, Captioner], given: object) -> None:
+def test_array_that_is_not_square_image_is_refused(captioners: dict[str, Captioner], given: object) -> None:
     captioner = next(iter(captioners.values()))
     with pytest.raises(RegardError, match="array"):
         captioner.caption([given])  # type: ignore[list-item]

@@ -12,7 +12,7 @@ WORDS = ["Three", "blue", "crosses", "in", "a", "column"]
 BOXES = [[(0.0, 0.0, 0.5, 0.5)], [], [(0.5, 0.0, 1.0, 1.0), (0.0, 0.0, 0.3, 0.3)], [], [], []]
 
 
-def test_pointing_is_that_of_the_maps_of_the_gold_words(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+def test_pointing_uses_the_maps_of_gold_words(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     captioner = captioners["attending"]
     found = {
         one.selection.at == "input": one.score
@@ -26,9 +26,7 @@ def test_pointing_is_that_of_the_maps_of_the_gold_words(captioners: dict[str, Ca
     assert (found[False].peak, found[False].mass) == pytest.approx((expected.peak, expected.mass), abs=1e-5)
 
 
-def test_every_layer_and_head_is_tried_and_the_best_comes_first(
-    captioners: dict[str, Captioner], pictures: list[Path]
-) -> None:
+def test_every_layer_and_head_is_ranked_by_score(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     captioner = captioners["transformer"]
     boxed = [BoxedCaption(captioner.load_image(picture), WORDS, BOXES) for picture in pictures]
     found = score_pointing(captioner.bundle, boxed)
@@ -41,15 +39,13 @@ def test_every_layer_and_head_is_tried_and_the_best_comes_first(
     assert mean.score.mass == pytest.approx(np.mean([one.score.mass for one in heads]), abs=1e-5)
 
 
-def test_without_attention_or_without_boxes_nothing_is_pointed_at(
-    captioners: dict[str, Captioner], pictures: list[Path]
-) -> None:
+def test_without_attention_or_boxes_nothing_is_scored(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     captioner = captioners["recurrent"]
     assert score_pointing(captioner.bundle, [BoxedCaption(captioner.load_image(pictures[0]), WORDS, BOXES)]) == []
     assert score_pointing(captioners["attending"].bundle, []) == []
 
 
-def test_words_that_are_not_apart_by_spaces_are_told(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+def test_words_not_separated_by_spaces_are_reported(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     captioner = captioners["attending"]
     with pytest.raises(RegardError, match="tokenises it into"):
         score_pointing(captioner.bundle, [BoxedCaption(captioner.load_image(pictures[0]), ["two words"], [[]])])

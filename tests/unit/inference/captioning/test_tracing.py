@@ -48,9 +48,7 @@ def test_each_word_has_a_map_over_the_grid(captioners: dict[str, Captioner], pic
     np.testing.assert_allclose(image_maps(trace, 0, 0)[-1], trace.weights(looks, 0)[-1].reshape(4, 4))
 
 
-def test_rolling_out_a_vision_transformer_says_what_each_place_is_made_of(
-    captioners: dict[str, Captioner], pictures: list[Path]
-) -> None:
+def test_vision_transformer_rollout_rows_sum_to_one(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     captioner = captioners["transformer"]
     rolled = captioner.trace(pictures[0], captioner.bundle.tokenizers.target.encode(CAPTION)).rollout()
     assert rolled.shape == (16, 16)
@@ -70,7 +68,7 @@ def test_a_model_without_attention_looks_nowhere(captioners: dict[str, Captioner
 
 
 @pytest.mark.parametrize("kind", ["attending", "transformer"])
-def test_what_was_said_so_far_looks_as_it_will_in_the_end(
+def test_attention_of_a_prefix_equals_the_final_one(
     captioners: dict[str, Captioner], pictures: list[Path], kind: str
 ) -> None:
     captioner = captioners[kind]

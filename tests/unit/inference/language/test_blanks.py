@@ -16,9 +16,7 @@ ROWS = st.lists(st.integers(len(RESERVED), 40), min_size=1, max_size=60)
 
 
 @given(ROWS, st.integers(0, 10**6), st.floats(0.01, 0.99))
-def test_what_is_wanted_stood_where_it_is_wanted_and_nothing_else_has_changed(
-    row: list[int], seed: int, share: float
-) -> None:
+def test_only_masked_tokens_change_and_targets_match_them(row: list[int], seed: int, share: float) -> None:
     given_row, wanted = mask_tokens(row, Random(seed), mask_rate=share, vocabulary=41)
     assert len(given_row) == len(wanted) == len(row)
     asked = [place for place, token in enumerate(wanted) if token != PADDING]
@@ -49,7 +47,7 @@ def test_a_blank_is_one_mask_wherever_it_stands(blank: str) -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
 @pytest.mark.parametrize("text", ["a man runs.", "a man, a dog", "the man's dog runs!"])
-def test_what_stands_close_to_a_blank_is_cut_as_it_is_behind_a_word(kind: ModelType, text: str) -> None:
+def test_text_after_a_mask_is_tokenised_as_usual(kind: ModelType, text: str) -> None:
     lines = ["a man runs.", "the dog runs.", "a man, a dog", "the man's dog runs!", "runs, runs!"] * 4
     tokenizer = Tokenizer.train(lines, model_type=kind, vocab_size=64)
     whole = tokenizer.encode(text)

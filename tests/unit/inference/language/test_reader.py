@@ -29,7 +29,7 @@ def test_guesses_are_probabilities_the_likeliest_first(reader: MaskFiller) -> No
     assert not any("<" in guess.token and value for guess, value in zip(filled.predictions[0], values, strict=True))
 
 
-def test_several_blanks_are_filled_each_with_the_others_in_sight(reader: MaskFiller) -> None:
+def test_several_masks_are_filled_given_the_others(reader: MaskFiller) -> None:
     [filled] = reader.fill(["가 ___ 다 ___ 마"])
     assert filled.text == turns(0, 5)
     assert len(filled.predictions) == 2
@@ -56,7 +56,7 @@ def test_each_token_is_known_from_all_others(reader: MaskFiller) -> None:
         assert filled.predictions[0][0].token == words[place]
 
 
-def test_a_trace_has_one_side_and_looks_both_ways(reader: MaskFiller) -> None:
+def test_trace_has_one_side_and_sees_both_directions(reader: MaskFiller) -> None:
     trace = reader.trace("가 ___ 다")
     assert trace.source.words == ["가", "<mask>", "다", "</s>"]
     assert trace.target.pieces == []

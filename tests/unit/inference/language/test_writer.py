@@ -19,7 +19,7 @@ def test_it_goes_on_as_the_language_does(writer: TextGenerator) -> None:
         assert turns(start, 20).startswith(found.text)
 
 
-def test_an_empty_text_is_begun_and_texts_keep_their_order(writer: TextGenerator) -> None:
+def test_empty_text_is_started_and_order_kept(writer: TextGenerator) -> None:
     texts = ["", turns(3, 4), turns(1, 1), ""]
     together = [one.text for one in writer.generate(texts)]
     assert together == [writer.generate([text])[0].text for text in texts]
@@ -27,7 +27,7 @@ def test_an_empty_text_is_begun_and_texts_keep_their_order(writer: TextGenerator
     assert all(found.startswith(text) for text, found in zip(texts, together, strict=True))
 
 
-def test_a_stream_ends_with_what_is_said_at_once(writer: TextGenerator) -> None:
+def test_stream_ends_with_the_complete_output(writer: TextGenerator) -> None:
     *_, last = writer.stream(turns(2, 2))
     assert last == writer.generate([turns(2, 2)])[0].text
 
@@ -41,7 +41,7 @@ def test_what_is_drawn_follows_the_seed(writer: TextGenerator) -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_a_score_is_the_log_probability_of_the_whole_text(writer: TextGenerator) -> None:
+def test_score_is_log_probability_of_whole_text(writer: TextGenerator) -> None:
     [found] = writer.generate([turns(0, 2)])
     [known] = writer.log_likelihoods([found.text])
     assert found.is_finished
@@ -49,7 +49,7 @@ def test_a_score_is_the_log_probability_of_the_whole_text(writer: TextGenerator)
     assert known.tokens == len(found.tokens) + 1
 
 
-def test_known_text_is_named_and_strange_text_is_not(writer: TextGenerator) -> None:
+def test_known_text_is_likelier_than_unknown_text(writer: TextGenerator) -> None:
     usual, strange = writer.log_likelihoods([turns(0, 6), "마 나 바 가 라 다"])
     assert usual.correct >= 4
     assert usual.log_probability > strange.log_probability + 5
@@ -58,7 +58,7 @@ def test_known_text_is_named_and_strange_text_is_not(writer: TextGenerator) -> N
     assert math.isclose(batched[0].log_probability, usual.log_probability, abs_tol=1e-4)
 
 
-def test_a_trace_has_one_side_and_looks_back_only(writer: TextGenerator) -> None:
+def test_trace_has_one_side_and_sees_only_back(writer: TextGenerator) -> None:
     trace = writer.trace(turns(0, 4))
     assert trace.source.pieces == []
     assert trace.target.words == ["<s>", *turns(0, 4).split()]
@@ -71,7 +71,7 @@ def test_a_trace_has_one_side_and_looks_back_only(writer: TextGenerator) -> None
     assert math.isclose(sum(trace.log_probabilities), known.log_probability, abs_tol=1e-4)
 
 
-def test_a_trace_of_nothing_or_of_too_much_is_refused(writer: TextGenerator) -> None:
+def test_trace_of_empty_or_long_text_is_refused(writer: TextGenerator) -> None:
     for text in ("", turns(0, 600)):
         with pytest.raises(RegardError, match=r"tokens; a trace of this model holds 1 to 512"):
             writer.trace(text)
