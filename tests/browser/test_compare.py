@@ -147,7 +147,7 @@ def common(one: list[str], other: list[str]) -> int:
     return max(common(one[1:], other), common(one, other[1:]))
 
 
-def test_compare_speaks_korean(open_page: Open) -> None:
+def test_compare_is_available_in_korean(open_page: Open) -> None:
     page = open_page("compare", locale="ko-KR")
     expect(card(page, "fixed")).to_contain_text("고정 문맥 RNN")
     expect(card(page, "fixed")).to_contain_text("이 모델에는 어텐션이 없거든요")

@@ -278,7 +278,7 @@ def test_language_and_theme_keep_choices_without_requests(new_page: Any, name: s
 
 
 @each_view
-def test_leaving_while_loading_ends_all_requests(new_page: Any, name: str) -> None:
+def test_leaving_while_loading_cancels_all_requests(new_page: Any, name: str) -> None:
     view = VIEWS[name]
     opened = new_page()
     passing, held = [0], [False]
@@ -370,7 +370,7 @@ def test_a_phone_needs_no_sideways_scrolling(new_page: Any, name: str, locale: s
 
 
 @pytest.mark.parametrize("kind", ["js", "css"])
-def test_a_file_that_does_not_arrive_is_told(new_page: Any, kind: str) -> None:
+def test_missing_file_is_reported(new_page: Any, kind: str) -> None:
     opened = new_page()
     opened.page.route(f"**/page/*.{kind}", lambda route: route.abort())
     opened.open("translate")

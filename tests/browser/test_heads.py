@@ -137,7 +137,7 @@ def test_500_tokens_are_painted_and_fetched_when_visible(open_page: Open) -> Non
     expect(page.locator(".map-readout .number")).to_have_text(re.compile(r"0\.\d{3}"))
 
 
-def test_heads_speak_korean(open_page: Open) -> None:
+def test_heads_are_available_in_korean(open_page: Open) -> None:
     page = open_page("heads", locale="ko-KR")
     page.wait_for_selector(THUMB)
     page.get_by_role("button", name="1층, 헤드 2").click()

@@ -230,7 +230,7 @@ def drawn(values: Any) -> Any:
     return pytest.approx(list(np.asarray(values) / np.abs(values).max()), abs=1.01 / 19)
 
 
-def test_a_vector_fits_its_card_however_narrow(open_page: Open) -> None:
+def test_vector_fits_its_card_at_any_width(open_page: Open) -> None:
     page = open_own(lambda view: open_page(view, viewport={"width": 280, "height": 800}), "transformer")
     card = step(page, "Query, keys and values")
     x = card.locator(".strip").first

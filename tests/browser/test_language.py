@@ -55,7 +55,7 @@ def test_prompt_survives_a_visit_to_the_heads(open_page: Open) -> None:
     expect(page.locator("#source-text")).to_have_value(turns(2, 2))
 
 
-def test_blanks_are_filled_with_what_may_stand_there(open_page: Open) -> None:
+def test_masks_show_their_most_probable_tokens(open_page: Open) -> None:
     page = open_page("language", locale="ko-KR")
     page.select_option(".model-picker", "reader")
     expect(page.locator("h1")).to_have_text("빈칸 채우기")
@@ -81,14 +81,14 @@ def test_training_shows_a_language_model_without_scores(open_page: Open) -> None
     expect(page.get_by_role("heading", name="Validation scores")).to_be_hidden()
 
 
-def test_translate_says_where_to_go(open_page: Open) -> None:
+def test_translate_links_to_the_right_view(open_page: Open) -> None:
     page = open_page("translate")
     page.get_by_role("button", name="See what it does").click()
     expect(page.locator(".views a[href^='#language']")).to_have_attribute("aria-current", "page")
 
 
 @pytest.mark.parametrize("model", ["writer", "reader"])
-def test_the_view_keeps_nobody_out(open_page: Open, axe: str, model: str) -> None:
+def test_language_view_passes_axe(open_page: Open, axe: str, model: str) -> None:
     page = open_page("language", color_scheme="dark" if model == "reader" else "light")
     page.select_option(".model-picker", model)
     sent(page, "가 ___ 다" if model == "reader" else turns(0, 2))

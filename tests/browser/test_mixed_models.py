@@ -106,7 +106,7 @@ def test_model_still_in_training_shows_no_alarm(page: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("view", ["translate", "inside"])
-def test_a_view_of_sentences_leads_to_the_pictures(page: Any, address: str, view: str) -> None:
+def test_view_of_sentences_links_to_images(page: Any, address: str, view: str) -> None:
     page.goto(f"{address}#{view}")
     if view == "inside":
         page.get_by_role("button", name="Your sentence, your model").click()

@@ -54,7 +54,7 @@ def test_first_example_shows_caption_and_pointing_result(page: Any) -> None:
     assert page.get_by_text("for 1 of 2 words").is_visible()
 
 
-def test_words_are_shown_as_they_are_said(page: Any, gallery: Gallery) -> None:
+def test_words_are_shown_while_streaming(page: Any, gallery: Gallery) -> None:
     """The stream is held back after its second word: by then those words stand there with their maps."""
     content = gallery.picture(1).read_bytes()
     address = f"{gallery.url}api/v1/captions/stream?model=heads"
@@ -82,7 +82,7 @@ def test_words_are_shown_as_they_are_said(page: Any, gallery: Gallery) -> None:
     assert page.locator("button.region-word").count() == 0  # nothing can be looked into yet
 
 
-def test_an_uploaded_picture_is_described(page: Any, gallery: Gallery) -> None:
+def test_uploaded_image_is_captioned(page: Any, gallery: Gallery) -> None:
     content = gallery.picture(2).read_bytes()
     answer = httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=content, timeout=60).json()
     page.set_input_files(".picture-file", str(gallery.picture(2)))
@@ -109,14 +109,14 @@ def dropped(page: Any, where: str, content: bytes) -> bool:
 
 
 @pytest.mark.parametrize("where", [".picture-drop", ".lead", "header"])
-def test_a_dropped_picture_is_described_wherever_it_falls(page: Any, gallery: Gallery, where: str) -> None:
+def test_image_dropped_anywhere_is_captioned(page: Any, gallery: Gallery, where: str) -> None:
     with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
         assert not dropped(page, where, gallery.picture(1).read_bytes())
     assert answered.value.ok
     assert "is-over" not in page.locator(".picture-drop").get_attribute("class")
 
 
-def test_other_views_let_a_dropped_file_be(page: Any, gallery: Gallery) -> None:
+def test_other_views_ignore_a_dropped_file(page: Any, gallery: Gallery) -> None:
     page.locator(".views a[href^='#positions']").click()
     assert dropped(page, "header", gallery.picture(1).read_bytes())
 
@@ -202,7 +202,7 @@ def test_focus_stays_on_the_chosen_head(page: Any) -> None:
 
 
 @pytest.mark.parametrize("model", ["heads", "looking"])
-def test_the_arithmetic_speaks_of_the_picture(page: Any, model: str) -> None:
+def test_arithmetic_refers_to_the_image(page: Any, model: str) -> None:
     page.locator(".model-picker").select_option(model)
     page.get_by_text("has learned from the picture, its context").wait_for()
     told = page.locator(".steps").inner_text()
@@ -244,7 +244,7 @@ def test_choosing_a_word_shows_its_arithmetic(page: Any) -> None:
     assert page.locator("section.step").count() >= 4
 
 
-def test_a_model_without_attention_says_so(page: Any) -> None:
+def test_model_without_attention_explains_it(page: Any) -> None:
     page.locator(".model-picker").select_option("blind")
     page.get_by_text("blind has no attention").wait_for()
     assert page.locator(".region-word").count() == 0
@@ -256,7 +256,7 @@ def test_file_that_is_not_an_image_is_explained(page: Any) -> None:
     page.get_by_role("alert").filter(has_text="cannot be read as a picture").wait_for()
 
 
-def test_the_view_speaks_korean(browser: Any, gallery: Gallery) -> None:
+def test_captions_are_available_in_korean(browser: Any, gallery: Gallery) -> None:
     context = browser.new_context(locale="ko-KR", reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{gallery.url}#pictures")
@@ -267,7 +267,7 @@ def test_the_view_speaks_korean(browser: Any, gallery: Gallery) -> None:
 
 @pytest.mark.parametrize(("scheme", "locale"), [("light", "en-US"), ("dark", "ko-KR")])
 @pytest.mark.parametrize("model", ["heads", "blind"])
-def test_the_view_keeps_nobody_out(
+def test_captions_view_passes_axe(
     browser: Any, gallery: Gallery, axe: str, scheme: str, locale: str, model: str
 ) -> None:
     context = browser.new_context(locale=locale, color_scheme=scheme, viewport={"width": 1200, "height": 900})

@@ -162,7 +162,7 @@ def test_a_model_without_positions_offers_none(open_page: Open) -> None:
     expect(choices).to_contain_text("Just counting")
 
 
-def test_the_criteria_speak_korean(open_page: Open) -> None:
+def test_criteria_are_available_in_korean(open_page: Open) -> None:
     page = open_page("positions", locale="ko-KR")
     expect(criterion(page, "unique")).to_contain_text("위치마다 하나뿐이에요")
     page.get_by_role("combobox", name="인코딩").select_option("count")

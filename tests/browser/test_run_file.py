@@ -66,14 +66,14 @@ def test_layers_and_heads_can_be_chosen_in_korean(opened: Watched, file: Path) -
     assert not page.query_selector("main.panel .problem")
 
 
-def test_nothing_is_kept_from_people(opened: Watched, file: Path, axe: str) -> None:
+def test_run_file_passes_axe(opened: Watched, file: Path, axe: str) -> None:
     opened.page.goto(file.as_uri())
     expect(opened.page.locator(".timeline-map .map-area")).to_be_visible()
     opened.page.evaluate(axe)
     assert problems(opened.page) == []
 
 
-def test_a_file_that_leaves_something_out_says_so(
+def test_file_with_omissions_lists_them(
     opened: Watched, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from regard.cli import run as run_command

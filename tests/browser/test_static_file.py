@@ -128,7 +128,7 @@ def test_view_links_work_by_keyboard_and_in_korean(opened: Opened, tmp_path: Pat
     assert opened.problems == []
 
 
-def test_back_goes_to_the_view_before(opened: Opened, tmp_path: Path) -> None:
+def test_back_returns_to_the_previous_view(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(written(tmp_path, trace_of(TRANSFORMER)))
     opened.page.wait_for_function(READY)
     opened.page.click(".views a[href^='#heads']")
@@ -215,7 +215,7 @@ DRAW_TWICE = """async ([code, data]) => {
 }"""
 
 
-def test_one_of_two_widgets_can_end(opened: Opened) -> None:
+def test_one_of_two_widgets_can_close(opened: Opened) -> None:
     page, widget = opened.page, regard.plotting.show(trace_of(TRANSFORMER), name="small")
     page.goto("about:blank")
     page.evaluate(DRAW_TWICE, [widget._esm, widget.data])
@@ -254,7 +254,7 @@ def test_captioned_image_has_its_words_and_heads(opened: Opened, tmp_path: Path)
     assert [url for url in opened.requests if not url.startswith(("file:", "blob:", "data:"))] == []
 
 
-def test_the_widget_shows_a_described_picture(opened: Opened) -> None:
+def test_widget_shows_a_captioned_image(opened: Opened) -> None:
     widget = regard.plotting.show(pictured(), name="small")
     opened.page.goto("about:blank")
     opened.page.evaluate(DRAW, [widget._esm, widget._css, widget.data])

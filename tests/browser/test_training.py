@@ -26,7 +26,7 @@ def opened_run(page: Any, name: str = "transformer") -> Any:
     return page
 
 
-def test_the_progress_line_says_how_it_ended(open_page: Open, corpus: Path) -> None:
+def test_progress_line_shows_how_it_ended(open_page: Open, corpus: Path) -> None:
     page = opened_run(open_page("training"))
     best = [event for event in journal(corpus) if event["event"] == "validation" and event["is_best"]][-1]
     line = page.locator(".progress-line")
@@ -97,7 +97,7 @@ def test_hovered_cell_shows_its_weight_at_each_step(open_page: Open) -> None:
     assert readout.locator("b").all_inner_texts() == cell
 
 
-def test_the_timeline_plays_to_its_end_and_stops(open_page: Open) -> None:
+def test_timeline_plays_to_its_end_and_stops(open_page: Open) -> None:
     page = opened_run(open_page("training"))
     slider = page.get_by_role("slider", name="Step of training")
     slider.press("Home")
@@ -107,7 +107,7 @@ def test_the_timeline_plays_to_its_end_and_stops(open_page: Open) -> None:
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
-def test_attention_sharpens_as_training_goes_on(open_page: Open) -> None:
+def test_attention_sharpens_during_training(open_page: Open) -> None:
     page = opened_run(open_page("training"))
     plot, told = page.get_by_role("group", name="How many tokens it looks at"), page.locator(".focus-plot .read-out")
     expect(told).to_contain_text("step 60: tokens at once")
@@ -189,7 +189,7 @@ def test_a_run_that_ended_without_maps_promises_none(browser: Any, corpus: Path,
         page.close()
 
 
-def test_training_speaks_korean(open_page: Open) -> None:
+def test_training_is_available_in_korean(open_page: Open) -> None:
     page = open_page("training", locale="ko-KR")
     expect(page.locator(".progress-line")).to_contain_text("60스텝 중 60스텝")
 

@@ -77,7 +77,7 @@ def caption_of(label: dict[str, Any]) -> str:
     return "".join(label["target"][1:]).replace("▁", " ").strip()
 
 
-def test_probes_are_named_by_their_picture_and_caption(page: Any, runs: Path) -> None:
+def test_probes_are_named_by_image_and_caption(page: Any, runs: Path) -> None:
     options = opened(page, "looking").get_by_role("combobox", name="Picture").locator("option").all_inner_texts()
     labels = labels_of(runs, "looking")
     assert [label["image"] for label in labels] == ["00000.png", "00002.png", "00003.png", "00005.png"]
@@ -151,14 +151,14 @@ def test_other_attentions_of_a_captioner_are_token_maps(page: Any) -> None:
     expect(page.locator(".timeline-map .region-word").first).to_be_visible()
 
 
-def test_nothing_speaks_of_sentences_to_translate(page: Any) -> None:
+def test_nothing_mentions_sentences_to_translate(page: Any) -> None:
     opened(page, "looking")
     told = page.locator("main").inner_text()
     assert not re.search(r"translat|\btokens it looks at|\bsource\b", told, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("page", ["ko-KR"], indirect=True)
-def test_it_speaks_korean_and_keeps_nobody_out(page: Any, axe: str) -> None:
+def test_korean_page_passes_axe(page: Any, axe: str) -> None:
     opened(page, "looking")
     expect(page.get_by_text("학습하는 동안 같은 그림을 거듭 설명하게 했어요.")).to_be_visible()
     page.wait_for_load_state("networkidle")

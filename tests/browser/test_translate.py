@@ -176,7 +176,7 @@ def test_model_without_attention_shows_no_map(open_page: Open) -> None:
     assert not page.query_selector(".map-area")
 
 
-def test_pictures_are_saved_as_svg_and_png(open_page: Open, tmp_path: Path) -> None:
+def test_maps_are_saved_as_svg_and_png(open_page: Open, tmp_path: Path) -> None:
     page = translated(open_page())
     for place in (".translate-result > .card:first-child", ".map"):
         for kind in ("SVG", "PNG"):
@@ -193,7 +193,7 @@ def test_pictures_are_saved_as_svg_and_png(open_page: Open, tmp_path: Path) -> N
                 assert content.startswith(b"\x89PNG")
 
 
-def test_the_theme_and_the_language_are_kept(open_page: Open) -> None:
+def test_theme_and_language_persist(open_page: Open) -> None:
     page = translated(open_page())
     assert page.get_attribute(".regard", "data-theme") == "light"
     page.click("button.theme")

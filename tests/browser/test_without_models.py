@@ -46,6 +46,6 @@ def test_no_view_fails_without_a_model(page: Any, view: str) -> None:
     assert not page.query_selector("main.panel .problem")
 
 
-def test_it_is_said_in_korean_too(page: Any) -> None:
+def test_start_page_is_available_in_korean(page: Any) -> None:
     page.click("button[lang=ko]")
     page.get_by_text("이 서버는 모델 없이 시작됐어요").wait_for()

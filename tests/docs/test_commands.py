@@ -79,7 +79,7 @@ def test_every_command_exists(path: Path) -> None:
     check_files(text_of(path))
 
 
-def test_commands_are_found_in_pages_and_recipes() -> None:
+def test_commands_are_read_from_pages_and_recipes() -> None:
     assert len(lines_of(ROOT / "docs" / "page.md")) >= 10
     assert len(mentions_of(ROOT / "docs" / "page.md")) >= 8
     of_a_recipe = lines_of(ROOT / "recipes" / "multi30k-transformer.toml")

@@ -140,7 +140,7 @@ def test_truncated_lengthened_and_missing_files_are_named(run: Path, what: str, 
     load()
 
 
-def test_files_of_other_places_are_named(run: Path, tmp_path: Path) -> None:
+def test_files_from_outside_are_named(run: Path, tmp_path: Path) -> None:
     older, directory = list_checkpoints(run / "checkpoints")[-2], tmp_path / newest(run).name
     shutil.copytree(newest(run), directory)
     for path in sorted(directory.iterdir()):

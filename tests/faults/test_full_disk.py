@@ -86,7 +86,7 @@ def test_unwritable_place_is_named(outcome: dict[str, Any], where: str, reason: 
     assert found["after read-only"] == found["after denied"] == found["before"]
 
 
-def test_too_little_memory_is_told_with_advice(outcome: dict[str, Any]) -> None:
+def test_low_memory_error_gives_advice(outcome: dict[str, Any]) -> None:
     found = outcome["memory"]
     assert found["code"] == 2
     assert "there is not enough memory: " in found["said"]

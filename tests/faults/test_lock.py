@@ -86,7 +86,7 @@ def refusing(number: int) -> Callable[[int, int], None]:
     return flock
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RegardError, match="file/run/lock cannot be written"), lock_run(tmp_path / "file" / "run"):
         pass

@@ -157,7 +157,7 @@ def test_keys_are_not_copied_at_every_extension() -> None:
 
 @in_both_precisions
 @given(seeds, st.integers(1, KEYS))
-def test_a_causal_query_sees_exactly_its_past(dtype: torch.dtype, seed: int, queries: int) -> None:
+def test_causal_query_sees_exactly_its_past(dtype: torch.dtype, seed: int, queries: int) -> None:
     positions = torch.arange(KEYS)
     scores, value, _ = scored(seed, dtype, queries=queries)
     _, weights = attend(scores, value, causal(positions[-queries:], positions))

@@ -62,6 +62,6 @@ def test_a_fixed_context_fails_at_long_inputs() -> None:
     assert exact(learn(FIXED_CONTEXT, LONG, seed=0), LONG, shortest=25) < 0.60
 
 
-def test_attention_mends_them() -> None:
+def test_attention_solves_long_digit_tasks() -> None:
     """Trained and tried alike."""
     assert exact(learn(LEARNERS["attending"], LONG, seed=0), LONG, shortest=25) > 0.95

@@ -61,7 +61,7 @@ def test_inline_xml_tags_do_not_split_a_sentence(http: httpx.Client, expected: s
     assert "<p>red</p>" in said("one <p>red</p> cat", ignore_tags=["p"], tag_handling="html")
 
 
-def test_newlines_end_sentences_unless_they_must_not(http: httpx.Client) -> None:
+def test_newlines_end_sentences_unless_disabled(http: httpx.Client) -> None:
     fields = {"text": ["one red\ncat"], "target_lang": "ko", "source_lang": "EN"}
     (split,) = http.post("/v2/translate", json=fields).json()["translations"]
     (whole,) = http.post("/v2/translate", json={**fields, "split_sentences": "nonewlines"}).json()["translations"]
@@ -89,7 +89,7 @@ def test_languages_accept_query_or_body_parameters(http: httpx.Client) -> None:
     assert all(one["supports_formality"] is False for one in targets)
 
 
-def test_usage_counts_what_was_translated(http: httpx.Client) -> None:
+def test_usage_counts_translated_characters(http: httpx.Client) -> None:
     before = http.get("/v2/usage").json()["character_count"]
     http.post("/v2/translate", json={"text": [TEXT], "target_lang": "KO"})
     usage = http.get("/v2/usage").json()

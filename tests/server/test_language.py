@@ -33,7 +33,7 @@ def told(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
-def test_models_say_what_they_take(server: Served) -> None:
+def test_models_list_their_input_kind(server: Served) -> None:
     models = httpx.get(f"{server.url}/api/v1/models", timeout=60).json()["models"]
     assert [(one["kind"], one["task"], one["source"], one["target"]) for one in models] == [
         ("decoder-only", "text-generation", "", "ko"),
@@ -54,14 +54,14 @@ def test_completion_equals_the_model_own_completion(server: Served, texts: Path)
     assert post(server, "complete", text="").json()["continuations"][0]["text"] == writer.generate([""])[0].text
 
 
-def test_what_is_drawn_differs_from_time_to_time(server: Served) -> None:
+def test_samples_differ_between_requests(server: Served) -> None:
     drawn = post(server, "complete", text="", do_sample=True, nbest=10, temperature=3.0).json()["continuations"]
     assert len({one["text"] for one in drawn}) > 1
     short = post(server, "complete", text=turns(0, 2), max_new_tokens=1).json()["continuations"][0]
     assert (short["text"], short["is_finished"]) == (turns(0, 3), False)
 
 
-def test_blanks_are_filled_as_the_model_itself_does(server: Served, texts: Path) -> None:
+def test_masks_are_filled_like_the_model_does(server: Served, texts: Path) -> None:
     answer = post(server, "fill", text="가 ___ 다 ___", top_k=3).json()
     [expected] = load(texts / "reader", task="fill-mask").fill(["가 ___ 다 ___"], top_k=3)
     assert answer["text"] == expected.text
@@ -103,7 +103,7 @@ def test_a_text_is_traced_itself(server: Served, name: str) -> None:
         ("translate", {"texts": ["가"]}, (503, "not_ready")),
     ],
 )
-def test_what_cannot_be_done_is_refused(
+def test_impossible_request_is_refused(
     server: Served, path: str, asked: dict[str, Any], expected: tuple[int, str]
 ) -> None:
     assert told(post(server, path, **asked)) == expected

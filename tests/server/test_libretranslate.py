@@ -55,7 +55,7 @@ def test_html_keeps_its_tags(http: httpx.Client) -> None:
     assert "red" not in said
 
 
-def test_alternatives_are_as_many_as_asked_for(http: httpx.Client, expected: str) -> None:
+def test_alternatives_have_the_requested_number(http: httpx.Client, expected: str) -> None:
     answer = http.post("/translate", json={**ASKED, "alternatives": 2}).json()
     assert answer["translatedText"] == expected
     assert len(answer["alternatives"]) == 2
@@ -64,7 +64,7 @@ def test_alternatives_are_as_many_as_asked_for(http: httpx.Client, expected: str
 
 
 @pytest.mark.parametrize(("text", "language"), [("two big dogs see the cat", "en"), ("고양이가 개를 본다", "ko")])
-def test_the_language_is_found(http: httpx.Client, text: str, language: str) -> None:
+def test_language_is_detected(http: httpx.Client, text: str, language: str) -> None:
     (found, *_) = http.post("/detect", json={"q": text, "api_key": KEY}).json()
     assert found["language"] == language
     assert 50 < found["confidence"] <= 100

@@ -34,7 +34,7 @@ def floats(answer: httpx.Response) -> np.ndarray[Any, Any]:
 # --- translating -----------------------------------------------------------------------------------------------------
 
 
-def test_models_are_listed_with_what_they_are(own: Own, translator: Translator) -> None:
+def test_models_are_listed_with_their_properties(own: Own, translator: Translator) -> None:
     there, back = own.get("models").json()["models"]
     assert there == {
         "name": "there",
@@ -210,7 +210,7 @@ def test_missing_resource_is_refused_with_a_code(
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
-def test_readings_are_the_best_first(own: Own, translator: Translator) -> None:
+def test_head_alignments_are_sorted_best_first(own: Own, translator: Translator) -> None:
     from regard.metrics.alignment import parse_alignments
 
     sources, targets, links = (
@@ -268,7 +268,7 @@ def test_probes_are_the_maps_of_the_run(own: Own) -> None:
         assert weights.sum(axis=1) == pytest.approx(np.ones(len(weights)), abs=0.01)
 
 
-def test_quality_is_what_was_measured(own: Own) -> None:
+def test_quality_is_the_measured_one(own: Own) -> None:
     answer = own.get("evaluation").json()
     assert answer["test"] == {"sentences": 24}
     assert [one["model"] for one in answer["models"]] == ["there", "else"]

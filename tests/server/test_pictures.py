@@ -33,7 +33,7 @@ def client(gallery: Gallery) -> Iterator[httpx.Client]:
         yield http
 
 
-def test_captioners_are_listed_as_taking_pictures(client: httpx.Client) -> None:
+def test_captioners_are_listed_with_image_input(client: httpx.Client) -> None:
     models = {model["name"]: model for model in client.get("models").json()["models"]}
     assert {model["task"] for model in models.values()} == {"image-to-text"}
     assert {name: model["has_attention"] for name, model in models.items()} == {
@@ -117,7 +117,7 @@ def test_arithmetic_of_a_word_is_served(client: httpx.Client, gallery: Gallery) 
     assert inside["key_labels"][:2] == ["1,1", "1,2"]
 
 
-def test_the_picture_comes_back_as_it_was_seen(client: httpx.Client) -> None:
+def test_image_is_returned_as_the_model_input(client: httpx.Client) -> None:
     upload = io.BytesIO()
     Image.new("RGB", (200, 100), (10, 200, 30)).save(upload, "JPEG", quality=95)
     answer = client.post("captions", content=upload.getvalue(), headers={"content-type": "image/jpeg"}).json()
@@ -128,7 +128,7 @@ def test_the_picture_comes_back_as_it_was_seen(client: httpx.Client) -> None:
         assert np.abs(np.asarray(seen).astype(int) - [10, 200, 30]).max() <= 4
 
 
-def test_a_form_may_carry_the_picture(client: httpx.Client, gallery: Gallery) -> None:
+def test_form_may_carry_the_image(client: httpx.Client, gallery: Gallery) -> None:
     content = gallery.picture(0).read_bytes()
     raw = client.post("captions", content=content).json()["text"]
     assert client.post("captions", files={"image": ("a.png", content, "image/png")}).json()["text"] == raw
@@ -175,7 +175,7 @@ def test_float_image_is_refused_with_the_reason(client: httpx.Client) -> None:
     assert "32 bits per pixel. Save it with 8 or 16" in answer.json()["error"]["message"]
 
 
-def test_a_truncated_picture_is_refused(client: httpx.Client, gallery: Gallery) -> None:
+def test_truncated_image_is_refused(client: httpx.Client, gallery: Gallery) -> None:
     answer = client.post("captions", content=gallery.picture(0).read_bytes()[:-30])
     assert (answer.status_code, answer.json()["error"]["code"]) == (415, "bad_image")
 
@@ -190,7 +190,7 @@ def test_a_truncated_picture_is_refused(client: httpx.Client, gallery: Gallery) 
         ({"example": -1}, 400),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_refused(
+def test_impossible_option_is_refused(
     client: httpx.Client, gallery: Gallery, query: dict[str, str], status: int
 ) -> None:
     assert client.post("captions", params=query, content=gallery.picture(0).read_bytes()).status_code == status

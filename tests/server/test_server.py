@@ -111,7 +111,7 @@ def test_log_has_requests_but_never_texts(own: Own) -> None:
     assert "unheard-of" not in text
 
 
-def test_labels_are_few_whatever_clients_send(own: Own) -> None:
+def test_metric_labels_are_few_for_any_requests(own: Own) -> None:
     for number in range(5):
         asked(own, "GET", f"/none/{number}")
         asked(own, "GET", f"/api/v1/traces/{number}/weights")
@@ -138,7 +138,7 @@ def test_concurrent_answers_equal_sequential_answers(own: Own) -> None:
     assert batches < told["texts"] + told["requests"]  # as many as there were without those who go together
 
 
-def test_who_hangs_up_frees_his_places(own: Own) -> None:
+def test_disconnected_client_frees_its_queue_places(own: Own) -> None:
     told = asyncio.run(serving.disconnects(own.load, 60))
     assert sum(told["ended"].values()) >= 60  # and whoever left earlier and is counted now
     assert told["ended"]["left"] > 30

@@ -57,7 +57,7 @@ def test_every_source_ends_with_end_of_sequence(sources: list[list[int]]) -> Non
     assert torch.equal(batch.source.tokens, padded.tokens)
 
 
-def test_pictures_are_a_source_without_words() -> None:
+def test_images_are_a_source_without_words() -> None:
     pictures = Images(torch.randn(2, 3, 5, 7))
     assert pictures.lengths == (0, 0)
     batch = Batch.from_pairs(pictures, [[7, 8], [9]])

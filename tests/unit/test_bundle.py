@@ -139,7 +139,7 @@ def test_a_manifest_cannot_reach_outside_its_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["nothing", "file", "empty"])
-def test_what_is_not_a_bundle_is_called_so(tmp_path: Path, what: str) -> None:
+def test_directory_without_a_bundle_is_named(tmp_path: Path, what: str) -> None:
     path = tmp_path / what
     if what == "file":
         path.write_text("hello")
@@ -149,7 +149,7 @@ def test_what_is_not_a_bundle_is_called_so(tmp_path: Path, what: str) -> None:
         load_bundle(path)
 
 
-def test_no_code_can_come_in_with_a_model() -> None:
+def test_bundle_cannot_carry_code() -> None:
     """Nothing in the source reads pickles, evaluates text, or loads what a config names.
 
     One module does, in a process of its own, after the file's hash was held against the published one.

@@ -187,7 +187,7 @@ def test_an_unknown_section_is_named() -> None:
 # --- what an error says ----------------------------------------------------------------------------------------------
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     table = {
         "model": {"kind": "transformer", "encoder": {"heads": 0, "colour": "red"}, "norm": "middle"},
         "training": {"steps": "many", "learning_rate": math.nan},
@@ -276,7 +276,7 @@ def test_a_beam_cannot_give_more_than_it_holds() -> None:
     assert "nbest is 3 and beam_size 2" in complaint({"decoding": {"beam_size": 2, "nbest": 3}}, path="decoding")
 
 
-def test_a_value_too_long_to_read_is_cut() -> None:
+def test_too_long_value_is_truncated() -> None:
     assert len(complaint({"training": {"steps": "x" * 100_000}}, path="training.steps")) < 200
 
 
@@ -404,7 +404,7 @@ def test_every_config_round_trips(model: type) -> None:
 
 
 @given(st.floats(min_value=0, max_value=1e9, exclude_min=True), st.lists(st.text(st.characters(codec="utf-8"))))
-def test_numbers_and_text_come_back_exactly(rate: float, paths: list[str]) -> None:
+def test_numbers_and_text_round_trip_exactly(rate: float, paths: list[str]) -> None:
     config = Config(training=TrainingConfig(learning_rate=rate, probes=paths), data=DataConfig(train=paths))
     assert Config.from_toml(config.to_toml()) == config
 

@@ -19,7 +19,7 @@ def dead_process() -> int:
     return process.pid
 
 
-def test_nothing_is_there_until_the_block_ends(tmp_path: Path) -> None:
+def test_nothing_exists_until_the_block_ends(tmp_path: Path) -> None:
     final = tmp_path / "deep" / "final"
     with atomic_directory(final) as staging:
         (staging / "file").write_text("content")
@@ -72,7 +72,7 @@ def test_unwritable_place_is_an_error(tmp_path: Path) -> None:
         pass
 
 
-def test_a_file_appears_when_its_block_ends(tmp_path: Path) -> None:
+def test_file_appears_when_its_block_ends(tmp_path: Path) -> None:
     final = tmp_path / "lines"
     final.write_bytes(b"old")
     with atomic_file(final) as file:

@@ -46,7 +46,7 @@ KNOWN = [code for code in NAMES if code not in ("no", "af")]
         ("hi", "मुझे कॉफी चाहिए"),
     ],
 )
-def test_a_sentence_is_known_among_all_languages(language: str, text: str) -> None:
+def test_sentence_is_detected_among_all_languages(language: str, text: str) -> None:
     assert detect_language(text, KNOWN)[0][0] == language
 
 
@@ -74,11 +74,11 @@ def test_more_of_a_text_gives_more_confidence() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "12345 !?", "😀"])
-def test_without_letters_nothing_is_known(text: str) -> None:
+def test_without_letters_nothing_is_detected(text: str) -> None:
     assert detect_language(text, ["en", "ko"]) == [("en", 0.0), ("ko", 0.0)]
 
 
-def test_a_language_nobody_has_heard_of_is_possible() -> None:
+def test_unknown_language_code_is_accepted() -> None:
     assert detect_language("zorp blik", ["ko", "toy"])[0][0] == "toy"
 
 

@@ -24,6 +24,6 @@ def test_our_model_without_attention_records_nothing() -> None:  # pytest makes 
     assert recording.layers == {}
 
 
-def test_an_error_in_the_block_is_told_instead() -> None:
+def test_error_in_the_block_takes_precedence() -> None:
     with pytest.raises(RuntimeError), regard.record_attention(nn.Linear(2, 2)) as _:
         raise RuntimeError

@@ -27,5 +27,5 @@ def test_import_garbage_is_frozen_and_later_garbage_collected() -> None:
     assert said_by("import torch") == ["True True", "True", "True"]
 
 
-def test_garbage_is_looked_for_again_after_an_error() -> None:
+def test_garbage_collection_resumes_after_an_error() -> None:
     assert said_by("1 / 0") == ["failed within", "True False", "True", "True"]

@@ -89,7 +89,7 @@ def test_comments_go_and_strings_stay(tmp_path: Path) -> None:
         ('import { h } from "./nowhere.js";\nexport const other = h;\n', "nowhere.js"),
     ],
 )
-def test_what_cannot_be_bundled_is_named(tmp_path: Path, other: str, problem: str) -> None:
+def test_unbundlable_import_is_named(tmp_path: Path, other: str, problem: str) -> None:
     entry = write(tmp_path, entry='import { other } from "./other.js";\nexport const entry = other;\n', other=other)
     with pytest.raises(RegardError, match=problem):
         bundle(entry)

@@ -97,7 +97,7 @@ def test_sum_with_infinity_is_right_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("poison", [math.nan, math.inf, -math.inf])
-def test_one_number_that_is_not_finite_is_found(poison: float) -> None:
+def test_single_nonfinite_number_is_detected(poison: float) -> None:
     clean, foul = torch.ones(2, 3), torch.ones(2, 3)
     foul[1, 2] = poison
     assert all_finite(clean, clean)

@@ -44,7 +44,7 @@ def test_without_widths_inputs_are_keys_and_values() -> None:
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_queries_together_find_what_each_finds_alone(score: str) -> None:
+def test_batched_queries_equal_single_queries(score: str) -> None:
     layer = layer_of(score)
     query, key_values = queries_for(layer, score), layer.key_values(torch.randn(BATCH, KEYS, INPUTS))
     together = layer(query, key_values)

@@ -80,7 +80,7 @@ def test_recording_changes_nothing(model: Model, x: Tensor) -> None:
         assert_close(model(x), expected)
 
 
-def test_what_is_kept_holds_no_gradient(model: Model, x: Tensor) -> None:
+def test_recorded_tensors_hold_no_gradient(model: Model, x: Tensor) -> None:
     with record_attention(model, details=True) as recording:
         model(x).sum().backward()
     assert not any(part.requires_grad for kept in recording.layers.values() for part in kept.values())
@@ -127,7 +127,7 @@ def test_another_model_is_not_recorded(model: Model, x: Tensor) -> None:
     assert not recording.layers
 
 
-def test_an_error_inside_ends_the_recording(model: Model, x: Tensor) -> None:
+def test_error_inside_ends_the_recording(model: Model, x: Tensor) -> None:
     with pytest.raises(RuntimeError, match="cannot be multiplied"), record_attention(model):
         model(torch.cat([x, x], dim=-1))
     assert active_recording(model.last) is None

@@ -257,7 +257,7 @@ def test_blank_lines_keep_their_place(regard: Regard, transformer: Path, tmp_pat
         (["--hypothesis", "{gold}", "--gold", "{gold}", "--gold-index-base", "1"], "counted from 1"),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_told(
+def test_impossible_option_is_refused(
     regard: Regard, transformer: Path, corpus: Path, words: list[str], problem: str
 ) -> None:
     places = {"model": transformer, "en": corpus / "test.en", "ko": corpus / "test.ko"}

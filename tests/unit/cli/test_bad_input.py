@@ -42,7 +42,7 @@ def test_a_bad_file_is_named_by_every_command(
     assert not ended.out or verb == "train"
 
 
-def test_a_corpus_of_nothing_is_told(regard: Regard, corpus: Path, bad: Path, tmp_path: Path) -> None:
+def test_empty_corpus_is_reported(regard: Regard, corpus: Path, bad: Path, tmp_path: Path) -> None:
     (tmp_path / "nothing").touch()
     paths = f"data.train=['{bad / 'empty'}', '{tmp_path / 'nothing'}']"
     ended = regard("train", corpus / "transformer.toml", "--run", tmp_path / "run", "--set", paths)
@@ -75,7 +75,7 @@ def test_a_damaged_model_is_refused_by_name(regard: Regard, transformer: Path, c
 
 
 @pytest.mark.parametrize("verb", ["info", "translate", "evaluate", "compare", "align"])
-def test_what_is_not_a_model_is_refused(regard: Regard, corpus: Path, verb: str) -> None:
+def test_directory_without_a_model_is_refused(regard: Regard, corpus: Path, verb: str) -> None:
     more: dict[str, list[object]] = {
         "translate": ["--input", corpus / "test.en"],
         "evaluate": ["--source", corpus / "test.en", "--reference", corpus / "test.ko"],
@@ -96,9 +96,7 @@ def words_of(verb: str, model: Path, first: Path, second: Path) -> list[object]:
 
 
 @pytest.mark.parametrize("verb", SIDES)
-def test_files_the_other_way_round_are_told(
-    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, verb: str
-) -> None:
+def test_swapped_files_are_reported(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, verb: str) -> None:
     ended = regard(*words_of(verb, transformer, corpus / "test.ko", corpus / "test.en"))
     assert (ended.code, ended.out) == (2, "")
     assert f"test.en end in ko and en, but {transformer} translates en to ko" in ended.err

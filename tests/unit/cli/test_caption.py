@@ -40,7 +40,7 @@ def test_json_can_hold_the_map_of_each_word(
     assert all(len(word["weights"]) == len(word["weights"][0]) == 4 for word in record["words"])
 
 
-def test_what_cannot_be_described_is_told(regard: Regard, describing: Path, scenes: Path) -> None:
+def test_uncaptionable_input_is_reported(regard: Regard, describing: Path, scenes: Path) -> None:
     ended = regard("caption", describing, scenes / "captions.txt")
     assert ended.code == 2
     assert "is not a readable image" in ended.err
@@ -68,7 +68,7 @@ def test_unreadable_images_are_named_and_others_captioned(
     assert f"Give the pictures in it, as {tmp_path}/*.png" in capfdbinary.readouterr().err.decode()
 
 
-def test_a_captioner_is_measured_on_captioned_pictures(
+def test_captioner_is_evaluated_on_captioned_images(
     describing: Path, scenes: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     from regard.cli import run as command

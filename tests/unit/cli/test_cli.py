@@ -35,7 +35,7 @@ def test_help_takes_little_computing() -> None:
     assert float(ended.stdout.splitlines()[-1]) < 0.3
 
 
-def test_every_command_is_listed_with_what_it_does() -> None:
+def test_every_command_is_listed_with_its_summary() -> None:
     ended = in_a_process("--help")
     assert ended.code == 0
     assert all(f"  {name} " in ended.out for name in cli.SUMMARIES)
@@ -88,7 +88,7 @@ def test_runtime_failure_exits_one_without_traceback(regard: Regard, kind: str, 
 
 
 @pytest.mark.usefixtures("broken")
-def test_a_traceback_is_shown_to_whoever_asks(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traceback_is_shown_on_request(regard: Regard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGARD_DEBUG", "1")
     assert "Traceback" in regard("broken", "defect").err
 

@@ -160,9 +160,7 @@ def test_one_resample_or_model_shows_no_difference(
         assert "against the first" not in ended.out
 
 
-def test_one_way_of_cutting_words_holds_for_all(
-    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
-) -> None:
+def test_one_tokenisation_holds_for_all_models(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
     nameless = renamed(transformer, tmp_path / "nameless", "[]")
     for models in ([nameless, transformer], [transformer, nameless], [nameless, nameless]):
         both = json.loads(regard("compare", *models, *wish(corpus), "--json").out)["models"]

@@ -27,11 +27,11 @@ def test_foreign_file_is_never_overwritten(regard: Regard, tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["train.en"]
 
 
-def test_fewer_than_no_pairs_cannot_be_asked_for(regard: Regard, tmp_path: Path) -> None:
+def test_negative_pair_count_is_refused(regard: Regard, tmp_path: Path) -> None:
     assert regard("data", "generate", "sentences", "--out", tmp_path, "--train", -1).code == 2
 
 
-def test_scenes_are_written_and_may_be_written_anew(regard: Regard, tmp_path: Path) -> None:
+def test_scenes_are_written_and_may_be_rewritten(regard: Regard, tmp_path: Path) -> None:
     world = tmp_path / "scenes"
     for language in ("ko", "en"):
         ended = regard("data", "generate", "scenes", "--out", world, *SMALL, "--language", language, "--size", 32)

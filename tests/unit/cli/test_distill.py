@@ -114,7 +114,7 @@ def test_drops_and_missing_export_are_reported(regard: Regard, transformer: Path
     assert "export" not in after
 
 
-def test_a_teacher_that_says_nothing_is_told(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
+def test_teacher_without_output_is_reported(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "blank").write_text("\n \n")
     ended = regard(*given(f"{transformer},{transformer}", corpus, tmp_path / "run", "--source", tmp_path / "blank"))
     assert ended.code == 2

@@ -39,6 +39,6 @@ def test_codes_come_from_two_names_or_none(source: str, target: str, languages: 
         ("a.ko a.en", "", False),
     ],
 )
-def test_sides_are_swapped_where_their_codes_tell_so(names: str, direction: str, is_swapped: bool) -> None:
+def test_sides_are_swapped_according_to_codes(names: str, direction: str, is_swapped: bool) -> None:
     source, target = map(Path, names.split())
     assert bool(languages_swapped(source, target, direction.split())) == is_swapped

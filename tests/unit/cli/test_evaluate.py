@@ -63,7 +63,7 @@ def test_either_spelling_of_a_reference_scores_the_same(
     assert (decomposed["scores"], decomposed["lengths"]) == (composed["scores"], composed["lengths"])
 
 
-def test_an_unknown_tokenisation_is_told_before_translating(regard: Regard, transformer: Path, corpus: Path) -> None:
+def test_unknown_tokenisation_fails_before_translating(regard: Regard, transformer: Path, corpus: Path) -> None:
     ended = regard("evaluate", transformer, *wish(corpus), "--tokenize", "14b")
     assert ended.code == 2
     assert "the tokenisation is '14b'; choose one of 13a" in ended.err

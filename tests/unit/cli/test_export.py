@@ -35,7 +35,7 @@ def test_export_translates_like_a_model(regard: Regard, transformer: Path, expor
     assert ours.count("\n") == 24
 
 
-def test_auto_says_which_engine_it_took(regard: Regard, transformer: Path, attending: Path, corpus: Path) -> None:
+def test_auto_reports_the_chosen_engine(regard: Regard, transformer: Path, attending: Path, corpus: Path) -> None:
     source = corpus / "valid.en"
     fast = regard("translate", transformer, "--input", source, "--engine", "auto")
     assert (fast.code, fast.err) == (0, "engine: ctranslate2, int8\n")

@@ -8,7 +8,7 @@ def test_a_run_and_its_model_are_the_same(regard: Regard, transformer: Path) -> 
     assert regard("info", transformer, "--json").out == regard("info", transformer / "model", "--json").out
 
 
-def test_json_tells_config_size_and_files(regard: Regard, transformer: Path) -> None:
+def test_json_has_config_size_and_files(regard: Regard, transformer: Path) -> None:
     facts = json.loads(regard("info", transformer, "--json").out)
     assert (facts["kind"], facts["languages"], facts["tokenizer"]) == ("transformer", ["en", "ko"], "word")
     assert facts["vocabulary"]["shared"] is False

@@ -23,7 +23,7 @@ def texts(learnt: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_texts_are_gone_on_with_line_by_line(regard: Regard, texts: Path) -> None:
+def test_texts_are_completed_line_by_line(regard: Regard, texts: Path) -> None:
     told = regard("complete", texts / "writer", turns(0, 2), turns(3, 2))
     assert told.code == 0
     first, second = told.out.splitlines()
@@ -65,7 +65,7 @@ def test_blanks_are_filled_with_alternatives_listed(regard: Regard, texts: Path)
 
 
 @pytest.mark.parametrize(("name", "first"), [("writer", "perplexity per token"), ("reader", "pseudo-perplexity")])
-def test_figures_are_told_with_their_ranges(regard: Regard, texts: Path, name: str, first: str) -> None:
+def test_scores_are_printed_with_intervals(regard: Regard, texts: Path, name: str, first: str) -> None:
     told = regard("evaluate", texts / name, "--text", texts / "valid.ko", "--resamples", 20)
     assert told.code == 0
     assert first in told.out
@@ -131,7 +131,9 @@ def test_text_attention_shows_in_terminal_and_files(regard: Regard, texts: Path,
         (["train", "--valid-text", "{texts}/train.ko"], "without a file to train on"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_words(regard: Regard, texts: Path, arguments: list[str], told: str) -> None:
+def test_unfitting_input_is_refused_with_an_explanation(
+    regard: Regard, texts: Path, arguments: list[str], told: str
+) -> None:
     places = {"texts": texts, "writer": texts / "writer", "reader": texts / "reader"}
     refused = regard(*(argument.format(**places) for argument in arguments))
     assert refused.code == 2

@@ -42,7 +42,7 @@ def contents(directory: Path) -> dict[str, bytes]:
         ("align", [*PAIRS, "--gold", "test.align", "--output", "test.align"]),
     ],
 )
-def test_what_is_read_is_not_written_over(
+def test_input_files_are_not_overwritten(
     regard: Regard, transformer: Path, desk: Path, verb: str, words: list[str]
 ) -> None:
     before = contents(desk)
@@ -93,7 +93,7 @@ def test_unwritable_output_fails_before_loading_a_model(
 
 @pytest.mark.parametrize(("verb", "option"), [("evaluate", "--output"), ("compare", "--report")])
 @pytest.mark.usefixtures("desk")
-def test_figures_are_told_though_the_disk_is_full(regard: Regard, transformer: Path, verb: str, option: str) -> None:
+def test_scores_are_printed_despite_full_disk(regard: Regard, transformer: Path, verb: str, option: str) -> None:
     ended = regard(verb, transformer, *TEXTS, "--beam", 1, "--resamples", 2, option, "/dev/full")
     assert ended.code == 1
     assert "\nBLEU   nrefs:1" in ended.out
@@ -112,7 +112,7 @@ def test_caption_scores_are_printed_despite_full_disk(regard: Regard, describing
     ("verb", "options"),
     [("evaluate", ["--output", "out.txt", "--plot", "out.svg"]), ("compare", ["--plot", "out.svg", "--report", "q"])],
 )
-def test_files_are_written_though_nobody_reads_the_figures(
+def test_files_are_written_without_a_stdout_reader(
     transformer: Path, desk: Path, verb: str, options: list[str]
 ) -> None:
     reading, writing = os.pipe()
@@ -123,7 +123,7 @@ def test_files_are_written_though_nobody_reads_the_figures(
     assert all((desk / name).stat().st_size for name in options[1::2])
 
 
-def test_captions_are_written_though_nobody_reads_their_figures(describing: Path, scenes: Path, tmp_path: Path) -> None:
+def test_captions_are_written_without_a_stdout_reader(describing: Path, scenes: Path, tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     options = ["--captions", scenes, "--split", "test", "--resamples", 2, "--output", tmp_path / "out"]

@@ -29,7 +29,7 @@ def test_unknown_file_name_is_a_bundled_recipe(regard: Regard) -> None:
     assert "To generate it: regard data generate sentences --out runs/world/data" in ended.err
 
 
-def test_a_users_own_file_comes_first(tmp_path: Path) -> None:
+def test_user_file_comes_before_bundled_recipe(tmp_path: Path) -> None:
     (tmp_path / "world-transformer.toml").write_text("")
     assert find_recipe(Path("world-transformer.toml")) == Path("world-transformer.toml")
 
@@ -53,7 +53,7 @@ def test_the_demo_takes_regards_own_recipes_from_anywhere(regard: Regard, tmp_pa
     assert "leave that out to take regard's own" in ended.err
 
 
-def test_recipes_are_found_where_a_wheel_puts_them(tmp_path: Path) -> None:
+def test_recipes_are_found_inside_a_wheel(tmp_path: Path) -> None:
     """Laid out as pyproject.toml tells the builder to, without building: that would need the network."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     installed = tmp_path / "installed"

@@ -86,7 +86,7 @@ def test_moved_run_finds_its_data(
     assert regard("train", "--run", "mine", "--resume", "--set", "training.steps=3").code == 2
 
 
-def test_paths_here_come_before_the_recorded_directory(
+def test_local_paths_precede_the_recorded_directory(
     regard: Regard, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"

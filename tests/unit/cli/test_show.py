@@ -45,7 +45,7 @@ def test_layer_and_head_are_counted_from_one(regard: Regard, transformer: Path, 
     ElementTree.fromstring(expected)  # noqa: S314  (our own text)
 
 
-def test_the_files_name_says_what_it_is(regard: Regard, transformer: Path, tmp_path: Path) -> None:
+def test_suffix_decides_the_output_kind(regard: Regard, transformer: Path, tmp_path: Path) -> None:
     picture, page = tmp_path / "map.PNG", tmp_path / "page.html"
     assert regard("show", transformer, SENTENCE, "--out", picture).code == 0
     with Image.open(picture) as image:
@@ -74,7 +74,9 @@ def test_the_files_name_says_what_it_is(regard: Regard, transformer: Path, tmp_p
         (["--out", "no/such/folder/map.svg"], "no/such/folder"),
     ],
 )
-def test_a_wrong_wish_is_refused_in_words(regard: Regard, transformer: Path, wish: list[object], problem: str) -> None:
+def test_wrong_option_is_refused_with_an_explanation(
+    regard: Regard, transformer: Path, wish: list[object], problem: str
+) -> None:
     shown = regard("show", transformer, SENTENCE, *wish)
     assert shown.code in (1, 2)
     assert problem in shown.err

@@ -67,7 +67,7 @@ def test_unknown_words_are_reported(regard: Regard, describing: Path, pictures: 
     assert "has words that are not in the model's vocabulary" in ended.err
 
 
-def test_several_pictures_are_one_sheet(regard: Regard, describing: Path, pictures: list[Path], tmp_path: Path) -> None:
+def test_several_images_are_one_sheet(regard: Regard, describing: Path, pictures: list[Path], tmp_path: Path) -> None:
     assert regard("show", describing, *pictures[:3], "--out", tmp_path / "sheet.svg").code == 0
     assert len(re.findall('id="image', (tmp_path / "sheet.svg").read_text(encoding="utf-8"))) == 3
     assert regard("show", describing, *pictures[:3], "--out", tmp_path / "sheet.png").code == 0
@@ -77,7 +77,7 @@ def test_several_pictures_are_one_sheet(regard: Regard, describing: Path, pictur
         assert sheet.height > one.height / 2
 
 
-def test_a_page_holds_every_picture_with_its_numbers(
+def test_page_holds_every_image_with_its_numbers(
     regard: Regard, describing: Path, pictures: list[Path], tmp_path: Path, captioner: Captioner
 ) -> None:
     assert regard("show", describing, *pictures[:2], "--out", tmp_path / "page.html").code == 0
@@ -112,7 +112,7 @@ def test_layers_and_heads_are_counted_from_one(
         (["--out", "sheet.gif"], "sheet.gif does not end with"),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_refused(
+def test_impossible_option_is_refused(
     regard: Regard, describing: Path, pictures: list[Path], wish: list[str], problem: str
 ) -> None:
     shown = regard("show", describing, pictures[0], *wish)
@@ -120,7 +120,9 @@ def test_a_wish_that_cannot_be_met_is_refused(
     assert problem in shown.err
 
 
-def test_what_is_no_picture_is_told(regard: Regard, describing: Path, scenes: Path, pictures: list[Path]) -> None:
+def test_file_that_is_not_an_image_is_reported(
+    regard: Regard, describing: Path, scenes: Path, pictures: list[Path]
+) -> None:
     assert "is not a readable image" in regard("show", describing, scenes / "captions.txt").err
     assert "cannot be read" in regard("show", describing, "A red star").err
     assert "there are 2 images" in regard("show", describing, *pictures[:2], "--target", "a").err

@@ -37,7 +37,7 @@ def test_a_run_holds_config_journal_checkpoints_and_model(transformer: Path) -> 
     assert (transformer / "model" / "manifest.json").exists()
 
 
-def test_a_run_is_not_begun_twice(regard: Regard, transformer: Path, corpus: Path) -> None:
+def test_run_is_not_started_twice(regard: Regard, transformer: Path, corpus: Path) -> None:
     before = (transformer / "events.jsonl").read_bytes()
     ended = regard("train", corpus / "transformer.toml", "--run", transformer)
     assert ended.code == 2
@@ -47,7 +47,7 @@ def test_a_run_is_not_begun_twice(regard: Regard, transformer: Path, corpus: Pat
 
 @pytest.mark.usefixtures("heard_hangups")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_saves_and_resume_goes_on(
+def test_signal_saves_and_resume_continues(
     regard: Regard, corpus: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     run = tmp_path / "run"
@@ -114,7 +114,7 @@ def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -
     assert last_event(run) == "checkpoint"
 
 
-def test_a_run_behind_nohup_goes_on(corpus: Path, tmp_path: Path) -> None:
+def test_run_under_nohup_continues(corpus: Path, tmp_path: Path) -> None:
     run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     program = ["nohup", *endless(corpus, run, "--json")]
     with subprocess.Popen(program, env=environment(), **pipes) as process:  # type: ignore[call-overload]
@@ -168,7 +168,7 @@ FEW_STEPS = ["--set", "training.steps=2", "--set", "training.threads=1"]
 SMALL_MODEL = [*FEW_STEPS, "--set", f"model.encoder={SMALL}", "--set", f"model.decoder={SMALL}"]
 
 
-def test_without_a_recipe_defaults_are_told_and_saved(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+def test_without_recipe_defaults_are_reported_and_saved(regard: Regard, corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     wish = [*text_files(corpus), "--languages", "en,ko", "--run", run, "--probe", "one cat"]
     ended = regard("train", *wish, *SMALL_MODEL)
@@ -255,7 +255,7 @@ def write_table(corpus: Path, path: Path) -> None:
         (["train.en", "train.ko", "valid.en", "valid.en"], "data.valid: "),
     ],
 )
-def test_files_that_were_mixed_up_are_told(
+def test_swapped_files_are_reported(
     regard: Regard, corpus: Path, tmp_path: Path, names: list[str], problem: str
 ) -> None:
     options = ["--source", "--target", "--valid-source", "--valid-target"]
@@ -393,7 +393,7 @@ CAPTIONER = ["--set", "model={kind='captioner-rnn'}", "--set", "data.languages=[
         (["{recipe}", "--set", "training.device=abacus"], "training.device is 'abacus', which cannot be used"),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_told(
+def test_impossible_option_is_reported(
     regard: Regard, corpus: Path, tmp_path: Path, words: list[str], problem: str
 ) -> None:
     run = [] if "--run" in words or not words else ["--run", tmp_path / "run"]

@@ -22,7 +22,7 @@ def test_every_input_line_gives_one_output_line(transformer: Path) -> None:
     assert all("가" <= character <= "힣" or character in " ⁇" for line in lines for character in line)
 
 
-def test_a_pipe_is_answered_line_by_line(transformer: Path) -> None:
+def test_pipe_is_translated_line_by_line(transformer: Path) -> None:
     with subprocess.Popen(
         command("translate", transformer), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
     ) as process:
@@ -104,7 +104,7 @@ def test_nbest_lines_are_numbered_and_fall_in_score(regard: Regard, transformer:
         assert scores == sorted(scores, reverse=True)
 
 
-def test_json_tells_all_of_a_line(regard: Regard, transformer: Path, tmp_path: Path) -> None:
+def test_json_has_every_field_of_a_line(regard: Regard, transformer: Path, tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.write_text("one cat\n\n")
     options = ["--json", "--nbest", 2, "--alignments", tmp_path / "links"]

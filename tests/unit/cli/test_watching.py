@@ -43,7 +43,7 @@ def watch(watcher: TrainingDisplay) -> None:
     watcher.close()
 
 
-def test_plain_lines_tell_every_event(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plain_lines_report_every_event(capsys: pytest.CaptureFixture[str]) -> None:
     watch(PlainDisplay(10))
     out = capsys.readouterr().out
     assert out.count("\nstep ") == len(EVENTS)
@@ -61,7 +61,7 @@ def test_plain_lines_tell_every_event(capsys: pytest.CaptureFixture[str]) -> Non
         assert words in out
 
 
-def test_the_live_display_tells_what_people_wait_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_live_display_shows_notes_scores_and_speed(capsys: pytest.CaptureFixture[str]) -> None:
     watch(LiveDisplay(10))
     out = capsys.readouterr().out
     for words in ("a note", "BLEU 12.3", "[red]cat[/red]", "2 in a row", "10/10", "loss 3.250", "12,346 tokens/s"):

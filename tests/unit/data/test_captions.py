@@ -93,7 +93,7 @@ def test_coco_karpathy_and_jsonl_give_the_same(folder: Path) -> None:
     assert read_captioned(write(folder / "a.jsonl", LINES)) == expected(folder)
 
 
-def test_a_caption_that_comes_twice_is_kept_once(folder: Path) -> None:
+def test_repeated_caption_is_kept_once(folder: Path) -> None:
     write(folder / "captions.txt", TABBED + TABBED + "cat.jpg\tA  cat .\n")
     assert read_captioned(folder) == expected(folder)
 
@@ -237,7 +237,7 @@ def test_a_folder_inside_karpathys_file_is_followed(folder: Path) -> None:
         ("a.xml", "<a/>", "unknown format"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(folder: Path, name: str, text: str, problem: str) -> None:
+def test_error_names_file_and_line(folder: Path, name: str, text: str, problem: str) -> None:
     with pytest.raises(RegardError, match=problem):
         read_captioned(write(folder / name, text))
 
@@ -251,7 +251,7 @@ def test_invalid_utf8_is_reported_with_its_line(folder: Path) -> None:
         read_captioned(folder / "a.json")
 
 
-def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"captions\.txt does not exist"):
         read_captioned(tmp_path)
     with pytest.raises(RegardError, match="absent does not exist"):

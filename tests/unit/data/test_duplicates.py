@@ -8,7 +8,7 @@ HASHES = st.lists(st.one_of(st.integers(0, 50), st.integers(2**64 - 50, 2**64 - 
 
 
 @given(st.lists(HASHES))
-def test_seen_hashes_are_a_set(blocks: list[list[int]]) -> None:
+def test_duplicate_hashes_are_a_set(blocks: list[list[int]]) -> None:
     seen, reference = SeenHashes(), set[int]()
     for block in blocks:
         expected = [value not in reference and value not in block[:index] for index, value in enumerate(block)]

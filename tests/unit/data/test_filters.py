@@ -66,7 +66,7 @@ def test_pairs_at_the_limits_are_kept() -> None:
     assert len(kept) == 3
 
 
-def test_text_that_gives_no_tokens_counts_as_blank() -> None:
+def test_text_without_tokens_counts_as_blank() -> None:
     block = packed(DataConfig(), ("x", "y"), encode_source=lambda _: b"")
     assert texts_of(block) == []
     assert block.dropped["blank"] == 1
@@ -77,7 +77,7 @@ def test_a_pair_with_two_faults_is_counted_once() -> None:
     assert report.dropped == {"blank": 0, "too_long": 1, "ratio": 0, "duplicate": 0, "held_out": 0}
 
 
-def test_duplicates_are_kept_unless_asked() -> None:
+def test_duplicates_are_kept_by_default() -> None:
     kept, _ = accepted(DataConfig(), ("a", "b"), ("a", "b"))
     assert len(kept) == 2
 

@@ -32,5 +32,5 @@ def test_another_seed_or_epoch_flips_others(other: tuple[int, int]) -> None:
         ([], False),
     ],
 )
-def test_captions_with_left_or_right_are_found(captions: list[str], expected: bool) -> None:
+def test_captions_with_left_or_right_are_detected(captions: list[str], expected: bool) -> None:
     assert mentions_left_or_right(captions) is expected

@@ -68,7 +68,7 @@ def test_stored_row_equals_the_opened_image(tmp_path: Path, images: list[Path]) 
 
 
 @pytest.mark.parametrize("precision", ["float16", "float32"])
-def test_features_are_what_the_network_gives(tmp_path: Path, images: list[Path], precision: str) -> None:
+def test_features_equal_the_network_output(tmp_path: Path, images: list[Path], precision: str) -> None:
     network = Counting()
     store = build_image_store(tmp_path / "s", images, size=SIZE, features=FeatureExtractor(network, "a", precision))  # type: ignore[arg-type]
     expected = network(np.stack([load_image(path, size=SIZE) for path in images])).astype(precision)
@@ -92,7 +92,7 @@ def test_finished_store_opens_without_computing(tmp_path: Path, images: list[Pat
     assert (rows(first) == rows(again)).all()
 
 
-def test_progress_is_told_after_every_block(tmp_path: Path, images: list[Path]) -> None:
+def test_progress_is_reported_after_every_block(tmp_path: Path, images: list[Path]) -> None:
     told: list[tuple[int, int]] = []
     build_image_store(tmp_path / "store", images, size=SIZE, progress=lambda *news: told.append(news))
     assert told == [(done, COUNT) for done in (0, BLOCK_ROWS, 2 * BLOCK_ROWS, COUNT)]
@@ -137,7 +137,7 @@ def stop_at(wanted: int) -> Callable[[int, int], None]:
     return progress
 
 
-def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, images: list[Path]) -> None:
+def test_stopped_run_continues_where_it_was(tmp_path: Path, images: list[Path]) -> None:
     whole = rows(build_image_store(tmp_path / "whole", images, size=SIZE, features=Counting().features()))
     with pytest.raises(StopHereError):
         build_image_store(
@@ -155,7 +155,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, images: list[Path]) 
 
 @pytest.mark.parametrize("file", [VALUES, BLOCKS, HEADER])
 @pytest.mark.parametrize("damage", ["flip first", "flip last", "cut", "empty", "longer", "gone"])
-def test_whatever_is_damaged_is_computed_again(tmp_path: Path, images: list[Path], file: str, damage: str) -> None:
+def test_damaged_blocks_are_computed_again(tmp_path: Path, images: list[Path], file: str, damage: str) -> None:
     whole = rows(build_image_store(tmp_path / "store", images, size=SIZE)).copy()
     path = tmp_path / "store" / file
     content = path.read_bytes()
@@ -204,7 +204,7 @@ def run(script: str, store: Path, images: list[Path]) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-def test_a_killed_process_leaves_what_it_had(tmp_path: Path, images: list[Path]) -> None:
+def test_killed_process_keeps_its_finished_blocks(tmp_path: Path, images: list[Path]) -> None:
     killed = run(
         f"""
 def die(done, of):
@@ -267,7 +267,7 @@ except RegardError as error:
     assert len(build_image_store(tmp_path / "store", images, size=SIZE)) == COUNT
 
 
-def test_what_is_not_a_store_is_never_replaced(tmp_path: Path, images: list[Path]) -> None:
+def test_foreign_directory_is_never_replaced(tmp_path: Path, images: list[Path]) -> None:
     (tmp_path / "thesis").write_text("years of work")
     for place in (tmp_path, tmp_path / "thesis"):
         with pytest.raises(RegardError, match="is not an image store"):

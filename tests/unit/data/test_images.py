@@ -81,7 +81,7 @@ def test_other_formats_are_refused_with_allowed_names(kind: str) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"not an image", b"<svg/>", b"\x00" * 100])
-def test_what_is_no_picture_is_refused(content: bytes) -> None:
+def test_file_that_is_not_an_image_is_refused(content: bytes) -> None:
     with pytest.raises(RegardError, match=r"^cat\.jpg is not a readable image"):
         load_image(content, size=SIZE, name="cat.jpg")
 
@@ -97,7 +97,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(120, 40), (40, 120), (41, 40), (7, 5), (1, 300)])
-def test_the_middle_of_a_long_picture_is_taken(width: int, height: int) -> None:
+def test_centre_of_a_long_image_is_cropped(width: int, height: int) -> None:
     image = Image.new("RGB", (width, height), "red")
     side = min(width, height)
     image.paste("blue", ((width - side) // 2, (height - side) // 2, (width + side + 1) // 2, (height + side + 1) // 2))
@@ -204,7 +204,7 @@ def test_mid_grey_stays_mid_grey_in_every_mode() -> None:
         assert np.abs(found.astype(int) - 128).max() <= 3, (kind, mode)
 
 
-def test_the_first_frame_of_several_is_taken() -> None:
+def test_first_of_several_frames_is_read() -> None:
     frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "green", "blue")]
     for kind in ("GIF", "WEBP", "PNG", "TIFF"):
         options: dict[str, object] = {"lossless": True} if kind == "WEBP" else {}
@@ -228,7 +228,7 @@ WRITTEN = {  # EXIF orientation: what must be done to an upright image to get th
 
 @pytest.mark.parametrize("orientation", WRITTEN)
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
-def test_a_picture_stands_as_the_camera_saw_it(kind: str, orientation: int) -> None:
+def test_exif_orientation_is_applied(kind: str, orientation: int) -> None:
     upright, turn = quartered(), WRITTEN[orientation]
     stored = upright if turn is None else upright.transpose(turn)
     exif = Image.Exif()
@@ -245,7 +245,7 @@ def test_orientation_also_moves_the_centre_crop() -> None:
     assert (load_image(encoded(image, "PNG", exif=exif), size=8)[2] > 200).all()
 
 
-def test_broken_exif_data_do_not_spoil_a_picture() -> None:
+def test_broken_exif_data_are_ignored() -> None:
     assert as_expected(encoded(quartered(), "PNG", exif=b"Exif\x00\x00MM\x00*\xff\xff\xff\xff broken"))
     exif = Image.Exif()
     exif[0x0112] = 99

@@ -27,7 +27,7 @@ def write(directory: Path, rows: list[list[int]]) -> RaggedRows:
 
 @settings(deadline=None)  # it writes to the disk
 @given(rows_of_ids)
-def test_rows_come_back_as_they_were_written(scratch: Path, rows: list[list[int]]) -> None:
+def test_rows_round_trip(scratch: Path, rows: list[list[int]]) -> None:
     read = write(scratch, rows)
     assert [read[index].tolist() for index in range(len(read))] == rows
     assert read.lengths.tolist() == [len(row) for row in rows]

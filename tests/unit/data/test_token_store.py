@@ -68,7 +68,7 @@ def test_a_store_takes_the_indices_of_a_batch(tmp_path: Path) -> None:
     assert store[np.int64(1)].source_ids == encode("source 1")
 
 
-def test_the_report_is_kept(tmp_path: Path) -> None:
+def test_report_is_stored(tmp_path: Path) -> None:
     pairs = [Pair("a", "b", 1), Pair("", "b", 2), Pair("a", "b" * 300, 3)]
     report = write_store(tmp_path / "store", accepted(pairs), fingerprint="mark").report
     assert (report.kept, report.dropped["blank"], report.dropped["too_long"]) == (1, 1, 1)
@@ -77,7 +77,7 @@ def test_the_report_is_kept(tmp_path: Path) -> None:
     assert opened.report == report
 
 
-def test_progress_tells_how_many_pairs_have_been_read(tmp_path: Path) -> None:
+def test_progress_counts_the_pairs_read(tmp_path: Path) -> None:
     told: list[int] = []
     pairs = (Pair("a", "b" if index % 2 else "", index) for index in range(5))
     write_store(tmp_path / "store", accepted(pairs), fingerprint="mark", progress=told.append)
@@ -136,7 +136,7 @@ def test_fingerprint_needs_files_readable_twice(tmp_path: Path) -> None:
         fingerprint([tmp_path / "pipe"])
 
 
-def test_what_is_not_a_store_is_never_replaced(tmp_path: Path) -> None:
+def test_foreign_directory_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis").write_text("years of work")
     for place in (tmp_path, tmp_path / "thesis"):
         with pytest.raises(RegardError, match="is not a token store"):
@@ -170,7 +170,7 @@ def test_damaged_header_invalidates_and_store_can_be_rebuilt(tmp_path: Path, con
     assert len(built(tmp_path / "store")) == 3
 
 
-def test_a_store_of_another_version_is_built_anew(tmp_path: Path) -> None:
+def test_store_of_another_version_is_rebuilt(tmp_path: Path) -> None:
     built(tmp_path / "store")
     header = tmp_path / "store" / HEADER
     header.write_text(header.read_text().replace('"version": 1', '"version": 2'))
@@ -267,7 +267,7 @@ except RegardError as error:
     assert open_store(tmp_path / "store", "old") is not None
 
 
-def test_memory_stays_flat_however_many_pairs_there_are(tmp_path: Path) -> None:
+def test_memory_stays_constant_for_any_pair_count(tmp_path: Path) -> None:
     finished = run(
         """
 def peak():

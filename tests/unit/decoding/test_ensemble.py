@@ -58,6 +58,6 @@ def test_ensemble_decodes_with_scores_of_one_pass() -> None:
             assert float(again) == pytest.approx(one.log_probability, abs=1e-9)
 
 
-def test_an_ensemble_of_nobody_is_refused() -> None:
+def test_empty_ensemble_is_refused() -> None:
     with pytest.raises(RegardError, match="at least one"):
         Ensemble([])

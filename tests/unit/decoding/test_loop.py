@@ -148,7 +148,7 @@ def test_learned_positions_limit_output_without_error() -> None:
     assert len(best.tokens) <= 5
 
 
-def test_as_many_prefixes_as_sentences_are_asked_for() -> None:
+def test_one_prefix_per_sentence_is_required() -> None:
     with pytest.raises(RegardError, match="1 prefixes for 2 sentences"):
         generate(Reciter(), encode_source_rows([[5], [6]]), DecodingConfig(), prefixes=[[5]])
 
@@ -221,7 +221,7 @@ def test_without_scores_the_words_are_the_same(small: Small, case: Case, config:
 @with_each
 @given(cases(), searches, prefixes, st.booleans())
 @some
-def test_what_is_streamed_last_is_what_is_generated(
+def test_last_streamed_output_equals_generated_output(
     small: Small, case: Case, config: DecodingConfig, prefixes: list[list[int]], has_prefix: bool
 ) -> None:
     model, forced = small.build(case.seed), prefixes if has_prefix else None
@@ -243,7 +243,7 @@ def test_each_greedy_stream_step_extends_the_previous(small: Small, case: Case, 
         earlier = outputs
 
 
-def test_a_stream_comes_as_it_grows() -> None:
+def test_stream_yields_growing_outputs() -> None:
     model = Reciter()
     watched = stream(model, encode_source_rows([[5] * 9]), DecodingConfig(beam_size=1))
     for steps in range(1, 5):
@@ -266,7 +266,7 @@ def test_the_same_seed_draws_the_same_outputs(seed: int) -> None:
 
 @given(seeds)
 @some
-def test_drawing_from_the_likeliest_alone_is_greedy_search(seed: int) -> None:
+def test_top_one_sampling_is_greedy_search(seed: int) -> None:
     model, source = Small(NAMES[1], torch.float64).build(seed), encode_source_rows([[5, 6], [7]])
     greedy, drawn = (
         generate(model, source, DecodingConfig(beam_size=1, do_sample=each, top_k=1, max_length_extra=2))
@@ -283,7 +283,7 @@ MODELS = sorted((Path(regard.decoding.__file__).parents[1] / "models").glob("*.p
 
 
 @pytest.mark.parametrize("path", DECODING, ids=lambda path: path.stem)
-def test_decoding_knows_no_model_by_name(path: Path) -> None:
+def test_decoding_names_no_model(path: Path) -> None:
     of_models = {name for file in MODELS if file.stem not in KNOWN for name in classes(file)}
     assert {"TransformerModel", "RNNModel", "AttentionRNNState", "EmptyMemory"} <= of_models
     assert not of_models & set(names(path))

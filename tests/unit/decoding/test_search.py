@@ -47,7 +47,7 @@ def test_finished_sentences_leave_the_batch(words: list[int], beam: int) -> None
     assert all(rows * (1 - COMPACT_SHARE) <= beam * live for rows, live in zip(asked, going, strict=False))
 
 
-def test_the_last_sentence_is_alone_in_the_end() -> None:
+def test_last_sentence_is_decoded_alone() -> None:
     model = Reciter()
     generate(model, lines([1, 2, 3, 40]), DecodingConfig(beam_size=1))
     assert model.rows[0] == 4
@@ -90,7 +90,7 @@ def test_greedy_search_does_not_copy_caches_each_step(small: Small) -> None:
     assert moves <= 5  # a room is left only when it is full, for one twice as large
 
 
-def test_the_memory_is_not_copied_while_nobody_leaves() -> None:
+def test_memory_is_not_copied_while_rows_stay() -> None:
     small = CACHING[0]
     memories = [
         id(search.memory)

@@ -65,7 +65,7 @@ def test_top_p_applies_after_top_k(seed: int, top_k: int, top_p: float) -> None:
 
 
 @given(seeds)
-def test_without_bounds_all_is_kept(seed: int) -> None:
+def test_without_limits_all_tokens_are_kept(seed: int) -> None:
     logits = log_probabilities(seed, BATCH, VOCABULARY)
     assert torch.equal(filter_logits(logits), logits)
 
@@ -86,7 +86,7 @@ def test_tokens_are_sampled_in_proportion_to_probability(temperature: float, top
 
 
 @given(seeds, st.sampled_from([1e-3, 1e-30, 1e-300]))
-def test_without_warmth_the_likeliest_token_is_drawn(seed: int, temperature: float) -> None:
+def test_low_temperature_samples_the_most_likely(seed: int, temperature: float) -> None:
     likely = log_probabilities(seed, BATCH, BEAM, VOCABULARY)
     config = DecodingConfig(do_sample=True, temperature=temperature)
     choice = select_by_sampling(likely, torch.zeros(BATCH, BEAM), config=config)
@@ -104,7 +104,7 @@ def test_sampled_token_keeps_the_model_score(seed: int, temperature: float, top_
     assert torch.equal(choice.scores, running + drawn)
 
 
-def test_the_config_says_who_chooses() -> None:
+def test_config_decides_the_selection() -> None:
     likely, running = log_probabilities(0, BATCH, BEAM, VOCABULARY), torch.zeros(BATCH, BEAM)
     assert make_selector(DecodingConfig()) is select_top_k
     drawn = make_selector(DecodingConfig(do_sample=True, top_k=1))(likely, running)

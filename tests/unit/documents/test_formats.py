@@ -57,14 +57,14 @@ def test_plain_text_keeps_white_space_and_content(text: str) -> None:
     assert translated(plain_text_template(text), same).split() == text.split()
 
 
-def test_lines_blank_lines_and_indents_stay() -> None:
+def test_blank_lines_and_indents_stay() -> None:
     assert (
         translated(plain_text_template("  one. two\n\n\tThree!  Four?\r\n"), shout)
         == "  ONE. TWO\n\n\tTHREE!  FOUR?\r\n"
     )
 
 
-def test_numbers_and_signs_alone_are_not_said() -> None:
+def test_numbers_and_punctuation_alone_are_not_translated() -> None:
     heard: list[list[str]] = []
     assert (
         translated(plain_text_template("***\n42.\n— 😀\nword"), voice(str.upper, heard=heard)) == "***\n42.\n— 😀\nWORD"

@@ -49,7 +49,7 @@ def test_every_tag_appears_as_often_as_in_source(document: str) -> None:
 
 
 @given(document=NESTED)
-def test_what_was_properly_nested_still_is(document: str) -> None:
+def test_proper_nesting_is_preserved(document: str) -> None:
     for by in (shout, backwards()):
         open_tags: list[str] = []
         for token in tokenize_markup(translated(read_html(document), by)):
@@ -98,7 +98,7 @@ def test_without_attention_tag_keeps_its_relative_position() -> None:
         "<svg><text>drawn</text></svg>",
     ],
 )
-def test_what_is_not_prose_is_not_translated(kept: str) -> None:
+def test_non_prose_is_not_translated(kept: str) -> None:
     assert (
         translated(read_html(f"<p>say this</p>{kept}<p>and this</p>"), shout) == f"<p>SAY THIS</p>{kept}<p>AND THIS</p>"
     )
@@ -133,7 +133,7 @@ def test_hostile_documents_are_read_in_one_go(unit: str) -> None:
     assert _tags(translated(read_html(document), shout)) == _tags(document)
 
 
-def test_many_documents_are_said_together() -> None:
+def test_many_documents_are_translated_together() -> None:
     heard: list[list[str]] = []
     said = all_translated([read_html("<p>one</p>"), read_html("two"), read_html("one")], voice(str.upper, heard=heard))
     assert said == ["<p>ONE</p>", "TWO", "ONE"]

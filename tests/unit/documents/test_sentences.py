@@ -26,7 +26,7 @@ def test_between_sentences_there_is_white_space_alone(text: str) -> None:
 
 
 @given(text=TRICKY)
-def test_no_sentence_holds_a_line_end(text: str) -> None:
+def test_no_sentence_contains_a_newline(text: str) -> None:
     assert not any("\n" in sentence for sentence in sentences(text))
 
 
@@ -43,7 +43,7 @@ def test_no_sentence_holds_a_line_end(text: str) -> None:
         ("값은 3.14이다. 크다.", ["값은 3.14이다.", "크다."]),
     ],
 )
-def test_korean_sentences_end_where_they_should(text: str, expected: list[str]) -> None:
+def test_korean_sentences_are_split_correctly(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
@@ -62,7 +62,7 @@ def test_korean_sentences_end_where_they_should(text: str, expected: list[str]) 
         ("Visit example.com today. Bye", ["Visit example.com today.", "Bye"]),
     ],
 )
-def test_english_sentences_end_where_they_should(text: str, expected: list[str]) -> None:
+def test_english_sentences_are_split_correctly(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
@@ -89,13 +89,13 @@ def test_a_divided_sentence_is_whole_and_short(sentence: str, longest: int) -> N
 
 
 @given(sentence=TRICKY, longest=st.integers(1, 12))
-def test_division_goes_on_until_every_stretch_fits(sentence: str, longest: int) -> None:
+def test_splitting_continues_until_every_piece_fits(sentence: str, longest: int) -> None:
     parts = split_long_sentence(sentence, lambda stretch: len(stretch) <= longest)
     assert "".join(part.text for part in parts) == sentence
     assert all(len(part.text) <= longest for part in parts if part.is_sentence)
 
 
-def test_a_long_sentence_is_cut_after_a_clause() -> None:
+def test_long_sentence_is_split_after_a_clause() -> None:
     sentence = "the cat sat on the mat, the dog lay on the floor and slept"
     assert [part.text for part in split_at_clauses(sentence, 40)] == [
         "the cat sat on the mat,",

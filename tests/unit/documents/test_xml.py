@@ -64,7 +64,7 @@ def test_elements_beside_text_are_inline_others_structural() -> None:
         ({"ignore": frozenset({"head", "b"})}, {"I cat.", "It sees me."}),
     ],
 )
-def test_names_of_tags_mean_what_the_sender_says(tags: dict[str, object], heard: set[str]) -> None:
+def test_tag_names_follow_the_request(tags: dict[str, object], heard: set[str]) -> None:
     assert heard_of(PAGE, **tags) == heard
 
 
@@ -74,7 +74,7 @@ def test_sentence_continues_over_non_splitting_elements() -> None:
     assert heard_of(document, inline=frozenset({"line"})) == {"the cat sees me"}
 
 
-def test_what_is_kept_stays_in_its_sentence() -> None:
+def test_protected_text_stays_in_its_sentence() -> None:
     said = translated(
         read_xml("open <x>Some <x>Thing</x></x> now", XmlTagRules(ignore=frozenset({"x"}))), voice(str.upper)
     )

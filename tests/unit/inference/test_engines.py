@@ -96,7 +96,7 @@ def test_too_long_line_is_cut_by_either_engine(bundle: Bundle, export: Path, mon
 
 
 @pytest.mark.parametrize("options", [{"do_sample": True}])
-def test_what_ctranslate2_does_otherwise_is_refused(export: Path, options: dict[str, object]) -> None:
+def test_options_unsupported_by_ctranslate2_are_refused(export: Path, options: dict[str, object]) -> None:
     with pytest.raises(RegardError, match=f"(?s){next(iter(options))}.*Use the torch engine"):
         load(export).translate(LINES, **options)
 

@@ -62,7 +62,7 @@ def test_a_report_file_is_read_as_written(translator: Translator, tmp_path: Path
         EvaluationReport.read(tmp_path / "report.json")
 
 
-def test_wrong_arguments_say_what_to_give(translator: Translator) -> None:
+def test_wrong_arguments_explain_what_to_give(translator: Translator) -> None:
     with pytest.raises(RegardError, match="needs references"):
         regard.evaluate(translator, SOURCES)  # type: ignore[call-overload]
     with pytest.raises(RegardError, match="expected a loaded model, and got str"):

@@ -57,14 +57,14 @@ def test_model_loads_from_its_directory_or_run(tmp_path: Path) -> None:
     assert load(tmp_path / "run" / "model").config.model == TRANSFORMER  # a model is itself, whatever is inside
 
 
-def test_the_stream_ends_in_the_translation() -> None:
+def test_stream_ends_in_the_translation() -> None:
     translator = Translator(bundle_of(TRANSFORMER))
     *_, last = translator.stream("ba be bi", beam_size=1, nbest=1)
     assert last == translator.translate(["ba be bi"], beam_size=1, nbest=1)[0].text
 
 
 @pytest.mark.parametrize("text", ["", "  "])
-def test_nothing_is_made_up_for_a_blank_text(text: str) -> None:
+def test_blank_text_gives_no_words(text: str) -> None:
     translator = Translator(bundle_of(TRANSFORMER))
     assert list(translator.stream(text, beam_size=1)) == [translator.translate([text], beam_size=1)[0].text] == [""]
 
@@ -175,7 +175,7 @@ def test_maps_do_not_depend_on_batch_size(monkeypatch: pytest.MonkeyPatch) -> No
         assert all(one[name] == pytest.approx(many[name], abs=1e-6) for name in many)
 
 
-def test_a_reading_chooses_layer_head_and_row() -> None:
+def test_head_selection_chooses_layer_head_and_row() -> None:
     bundle = bundle_of(TRANSFORMER)
     source, target = TOKENIZER.encode("ba be bi"), TOKENIZER.encode("da de")
     [maps] = attention_weights(bundle, [(source, target)])

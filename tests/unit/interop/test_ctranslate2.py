@@ -91,7 +91,7 @@ def assert_same(bundle: Bundle, directory: Path, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_an_export_says_what_the_model_says(shape: Shape, tmp_path: Path) -> None:
+def test_export_gives_the_same_text(shape: Shape, tmp_path: Path) -> None:
     bundle = speaker(shape.config)
     export_ctranslate2(bundle, tmp_path / "export", quantization="float32")
     for options in OPTIONS:
@@ -174,7 +174,7 @@ def test_unsupported_model_is_refused_and_nothing_written(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_export_is_told(tmp_path: Path) -> None:
+def test_damaged_export_is_reported(tmp_path: Path) -> None:
     export_ctranslate2(speaker(Shape().config), tmp_path / "export")
     content = bytearray((tmp_path / "export" / "model.bin").read_bytes())
     content[len(content) // 2] ^= 1

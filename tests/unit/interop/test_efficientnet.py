@@ -84,7 +84,7 @@ def test_empty_directory_is_filled_and_earlier_import_replaced(tmp_path: Path, m
         assert read_tensors((out / "model.safetensors").read_bytes(), out)["a"].shape == (number,)
 
 
-def test_a_missing_file_and_missing_weights_are_told(tmp_path: Path) -> None:
+def test_missing_file_and_weights_are_reported(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="cannot be read"):
         import_efficientnet(tmp_path / "none.pth", tmp_path / "out")
     with pytest.raises(RegardError, match="regard import efficientnet-lite0 --out"):

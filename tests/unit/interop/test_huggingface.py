@@ -60,7 +60,7 @@ def said(model: Any, tokenizer: Any, lines: list[str], **options: Any) -> torch.
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_marian_says_what_the_model_says(name: str, tmp_path: Path) -> None:
+def test_marian_gives_the_same_text(name: str, tmp_path: Path) -> None:
     config = SHAPES[name]
     bundle = speaker(config, tokenizers=TokenizerPair(ONE, ONE if config.share_embeddings else OTHER))
     model, tokenizer = exported(bundle, tmp_path / "marian")

@@ -30,7 +30,7 @@ def read(shortlist: bytes) -> dict[str, list[str]]:
     return {source: targets.split() for source, targets in rows}
 
 
-def test_the_likeliest_piece_comes_first() -> None:
+def test_most_likely_piece_comes_first() -> None:
     found = read(learn_shortlist(pairs(200), BOTH))
     for place in range(12):
         assert found[f"▁{WORDS[place]}"][0] == f"▁{WORDS[place + 20]}"
@@ -41,7 +41,7 @@ def test_nothing_to_learn_from_gives_an_empty_list() -> None:
     assert read(learn_shortlist([], BOTH)) == {"": []}
 
 
-def test_an_export_with_a_shortlist_says_nothing_else(tmp_path: Path) -> None:
+def test_export_with_shortlist_gives_the_same_text(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
     stack = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
     bundle = speaker(TransformerConfig(encoder=stack, decoder=stack, norm="pre"))

@@ -12,7 +12,7 @@ def test_a_stride_of_two_halves_the_grid(stride: int, expected: tuple[int, int])
     assert block(torch.randn(2, 3, 7, 10)).shape == (2, 5, *expected)
 
 
-def test_a_shortcut_changes_nothing_where_it_need_not() -> None:
+def test_shortcut_of_equal_shape_is_identity() -> None:
     assert isinstance(ConvolutionBlock(3, 3).shortcut, nn.Identity)
     assert not isinstance(ConvolutionBlock(3, 5).shortcut, nn.Identity)
     assert not isinstance(ConvolutionBlock(3, 3, stride=2).shortcut, nn.Identity)
@@ -25,7 +25,7 @@ def test_convolution_output_is_added_to_the_shortcut() -> None:
     assert_close(block(x), torch.relu(x + 0.25))
 
 
-def test_two_convolutions_of_three_see_five_places_across() -> None:
+def test_two_convolutions_of_three_see_five_pixels() -> None:
     torch.manual_seed(0)
     block, x = ConvolutionBlock(2, 2).eval(), torch.randn(1, 2, 9, 9)
     changed = x.clone()

@@ -22,7 +22,7 @@ def test_every_bit_of_the_draw_is_used() -> None:
     assert torch.allclose(kept, torch.full((8,), 0.5, dtype=torch.float64), atol=0.01)
 
 
-def test_the_gradient_passes_where_the_value_did() -> None:
+def test_gradient_passes_where_the_value_did() -> None:
     torch.manual_seed(0)
     x = torch.randn(37, 41, requires_grad=True)
     dropped = Dropout(0.3)(x)

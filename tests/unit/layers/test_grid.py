@@ -16,7 +16,7 @@ def open_layer() -> GridSelfAttention:
     return layer
 
 
-def test_places_are_read_row_by_row() -> None:
+def test_grid_is_read_row_by_row() -> None:
     grid = torch.randn(BATCH, CHANNELS, ROWS, COLUMNS)
     places = flatten_grid(grid)
     assert places.shape == (BATCH, ROWS * COLUMNS, CHANNELS)
@@ -45,7 +45,7 @@ def test_layer_starts_as_identity_and_can_learn() -> None:
     assert layer.gate.grad != 0
 
 
-def test_far_places_meet() -> None:
+def test_distant_cells_interact() -> None:
     layer, grid = open_layer(), torch.randn(BATCH, CHANNELS, ROWS, COLUMNS)
     changed = grid.clone()
     changed[:, 0, 0, 0] += 5.0
@@ -53,7 +53,7 @@ def test_far_places_meet() -> None:
     assert (difference > 1e-4).all()
 
 
-def test_places_that_change_seats_change_nothing_else() -> None:
+def test_permuted_cells_permute_outputs() -> None:
     layer, grid = open_layer(), torch.randn(BATCH, CHANNELS, ROWS, COLUMNS)
     order = torch.randperm(ROWS * COLUMNS)
 
@@ -63,7 +63,7 @@ def test_places_that_change_seats_change_nothing_else() -> None:
     assert_close(layer(reseated(grid)), reseated(layer(grid)))
 
 
-def test_what_each_place_looks_at_can_be_recorded() -> None:
+def test_grid_attention_can_be_recorded() -> None:
     layer = open_layer()
     with record_attention(layer) as recording:
         layer(torch.randn(BATCH, CHANNELS, ROWS, COLUMNS))

@@ -31,7 +31,7 @@ def test_image_encoder_reports_its_grid_size(config: Any, side: int) -> None:
 
 
 @pytest.mark.parametrize("config", EYES, ids=["resnet", "vit", "efficientnet"])
-def test_what_was_seen_already_passes_through(config: Any) -> None:
+def test_precomputed_features_pass_through(config: Any) -> None:
     eye = ImageEncoder(config).eval()
     seen = eye(Images(torch.rand(2, 3, config.image_size, config.image_size) * 255))
     assert torch.equal(eye(ImageFeatures(seen)), seen)
@@ -55,7 +55,7 @@ def test_frozen_encoder_keeps_weights_and_statistics() -> None:
     assert thawed.network.training
 
 
-def test_patches_far_apart_meet_and_know_their_places() -> None:
+def test_distant_patches_interact_and_have_positions() -> None:
     torch.manual_seed(0)
     eye, pixels = ImageEncoder(PATCHES).eval(), torch.full((1, 3, 12, 12), 200.0)
     changed = pixels.clone()
@@ -65,7 +65,7 @@ def test_patches_far_apart_meet_and_know_their_places() -> None:
     assert (same[0, :, 0, 1] - same[0, :, 1, 0]).abs().max() > 1e-3  # of equal patches, row and column still differ
 
 
-def test_what_each_patch_looks_at_can_be_recorded() -> None:
+def test_patch_attention_can_be_recorded() -> None:
     eye = ImageEncoder(PATCHES).eval()
     with record_attention(eye) as recording:
         eye(Images(torch.rand(1, 3, 12, 12)))
@@ -93,7 +93,7 @@ def test_gradients_of_narrow_residual_networks_do_not_crash(width: int) -> None:
 
 
 @pytest.mark.parametrize(("size", "blocks"), [(64, 3), (65, 3), (63, 2), (16, 5), (9, 4), (7, 1)])
-def test_the_residual_eye_sees_every_pixel(size: int, blocks: int) -> None:
+def test_residual_network_sees_every_pixel(size: int, blocks: int) -> None:
     torch.manual_seed(0)
     eye = ImageEncoder(ResNetConfig(image_size=size, width=16, blocks=blocks)).eval()
     pixels = (torch.rand(1, 3, size, size) * 255).requires_grad_()

@@ -31,7 +31,7 @@ def test_ssru_keeps_one_vector_at_any_length() -> None:
         assert cell.shape == (BATCH, WIDTH)
 
 
-def test_the_recurrent_mixer_never_sees_the_future() -> None:
+def test_ssru_never_sees_the_future() -> None:
     mixer, x = SSRU(WIDTH), torch.randn(BATCH, LENGTH, WIDTH)
     changed = x.clone()
     changed[:, 4] += 1.0

@@ -42,7 +42,7 @@ def test_post_norm_is_norm_of_x_plus_output() -> None:
     assert_close(residual.post(x, double(residual.pre(x))), residual.norm(x + 2 * x))
 
 
-def test_pre_norm_leaves_a_clear_way_for_x() -> None:
+def test_pre_norm_keeps_the_residual_path() -> None:
     residual, x = Residual(WIDTH, BlockOptions(norm="pre")), torch.randn(BATCH, TARGET, WIDTH)
     nn.init.uniform_(residual.norm.weight)
     assert_close(residual.post(x, double(residual.pre(x))), x + 2 * residual.norm(x))
@@ -58,7 +58,7 @@ def test_dropout_applies_to_output_and_never_to_x(norm: str) -> None:
 
 
 @either_norm
-def test_a_stack_ends_in_a_norm(norm: str) -> None:
+def test_stack_ends_in_a_norm(norm: str) -> None:
     stack = TransformerStack(SIZES, BlockOptions(norm=norm))
     found, _ = stack(10 * torch.randn(BATCH, SOURCE, WIDTH) + 3, None, torch.arange(SOURCE))
     assert_close(found.mean(dim=-1), torch.zeros(BATCH, SOURCE), atol=1e-5, rtol=0.0)

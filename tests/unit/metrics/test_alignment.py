@@ -35,7 +35,7 @@ def test_published_outputs_have_their_published_error(name, error):
     assert round(score.aer, 4) == error
 
 
-def test_sure_and_possible_links_are_told_apart():
+def test_sure_and_possible_links_are_distinguished():
     alignment = parse_alignment("0-1 2p3  4-4\t")
     assert alignment.sure == {(0, 1), (4, 4)}
     assert alignment.possible == {(0, 1), (2, 3), (4, 4)}
@@ -45,12 +45,12 @@ def test_words_counted_from_one_are_shifted():
     assert parse_alignment("1-1 3p2", one_based=True) == parse_alignment("0-0 2p1")
 
 
-def test_a_blank_line_is_a_sentence_without_links():
+def test_blank_line_is_a_sentence_without_links():
     assert parse_alignments(["", "0-0"]) == [GoldAlignment(frozenset(), frozenset()), parse_alignment("0-0")]
 
 
 @given(sure=LINKS, extra=LINKS, one_based=st.booleans())
-def test_what_is_written_is_read_back(sure, extra, one_based):
+def test_links_round_trip(sure, extra, one_based):
     alignment = GoldAlignment(sure=sure, possible=sure | extra)
     assert parse_alignment(format_alignment(alignment, one_based=one_based), one_based=one_based) == alignment
 
@@ -112,7 +112,7 @@ def test_growing_is_the_published_procedure(forward, backward):
 
 
 @given(forward=LINKS, backward=LINKS)
-def test_growing_lies_between_intersection_and_union(forward, backward):
+def test_grow_diag_lies_between_intersection_and_union(forward, backward):
     shared, either = symmetrize(forward, backward, "intersection"), symmetrize(forward, backward, "union")
     assert shared == forward & backward
     assert either == forward | backward

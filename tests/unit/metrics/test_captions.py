@@ -105,7 +105,7 @@ def test_caption_equal_to_reference_scores_maximum() -> None:
     )
 
 
-def test_a_caption_of_other_words_is_worth_nothing() -> None:
+def test_caption_of_other_words_scores_zero() -> None:
     found = values(["x y z w v"], [["a b c d e"]])
     assert set(found.values()) == {0.0}
 
@@ -170,14 +170,14 @@ def test_both_normalisations_of_a_caption_score_the_same(tokenize: CaptionTokeni
     ("hypotheses", "references", "part"),
     [(["a"], [], "1 captions for 0"), ([], [], "at least one"), (["a", "b"], [["a"], []], "image 2 has no")],
 )
-def test_what_cannot_be_scored_is_refused_in_words(
+def test_unscorable_input_is_refused_with_an_explanation(
     hypotheses: list[str], references: list[list[str]], part: str
 ) -> None:
     with pytest.raises(RegardError, match=part):
         evaluate_captions(hypotheses, references)
 
 
-def test_an_unknown_cut_is_refused() -> None:
+def test_unknown_tokenisation_is_refused() -> None:
     with pytest.raises(RegardError, match="'ptb'"):
         evaluate_captions(["a"], [["a"]], tokenize="ptb")  # type: ignore[arg-type]
 

@@ -59,7 +59,7 @@ def test_both_normalisations_of_a_text_score_the_same(tokenize):
         assert bleu_by_length(lines, said, wanted, tokenize=tokenize)[0].score == pytest.approx(100)
 
 
-def test_signatures_tell_tokenisation_case_and_resamples():
+def test_signatures_have_tokenisation_case_and_resamples():
     for tokenize in ("13a", "none", "char", "zh", "intl"):
         bleu, chrf, _ = evaluate(HYPOTHESES, REFERENCES, tokenize=tokenize, lowercase=True, resamples=20)
         assert f"tok:{tokenize}|" in bleu.signature
@@ -109,7 +109,7 @@ def test_tokenised_text_is_scored_without_sacrebleu_warning(caplog, tokenize):
     assert caplog.text == ""
 
 
-def test_blank_hypotheses_score_nothing():
+def test_blank_hypotheses_score_zero():
     bleu, chrf, ter = evaluate([""] * 40, REFERENCES, resamples=10)
     assert [bleu.value, chrf.value, ter.value] == pytest.approx([0, 0, 100])
 
@@ -152,7 +152,7 @@ def test_each_language_has_a_tokenisation_that_works_here():
         assert evaluate(["학교에 갑니다"], ["학교에 갑니다"], tokenize=tokenization_for(language), resamples=1)
 
 
-def test_a_missing_analyser_says_what_to_install():
+def test_missing_analyser_explains_what_to_install():
     if tokenization_for("ko") == "ko-mecab":
         pytest.skip("the Korean analyser is installed")
     with pytest.raises(RegardError, match=r"sacrebleu\[ko\]"):
@@ -188,7 +188,7 @@ def test_small_corpus_is_one_bucket_with_blank_sources():
     assert [(bucket.low, bucket.high, bucket.count) for bucket in buckets] == [(1, 2 * BUCKET_WIDTH, 2)]
 
 
-def test_importing_the_room_loads_neither_sacrebleu_nor_torch():
+def test_importing_metrics_loads_neither_sacrebleu_nor_torch():
     code = "import sys, regard.metrics; print({'sacrebleu', 'torch'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 

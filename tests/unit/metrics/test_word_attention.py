@@ -56,7 +56,7 @@ def test_each_target_word_links_to_its_maximum():
     assert links_from_attention(weights) == {(1, 0), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3)}
 
 
-def test_a_word_that_looks_nowhere_has_no_link():
+def test_word_without_attention_has_no_link():
     assert links_from_attention([[0.0, 0.0], [0.0, 1.0]]) == {(1, 1)}
     assert links_from_attention(np.zeros((2, 0))) == frozenset()
 

@@ -100,7 +100,7 @@ def test_weights_above_one_are_not_all_drawn_alike() -> None:
         ([[0.1, float("nan"), 0.2]], ["a"], COLUMNS, "not finite"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_words(weights: Any, rows: Any, columns: Any, problem: str) -> None:
+def test_undrawable_input_is_refused_with_an_explanation(weights: Any, rows: Any, columns: Any, problem: str) -> None:
     with pytest.raises(RegardError, match=re.escape(problem)):
         regard.plotting.plot_attention(weights, rows, columns)
 

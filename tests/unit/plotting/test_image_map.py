@@ -114,7 +114,7 @@ def test_the_mask_hides_least_at_the_peak() -> None:
     assert (row * ROWS // hides.shape[0], column * COLUMNS // hides.shape[1]) == peak
 
 
-def test_boxes_are_outlined_where_they_are_known(tmp_path: Path) -> None:
+def test_gold_boxes_are_outlined(tmp_path: Path) -> None:
     sheet = regions(words=2, title="")
     boxes = [[(0.25, 0.5, 0.75, 1.0)], []]
     with_boxes = ImageMaps.from_arrays(sheet.image, sheet.words, list(sheet.maps), boxes=boxes)
@@ -177,7 +177,7 @@ def test_words_of_any_kind_are_text_only(tmp_path: Path) -> None:
     painted(sheet, tmp_path / "r.png")
 
 
-def test_a_long_word_is_cut_to_its_panel() -> None:
+def test_long_word_is_truncated_to_its_panel() -> None:
     assert fit_text("dog", 100) == "dog"
     assert fit_text("w" * 90, 132).endswith("…")
     assert 3 < len(fit_text("w" * 90, 132)) < 30
@@ -200,7 +200,7 @@ def test_map_of_zeros_is_dark_without_error(tmp_path: Path) -> None:
         (np.zeros((3, 8, 8), np.uint8), ["a"], [np.full((2, 2), np.nan)], "0 or more"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_words(
+def test_undrawable_input_is_refused_with_an_explanation(
     tmp_path: Path, image: np.ndarray, words: list[str], maps: list[np.ndarray], part: str
 ) -> None:
     with pytest.raises(RegardError, match=part):

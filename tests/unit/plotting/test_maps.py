@@ -59,7 +59,7 @@ def perceived(colour: tuple[int, int, int]) -> float:
     return 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
 
 
-def test_pictures_and_page_have_the_same_shades() -> None:
+def test_images_and_page_have_equal_shades() -> None:
     script = (FOLDER / "charts" / "colour.js").read_text(encoding="utf-8")
     for ground, stops in RAMPS.items():
         found = re.search(rf"{ground}: (\[\s*\[.*?\]\s*,?\s*\])", script, re.DOTALL)

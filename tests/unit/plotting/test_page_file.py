@@ -102,7 +102,7 @@ def test_widget_carries_the_trace_and_its_module() -> None:
     assert {"data", "_esm", "_css"} <= set(widget.get_state())
 
 
-def test_without_anywidget_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_anywidget_explains_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     from regard.plotting.save import _widget_class
 
     _widget_class.cache_clear()

@@ -59,7 +59,7 @@ def test_large_run_is_thinned_with_a_notice(monkeypatch: pytest.MonkeyPatch, sha
     assert all(len(one["labels"]) == len(one["targets"]) == probes for one in run["probes"])
 
 
-def test_a_long_curve_keeps_its_ends() -> None:
+def test_long_curve_keeps_its_ends() -> None:
     run = run_page_data(story(steps=0, progress=5000))["run"]
     steps = [event["step"] for event in run["events"]]
     assert len(steps) == run_page.MAX_PROGRESS_EVENTS

@@ -39,7 +39,7 @@ def test_suffix_decides_between_image_and_page(tmp_path: Path) -> None:
     assert '"name": "mine"' in json.dumps(page["models"])
 
 
-def test_a_captioners_trace_is_drawn_over_its_picture(tmp_path: Path) -> None:
+def test_captioner_trace_is_drawn_over_its_image(tmp_path: Path) -> None:
     trace = pictured()
     panels = regard.plotting.save(trace, tmp_path / "words.svg", layer=0, head=0).read_text(encoding="utf-8")
     assert f"<title>{CAPTION}</title>" in panels

@@ -35,7 +35,7 @@ def test_plain_characters_stand_for_the_weights() -> None:
     assert [line.split()[0] for line in rows] == ROWS
 
 
-def test_each_label_stands_above_its_column() -> None:
+def test_each_label_is_above_its_column() -> None:
     lines = printed(MAP).splitlines()
     first = min(cell_len(line[: line.index("·")]) for line in plain_rows(printed(MAP)) if line.split()[1][0] == "·")
     for place, label in enumerate(COLUMNS):

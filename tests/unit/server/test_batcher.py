@@ -113,7 +113,7 @@ def test_other_work_is_never_in_the_same_batch() -> None:
     assert (one.batches, other.batches) == ([[1], [2, 4]], [[3]])
 
 
-def test_who_leaves_frees_his_places_at_once() -> None:
+def test_cancelled_item_frees_its_places_immediately() -> None:
     work = Doubling()
 
     async def test(batcher: Batcher) -> None:
@@ -189,7 +189,7 @@ def test_cancelled_requests_leave_the_queue() -> None:
     in_a_loop(test)
 
 
-def test_background_items_leave_room_for_others() -> None:
+def test_background_items_leave_space_for_others() -> None:
     work = Doubling()
 
     async def test(batcher: Batcher) -> None:
@@ -206,7 +206,7 @@ def test_background_items_leave_room_for_others() -> None:
     assert 30 in work.batches[1]
 
 
-def test_background_items_wait_for_room() -> None:
+def test_background_items_wait_for_space() -> None:
     work = Doubling()
 
     async def test(batcher: Batcher) -> None:

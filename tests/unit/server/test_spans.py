@@ -15,7 +15,7 @@ def test_words_of_a_text_follow_its_normal_form(text: str) -> None:
     assert all(text[word.start : word.end] == word.text for word in found)
 
 
-def test_words_stand_where_they_were_written() -> None:
+def test_words_have_their_spans_in_the_text() -> None:
     found = locate_words("  AI\tchanges\n the ", ["AI", "changes", "the"])
     assert [(word.text, word.start, word.end) for word in found] == [("AI", 2, 4), ("changes", 5, 12), ("the", 14, 17)]
 

@@ -139,7 +139,7 @@ def test_text_in_the_target_stays_untranslated(text: str, name: str | None, neig
     assert (direction.model and direction.model.name) == name
 
 
-def test_only_known_language_is_the_source() -> None:
+def test_only_configured_language_is_the_source() -> None:
     assert detect_source("A man sitting on a bench", ["de", "de-AT"], "de")[0] in ("de", "de-AT")
 
 

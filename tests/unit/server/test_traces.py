@@ -27,7 +27,7 @@ def some_trace(bundle: Bundle) -> Trace:
     return trace_texts(bundle, "one two", "three")
 
 
-def test_the_one_not_asked_for_longest_goes_first(bundle: Bundle) -> None:
+def test_least_recently_used_trace_is_evicted_first(bundle: Bundle) -> None:
     trace = some_trace(bundle)
     traces = TraceCache(max_bytes=int(2.5 * trace_bytes(trace)))
     first, second = traces.put(trace), traces.put(some_trace(bundle))

@@ -8,7 +8,7 @@ ENGLISH = ["I go to school.", "He reads a book."] * 4
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
-def test_a_shared_vocabulary_knows_both_sides(kind):
+def test_shared_vocabulary_covers_both_sides(kind):
     pair = train_tokenizer_pair(
         TokenizerConfig(model_type=kind, vocab_size=100, shared=True), iter(KOREAN), iter(ENGLISH)
     )
@@ -25,7 +25,7 @@ def test_separate_vocabularies_know_their_own_side():
     assert pair.target.decode(pair.target.encode("나는")) == "⁇"
 
 
-def test_equal_vocabularies_are_shared_even_if_loaded_apart():
+def test_equal_vocabularies_are_shared_when_loaded_separately():
     config = TokenizerConfig(model_type="char", vocab_size=100, shared=True)
     first, second = (train_tokenizer_pair(config, KOREAN, ENGLISH) for _ in range(2))
     assert TokenizerPair(source=first.source, target=second.target).shared

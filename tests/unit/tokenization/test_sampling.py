@@ -35,13 +35,13 @@ def test_merges_that_are_all_dropped_leave_single_characters():
 
 @pytest.mark.parametrize(("cuts", "model"), [(BpeDropout, MERGING[0]), (UnigramSampler, RANKING[0])])
 @given(word=WORDS, seed=st.integers(0, 2**63))
-def test_every_cut_spells_the_word(cuts, model, word, seed):
+def test_every_segmentation_spells_the_word(cuts, model, word, seed):
     assert model.decode(cuts(model).sample(word, Random(seed))) == word
 
 
 @pytest.mark.parametrize("model", RANKING, ids=["bytes", "no bytes"])
 @given(word=WORDS, seed=st.integers(0, 2**63))
-def test_a_drawn_cut_is_one_of_the_best(model, word, seed):
+def test_sampled_segmentation_is_one_of_the_best(model, word, seed):
     assert UnigramSampler(model).sample(word, Random(seed)) in model.nbest_encode(word, nbest_size=64)
 
 

@@ -41,10 +41,10 @@ def test_every_separator_becomes_one_space(separator):
     assert normalize(f"{separator}가{separator}b{separator}") == "가 b"
 
 
-def test_what_nfkc_would_change_is_kept():
+def test_nfkc_differences_are_kept():
     assert normalize("½ ﬁ Ⅳ ＡＢ ™") == "½ ﬁ Ⅳ ＡＢ ™"
 
 
-def test_a_lone_surrogate_is_refused_with_its_place():
+def test_lone_surrogate_is_refused_with_its_position():
     with pytest.raises(RegardError, match=r"character 3 .* U\+D800"):
         normalize("ab\ud800")

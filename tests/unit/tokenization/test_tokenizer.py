@@ -32,7 +32,7 @@ def known_text(kind: str) -> st.SearchStrategy[str]:
 
 @each_kind
 @given(data=st.data())
-def test_known_text_comes_back_in_its_normal_form(tokenizers, kind, data):
+def test_known_text_round_trips_in_normal_form(tokenizers, kind, data):
     text = data.draw(known_text(kind))
     assert tokenizers[kind].decode(tokenizers[kind].encode(text)) == normalize(text)
 
@@ -108,7 +108,7 @@ def test_segmentations_differ_between_seeds_but_not_threads(tokenizers, kind):
 
 @pytest.mark.parametrize("kind", ["char", "word"])
 @given(text=ANY_TEXT, seed=SEED)
-def test_characters_and_words_have_one_cut_only(tokenizers, kind, text, seed):
+def test_characters_and_words_have_one_segmentation(tokenizers, kind, text, seed):
     assert tokenizers[kind].encode_sampled(text, seed) == tokenizers[kind].encode(text)
 
 
@@ -145,7 +145,7 @@ def test_separator_spelled_in_bytes_decodes_to_space(tokenizers, separator):
 
 
 @each_kind
-def test_the_kind_is_found_again_from_the_bytes(tokenizers, without_bytes, kind):
+def test_model_type_is_read_from_the_bytes(tokenizers, without_bytes, kind):
     for tokenizer in (tokenizers[kind], without_bytes[kind]):
         assert Tokenizer.from_bytes(tokenizer.to_bytes()).model_type == kind
 
@@ -185,7 +185,7 @@ def test_reserved_names_written_in_text_are_only_text(tokenizers):
     ("kind", "text", "shown"),
     [("char", "th字e book", "th⁇e book"), ("word", "the 字字 字 book", "the ⁇ ⁇ book")],
 )
-def test_what_is_unknown_is_shown_in_its_place(tokenizers, kind, text, shown):
+def test_unknown_piece_is_shown_in_its_place(tokenizers, kind, text, shown):
     assert tokenizers[kind].decode(tokenizers[kind].encode(text)) == shown
 
 

@@ -65,7 +65,7 @@ def test_reserved_ids_are_equal_in_every_vocabulary(kind):
     ],
     ids=["one character", "one long word", "a long line", "NUL", "U+2585", "mark", "U+2028", "reserved", "BOM"],
 )
-def test_strange_lines_are_learnt_from_without_harm(kind, line):
+def test_unusual_lines_do_not_break_training(kind, line):
     tokenizer = Tokenizer.train([line, "a normal line"], model_type=kind, vocab_size=1000)
     assert tokenizer.decode(tokenizer.encode("a normal line")) == "a normal line"
 

@@ -316,7 +316,7 @@ def test_watching_leaves_nothing_behind_in_the_model() -> None:
     ("layer", "head", "query", "problem"),
     [(9, 0, 0, "no layer 9"), (-1, 0, 0, "no layer"), (0, 7, 0, "no head 7"), (0, 0, 99, "no query 99")],
 )
-def test_a_place_that_is_not_there_is_refused(layer: int, head: int, query: int, problem: str) -> None:
+def test_missing_index_is_refused(layer: int, head: int, query: int, problem: str) -> None:
     with pytest.raises(RegardError, match=problem):
         trace_of(TRANSFORMER).arithmetic(layer, head, query)
 

@@ -135,7 +135,7 @@ def test_wrong_probe_is_reported_before_preparation(scenes: Path, tmp_path: Path
     assert list((tmp_path / "run").iterdir()) == []
 
 
-def test_the_vocabulary_and_the_pictures_are_prepared_once(scenes: Path, tmp_path: Path) -> None:
+def test_vocabulary_and_images_are_prepared_once(scenes: Path, tmp_path: Path) -> None:
     config, told = picture_config(scenes), []
     first = prepare_corpus(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
     assert told[-1] == ("learning the vocabulary", 0)
@@ -158,7 +158,7 @@ def test_images_vary_between_epochs_and_only_there(scenes: Path, tmp_path: Path)
     assert torch.equal(corpus.rows([3], plain, 0)[0].pixels, corpus.rows([3], plain, 1)[0].pixels)  # type: ignore[union-attr]
 
 
-def test_every_caption_is_seen_once_in_an_epoch(scenes: Path, tmp_path: Path) -> None:
+def test_every_caption_is_used_once_an_epoch(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     corpus = corpus_of(config, tmp_path)
     seen = []
@@ -190,7 +190,7 @@ def test_resampled_caption_stays_within_its_limit(scenes: Path, tmp_path: Path) 
     assert corpus.rows(range(24), bounded, 0)[1] != corpus.rows(range(24), bounded, 1)[1]
 
 
-def test_a_set_without_short_captions_is_told(scenes: Path, tmp_path: Path) -> None:
+def test_set_without_short_captions_is_reported(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, max_tokens=2))
     with pytest.raises(RegardError, match="no caption of at most 2 tokens"):
@@ -216,7 +216,7 @@ def test_dropped_or_too_long_captions_are_reported(scenes: Path, tmp_path: Path)
 # --- a frozen eye ----------------------------------------------------------------------------------------------------
 
 
-def test_a_frozen_eye_without_weights_is_refused(scenes: Path, tmp_path: Path) -> None:
+def test_frozen_encoder_without_weights_is_refused(scenes: Path, tmp_path: Path) -> None:
     unweighted = FROZEN | {"image_encoder": FROZEN["image_encoder"] | {"weights": ""}}  # type: ignore[operator]
     with pytest.raises(RegardError, match="regard import efficientnet-lite0"):
         corpus_of(picture_config(scenes, model=unweighted), tmp_path)

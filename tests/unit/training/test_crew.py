@@ -79,7 +79,7 @@ def test_two_runs_with_dropout_are_bitwise_equal(data: Path) -> None:
     assert all(torch.equal(runs[0][name], runs[1][name]) for name in runs[0])
 
 
-def test_each_thread_drops_other_places(data: Path) -> None:
+def test_each_thread_drops_different_elements(data: Path) -> None:
     """Two equal parts: were they dropped alike, the gradient would be twice that of one."""
     trainer = begun(data, TRANSFORMER | {"dropout": 0.5}, size=2)
     [batch] = next(rank_batches(trainer.corpus, trainer.config, EpochPosition(), device="cpu")).parts
@@ -131,7 +131,7 @@ def test_of_many_cores_some_split_products(data: Path) -> None:
     assert MicrobatchThreads(2, model).threads_each == 1
 
 
-def test_what_threads_cannot_share_is_left_to_one(data: Path) -> None:
+def test_models_that_threads_cannot_share_use_one(data: Path) -> None:
     def size(model: nn.Module, *, device: str = "cpu", sharded: bool = False) -> int:
         return microbatch_thread_count(model, threads=2, device=device, sharded=sharded)
 

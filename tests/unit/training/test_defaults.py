@@ -58,7 +58,7 @@ def test_warm_up_and_validations_fit_the_steps(found: CorpusSize, steps: int) ->
     assert training.validate_every <= steps
 
 
-def test_what_was_set_is_told_as_it_is() -> None:
+def test_explicit_settings_are_reported_unchanged() -> None:
     found = CorpusSize(100, 2_500)
     settings = ("training.early_stopping_patience=0", "tokenizer.shared=false", "model={kind='rnn'}")
     told = "\n".join(
@@ -82,6 +82,6 @@ def test_the_corpus_is_measured_by_its_longer_side(tmp_path: Path) -> None:
     assert found == CorpusSize(pairs=2, tokens=(12 + 4 + 8 + 4) // 4)
 
 
-def test_a_corpus_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_corpus_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="cannot be read"):
         measure_corpus(DataConfig(train=[str(tmp_path / "no"), str(tmp_path / "none")]))

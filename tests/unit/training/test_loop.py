@@ -199,7 +199,7 @@ def test_longer_trained_of_equal_models_is_kept(data: Path) -> None:
     assert load_checkpoint(list_checkpoints(data / "run" / "checkpoints")[-1]).state.best_step == 6
 
 
-def test_what_differs_from_the_earlier_sitting_is_named(data: Path) -> None:
+def test_differences_from_the_earlier_session_are_named(data: Path) -> None:
     config = small_config(data)
     run_to_the_end(config, data / "run")
     more_threads = with_training(config, threads=2, steps=13)
@@ -208,7 +208,7 @@ def test_what_differs_from_the_earlier_sitting_is_named(data: Path) -> None:
     assert any("threads was 1 and is now 2" in note for note in events[0].notes)
 
 
-def test_the_journal_forgets_what_came_after_the_checkpoint(data: Path) -> None:
+def test_events_after_the_checkpoint_are_removed(data: Path) -> None:
     config = small_config(data)
     run_to_the_end(config, data / "run")
     newest = list_checkpoints(data / "run" / "checkpoints")[-1]
@@ -262,7 +262,7 @@ def test_long_validation_sentence_is_cut_at_positions(data: Path) -> None:
     assert all(math.isfinite(event.loss) for event in events if isinstance(event, Validated))
 
 
-def test_files_that_have_changed_are_told_in_words(data: Path) -> None:
+def test_changed_files_are_reported(data: Path) -> None:
     run_to_the_end(small_config(data, steps=4), data / "run")
     for path in (data / "train.src", data / "train.trg", data / "valid.src", data / "valid.trg"):
         path.write_text(path.read_text() + "ba\n")

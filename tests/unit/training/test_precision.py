@@ -24,7 +24,7 @@ NARROW = TrainingConfig(precision="bfloat16")
 
 
 @pytest.mark.parametrize("has_instructions", [True, False])
-def test_auto_takes_bfloat16_where_the_processor_multiplies_it(
+def test_auto_chooses_bfloat16_on_supporting_processors(
     has_instructions: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has = {"avx2": True, "avx512_bf16": has_instructions}

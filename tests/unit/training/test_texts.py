@@ -110,7 +110,7 @@ def test_masked_tokens_vary_by_epoch_and_are_repeatable(texts: Path) -> None:
     assert MASK in first.source.tokens  # type: ignore[union-attr]
 
 
-def test_a_cloze_counts_what_is_asked_for() -> None:
+def test_masked_batch_predicts_only_masked_tokens() -> None:
     batch = Batch.masked([[7, MASK, 9], [MASK]], [[PADDING, 8, PADDING], [6]])
     assert batch.outputs.lengths == (1, 1)
     assert batch.outputs.is_real.tolist() == [[False, True, False, False], [True, False, False, False]]
@@ -135,7 +135,7 @@ def test_several_files_are_read_one_after_the_other(texts: Path, model: Model) -
         (b"\n \n", "no text to learn"),
     ],
 )
-def test_bad_text_is_told_in_words(texts: Path, content: bytes, told: str) -> None:
+def test_invalid_text_is_reported(texts: Path, content: bytes, told: str) -> None:
     (texts / "train.ko").write_bytes(content)
     with pytest.raises(RegardError, match=told):
         corpus_of(language_config(texts, WRITER), texts / "run")

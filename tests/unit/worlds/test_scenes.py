@@ -74,7 +74,7 @@ def seen_form_of_two(things: list[Shape], level: bool, upright: bool) -> str:
     return "pair" if one.kind.shape == other.kind.shape else "both"
 
 
-def test_what_is_seen_decides_the_form(sample: list[Scene]) -> None:
+def test_drawing_decides_the_form(sample: list[Scene]) -> None:
     for scene in sample:
         assert seen_form(things_of(scene)[::-1]) == scene.form, caption_text(scene_caption(scene))
 
@@ -102,7 +102,7 @@ def test_first_described_object_is_left_or_above(sample: list[Scene]) -> None:
             assert left < middle < right
 
 
-def test_large_and_small_differ_where_they_are_said(sample: list[Scene]) -> None:
+def test_large_and_small_differ_where_described(sample: list[Scene]) -> None:
     radii: dict[str, list[float]] = {"small": [], "large": []}
     for thing in (thing for scene in sample for thing in things_of(scene) if thing.kind.size):
         radii[thing.kind.size].append(thing.radius)
@@ -119,7 +119,7 @@ def test_all_things_are_whole_and_none_hides_another(sample: list[Scene]) -> Non
                     assert math.dist((one.x, one.y), (other.x, other.y)) > 0.9 * (one.radius + other.radius)
 
 
-def test_a_thing_inside_another_lies_wholly_on_it(sample: list[Scene]) -> None:
+def test_inner_object_lies_wholly_on_the_outer(sample: list[Scene]) -> None:
     for scene in (scene for scene in sample[:1000] if scene.form == "inside"):
         small, large = (pixel_coverage(outline(group[0]) * 64, 64, 64) for group in scene.groups)
         assert (large[small > 0.5] > 0.5).mean() > 0.95, caption_text(scene_caption(scene))
@@ -206,7 +206,7 @@ def test_every_form_has_its_sentence_in_both_languages(scene: Scene, english: st
     assert caption_text(scene_caption(scene, "ko")) == korean
 
 
-def test_both_languages_tell_the_same_scenes_apart(sample: list[Scene]) -> None:
+def test_both_languages_distinguish_the_same_scenes(sample: list[Scene]) -> None:
     pairs = {(caption_text(scene_caption(scene, "en")), caption_text(scene_caption(scene, "ko"))) for scene in sample}
     assert len(pairs) == len({english for english, _ in pairs}) == len({korean for _, korean in pairs})
 
@@ -370,7 +370,7 @@ def test_a_world_is_written_and_read_back(tmp_path: Path) -> None:
             ]
 
 
-def test_both_languages_have_the_same_pictures(tmp_path: Path) -> None:
+def test_both_languages_have_the_same_images(tmp_path: Path) -> None:
     for language in ("en", "ko"):
         write_world(tmp_path / language, SceneWorldOptions(train=5, valid=1, test=1, language=language))  # type: ignore[arg-type]
     for name in ("train/00004.png", "test/00000.png"):
@@ -386,7 +386,7 @@ def test_impossible_options_are_refused(tmp_path: Path, options: SceneWorldOptio
         write_world(tmp_path / "world", options)
 
 
-def test_broken_boxes_are_told_with_their_line(tmp_path: Path) -> None:
+def test_broken_boxes_are_reported_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "boxes.jsonl"
     path.write_text('{"image":"a","words":["x"],"boxes":[[]]}\n{"image":1}\n')
     with pytest.raises(RegardError, match=r"boxes\.jsonl:2"):

@@ -126,7 +126,7 @@ def fields(table: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("word", "particle", "expected"), PARTICLES)
-def test_a_particle_takes_the_form_that_is_spoken(word: str, particle: tuple[str, str], expected: str) -> None:
+def test_particle_takes_the_form_of_pronunciation(word: str, particle: tuple[str, str], expected: str) -> None:
     assert attach(word, particle) == expected
 
 
@@ -139,7 +139,7 @@ def test_every_noun_takes_particle_of_its_final_sound(word: str, particle: tuple
 
 
 @given(st.characters(min_codepoint=ord("가"), max_codepoint=ord("힣")))
-def test_a_syllable_taken_apart_and_joined_is_itself(syllable: str) -> None:
+def test_decomposed_and_composed_syllable_is_itself(syllable: str) -> None:
     lead, vowel, final = split_syllable(syllable)
     assert lead in LEADS
     assert vowel in VOWELS

@@ -52,7 +52,7 @@ def test_a_line_ends_only_at_newline(scratch: Path, lines: list[str], end: str, 
         (b"x" * 1_000_000 + b"\ny", ["x" * 1_000_000, "y"]),
     ],
 )
-def test_as_many_lines_come_out_as_go_in(tmp_path: Path, content: bytes, lines: list[str]) -> None:
+def test_line_count_is_preserved(tmp_path: Path, content: bytes, lines: list[str]) -> None:
     assert list(read_lines(written(tmp_path / "text", content))) == lines
 
 
@@ -61,7 +61,7 @@ def test_a_dash_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(read_lines("-")) == ["첫째", "둘째"]
 
 
-def test_an_error_in_standard_input_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_in_standard_input_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"good\nb\xffd\n")))
     with pytest.raises(RegardError, match=r"^standard input:2: byte 2 \(0xff\) is not UTF-8"):
         list(read_lines("-"))
@@ -83,7 +83,7 @@ def test_file_without_newlines_is_refused_early(tmp_path: Path) -> None:
         list(read_lines(path))
 
 
-def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
+def test_lines_are_read_lazily(tmp_path: Path) -> None:
     lines = read_lines(written(tmp_path / "text", b"good\n\xff\n"))
     assert next(lines) == "good"
 

@@ -67,7 +67,7 @@ def test_pairs_before_a_bad_line_precede_its_error(tmp_path: Path) -> None:
         next(pairs)
 
 
-def test_the_first_bad_line_is_told_of_first(tmp_path: Path) -> None:
+def test_first_bad_line_is_reported_first(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"/s:2: byte 1"):
         list(read_blocks(written(tmp_path, b"a\n\xff\nc\n", b"A\nB\n\xff\n")))
     with pytest.raises(RegardError, match=r"t\.gz:1: byte 1"):

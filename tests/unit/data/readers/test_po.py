@@ -32,7 +32,7 @@ def test_messages_are_read_and_the_header_is_not(tmp_path: Path) -> None:
     assert pairs_of(tmp_path / "ko.po", catalogue) == [("Open", "열기"), ("Close", "닫기")]
 
 
-def test_the_line_is_where_the_message_begins(tmp_path: Path) -> None:
+def test_line_number_is_where_the_message_starts(tmp_path: Path) -> None:
     path = tmp_path / "ko.po.gz"
     path.write_bytes(gzip.compress('# note\n\nmsgid "Open"\nmsgstr "열기"\n'.encode()))
     assert list(read_pairs([path])) == [Pair("Open", "열기", 3)]
@@ -68,7 +68,7 @@ def test_multiline_strings_join_and_newlines_become_spaces(tmp_path: Path) -> No
     assert pairs_of(tmp_path / "a.po", catalogue) == [("Usage: regard\ttrain", "쓰는 법")]
 
 
-def test_a_sole_plural_form_goes_with_the_plural(tmp_path: Path) -> None:
+def test_single_plural_form_pairs_with_the_plural(tmp_path: Path) -> None:
     catalogue = 'msgid "one file"\nmsgid_plural "%d files"\nmsgstr[0] "파일 %d개"\n'
     assert pairs_of(tmp_path / "a.po", catalogue) == [("%d files", "파일 %d개")]
 
@@ -87,7 +87,7 @@ msgstr "x"
 
 @settings(deadline=None)  # it writes to the disk
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1))
-def test_what_is_escaped_comes_back(scratch: Path, text: str) -> None:
+def test_escaped_characters_are_decoded(scratch: Path, text: str) -> None:
     escaped = text.replace("\\", r"\\").replace('"', r"\"").replace("\r", r"\r").replace("\t", r"\t")
     assert pairs_of(scratch / "a.po", f'msgid "{escaped}"\nmsgstr "x"\n') == [(text, "x")]
 

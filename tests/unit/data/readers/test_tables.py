@@ -50,7 +50,7 @@ def test_an_empty_table_is_an_error(tmp_path: Path, name: str) -> None:
 
 @settings(deadline=None)  # it writes to the disk
 @given(source=texts, target=texts, ascii_only=st.booleans())
-def test_json_text_comes_back_on_one_line(scratch: Path, source: str, target: str, ascii_only: bool) -> None:
+def test_json_text_becomes_one_line(scratch: Path, source: str, target: str, ascii_only: bool) -> None:
     record = json.dumps({"source": source, "target": target, "score": 0.5}, ensure_ascii=ascii_only)
     (pair,) = read_pairs([written(scratch / "pairs.jsonl", record)])
     for text, read in ((source, pair.source), (target, pair.target)):

@@ -42,12 +42,12 @@ def test_units_with_both_languages_become_pairs(tmp_path: Path, name: str) -> No
     assert pairs_of(tmp_path / name, text) == [Pair("one", "하나", 3), Pair("three", "셋", 5)]
 
 
-def test_a_language_stands_for_its_regions(tmp_path: Path) -> None:
+def test_language_code_matches_its_regions(tmp_path: Path) -> None:
     text = memory(unit(EN_us="one", ko_KR="하나"), unit(eng="no", ko="x"))
     assert pairs_of(tmp_path / "a.tmx", text) == [Pair("one", "하나", 3)]
 
 
-def test_the_closer_of_two_languages_is_taken(tmp_path: Path) -> None:
+def test_closer_of_two_languages_is_chosen(tmp_path: Path) -> None:
     text = memory(unit(pt_BR="trem", pt="comboio"))
     assert pairs_of(tmp_path / "a.tmx", text, ("pt", "pt-BR")) == [Pair("comboio", "trem", 3)]
 
@@ -75,7 +75,7 @@ def test_the_declared_encoding_is_respected(tmp_path: Path) -> None:
 
 @settings(deadline=None)  # it writes to the disk
 @given(source=st.text(XML_CHARACTERS), target=st.text(XML_CHARACTERS))
-def test_what_is_escaped_comes_back(scratch: Path, source: str, target: str) -> None:
+def test_escaped_characters_are_decoded(scratch: Path, source: str, target: str) -> None:
     (pair,) = pairs_of(scratch / "a.tmx", memory(unit(en=escape(source), ko=escape(target))))
     assert (pair.source, pair.target) == (source, target)
 

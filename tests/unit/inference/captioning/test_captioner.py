@@ -58,7 +58,7 @@ def test_a_caption_grows_as_it_is_streamed(captioners: dict[str, Captioner], pic
     assert last == captioner.caption([pictures[0]], beam_size=1)[0].text
 
 
-def test_a_file_that_is_no_picture_is_named(captioners: dict[str, Captioner], tmp_path: Path) -> None:
+def test_file_that_is_not_an_image_is_named(captioners: dict[str, Captioner], tmp_path: Path) -> None:
     (tmp_path / "notes.jpg").write_text("words")
     with pytest.raises(RegardError, match=r"notes\.jpg"):
         captioners["attending"].caption([tmp_path / "notes.jpg"])
@@ -75,7 +75,7 @@ def test_array_that_is_not_square_image_is_refused(captioners: dict[str, Caption
         captioner.caption([given])  # type: ignore[list-item]
 
 
-def test_a_captioner_is_told_from_a_translator(
+def test_captioner_is_distinguished_from_a_translator(
     captioners: dict[str, Captioner], runs: dict[str, Path], tmp_path: Path
 ) -> None:
     with pytest.raises(RegardError, match="which does not translate"):

@@ -55,7 +55,7 @@ def test_vision_transformer_rollout_rows_sum_to_one(captioners: dict[str, Captio
     assert rolled.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_model_without_attention_looks_nowhere(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
+def test_model_without_attention_has_no_maps(captioners: dict[str, Captioner], pictures: list[Path]) -> None:
     captioner = captioners["recurrent"]
     trace = captioner.trace(pictures[0], captioner.bundle.tokenizers.target.encode(CAPTION))
     assert trace.layers == []

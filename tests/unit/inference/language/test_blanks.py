@@ -36,7 +36,7 @@ def test_most_are_masked_some_replaced_and_some_stay() -> None:
 
 
 @pytest.mark.parametrize("blank", ["___", "__", "________", "<mask>"])
-def test_a_blank_is_one_mask_wherever_it_stands(blank: str) -> None:
+def test_blank_is_one_mask_at_any_position(blank: str) -> None:
     tokenizer = Tokenizer.train(["가 나 다"], model_type="word", vocab_size=16)
     first, second, third = tokenizer.encode("가 나 다")
     assert encode_masked(f"가 {blank} 다", tokenizer) == [first, MASK, third]

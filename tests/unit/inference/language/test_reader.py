@@ -11,7 +11,7 @@ from tests.support.small_language import WORDS, turns
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_a_blank_is_filled_wherever_it_stands(reader: MaskFiller, place: int) -> None:
+def test_mask_is_filled_at_any_position(reader: MaskFiller, place: int) -> None:
     for start in range(len(WORDS)):
         words = turns(start, 4).split()
         given = " ".join([*words[:place], "___", *words[place + 1 :]])
@@ -20,7 +20,7 @@ def test_a_blank_is_filled_wherever_it_stands(reader: MaskFiller, place: int) ->
         assert filled.predictions[0][0].token == words[place]
 
 
-def test_guesses_are_probabilities_the_likeliest_first(reader: MaskFiller) -> None:
+def test_guesses_are_probabilities_in_descending_order(reader: MaskFiller) -> None:
     [filled] = reader.fill(["가 ___ 다"], top_k=100)
     values = [guess.probability for guess in filled.predictions[0]]
     assert values == sorted(values, reverse=True)
@@ -35,7 +35,7 @@ def test_several_masks_are_filled_given_the_others(reader: MaskFiller) -> None:
     assert len(filled.predictions) == 2
 
 
-def test_what_cannot_be_filled_is_refused_in_words(reader: MaskFiller, texts: Path) -> None:
+def test_unfillable_text_is_refused_with_an_explanation(reader: MaskFiller, texts: Path) -> None:
     with pytest.raises(RegardError, match=r"has no mask. Write ___ where a word is missing"):
         reader.fill([turns(0, 3)])
     with pytest.raises(RegardError, match="has 0 tokens; the model reads 1 to 1024"):
@@ -46,7 +46,7 @@ def test_what_cannot_be_filled_is_refused_in_words(reader: MaskFiller, texts: Pa
         load(texts / "reader", task="text-generation")
 
 
-def test_each_token_is_known_from_all_others(reader: MaskFiller) -> None:
+def test_each_token_is_scored_from_all_others(reader: MaskFiller) -> None:
     usual, strange = reader.log_likelihoods([turns(0, 6), "마 나 바 가 라 다"])
     assert (usual.tokens, usual.correct) == (6, 6)
     assert usual.log_probability > strange.log_probability + 5

@@ -12,7 +12,7 @@ from regard.inference.text_generator import TextGenerator
 from tests.support.small_language import turns
 
 
-def test_it_goes_on_as_the_language_does(writer: TextGenerator) -> None:
+def test_completion_follows_the_language(writer: TextGenerator) -> None:
     for start in range(6):
         [found] = writer.generate([turns(start, 2)])
         assert found.text.startswith(turns(start, 3))
@@ -32,7 +32,7 @@ def test_stream_ends_with_the_complete_output(writer: TextGenerator) -> None:
     assert last == writer.generate([turns(2, 2)])[0].text
 
 
-def test_what_is_drawn_follows_the_seed(writer: TextGenerator) -> None:
+def test_samples_follow_the_seed(writer: TextGenerator) -> None:
     drawn = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
@@ -77,7 +77,7 @@ def test_trace_of_empty_or_long_text_is_refused(writer: TextGenerator) -> None:
             writer.trace(text)
 
 
-def test_other_models_are_told_apart_in_words(texts: Path, writer: TextGenerator) -> None:
+def test_other_model_kinds_are_named(texts: Path, writer: TextGenerator) -> None:
     with pytest.raises(RegardError, match=r"not for translation. Use `regard complete`"):
         load(texts / "writer", task="translation")
     with pytest.raises(RegardError, match=r"is a model for text-generation, not for fill-mask"):
