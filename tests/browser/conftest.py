@@ -3,22 +3,19 @@
 The models are trained by the command itself on a toy language, so translations are right and links are known.
 """
 
-import re
 import shutil
-import subprocess
-import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from regard.bundle import load_bundle, new_bundle, save_bundle
 from regard.config import Config
+from tests.support.server_process import running_server
 from tests.support.small_models import randomise
-from tests.support.toy import command, environment, in_a_process, write_corpus
+from tests.support.toy import in_a_process, write_corpus
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
 NODE_MODULES = Path(__file__).parents[2] / "node_modules"
@@ -89,50 +86,9 @@ def server(corpus: Path) -> Iterator[str]:
 
 
 def serving(log: Path, *arguments: object, unready: Collection[str] = (), key: str = "") -> Iterator[str]:
-    """Run `regard serve` on a free port while the caller uses its address; all models but the unready are loaded.
-
-    The log is a file of this server alone: the address is read out of it.
-    """
-    keys = ["--api-key", key] if key else []
-    words = command("serve", *arguments, *keys, "--port", "0", "--limit", "rate=0")
-    with log.open("w") as told, subprocess.Popen(words, stdout=told, stderr=told, env=environment()) as process:
-        try:
-            waiting = Waiting(log, process)
-            address = waiting.address()
-            waiting.until_loaded(address, unready, key)
-            yield address
-        finally:
-            process.terminate()
-            process.wait(timeout=PATIENCE)
-
-
-@dataclass
-class Waiting:
-    """What a server that starts is waited for with, as long as it lives and no longer than two minutes."""
-
-    log: Path
-    process: subprocess.Popen[bytes]
-    deadline: float = field(default_factory=lambda: time.monotonic() + 2 * PATIENCE)
-
-    def address(self) -> str:
-        """Where it is."""
-        while not (found := re.search(r"^regard: (http\S+)$", self.log.read_text(), re.MULTILINE)):
-            self._pause()
-        return found[1]
-
-    def until_loaded(self, address: str, unready: Collection[str], key: str) -> None:
-        """Return when every model can be asked: the page looks for others every few seconds only."""
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        while True:
-            answer = httpx.get(f"{address}api/v1/models", headers=headers, timeout=PATIENCE)
-            if all(model["is_ready"] or model["name"] in unready for model in answer.json()["models"]):
-                return
-            self._pause()
-
-    def _pause(self) -> None:
-        assert self.process.poll() is None, f"the server has ended: {self.log.read_text()}"
-        assert time.monotonic() < self.deadline, f"the server is not ready: {self.log.read_text()}"
-        time.sleep(0.1)
+    """The address of a server while a fixture needs it."""
+    with running_server(log, *arguments, unready=unready, key=key) as address:
+        yield address
 
 
 @dataclass

@@ -5,8 +5,6 @@ attention hits and the second's misses; so what the server and the page make of 
 """
 
 import os
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
 import numpy as np
 from PIL import Image
@@ -25,8 +22,8 @@ from regard.inference.captioner import Captioner
 from regard.tokenization.tokenizer import TokenizerPair, train_tokenizer_pair
 from regard.tracing.image_maps import word_image_maps
 from regard.worlds.scenes import caption_text, draw_scene, random_scenes, scene_caption
+from tests.support.server_process import running_server
 from tests.support.small_models import randomise
-from tests.support.toy import command, environment
 
 SIZE, SIDE = 32, 8
 EYE = {"kind": "resnet", "image_size": SIZE, "width": 8, "blocks": 2}
@@ -96,25 +93,6 @@ def _write_gold(folder: Path, captioner: Captioner, lines: list[str]) -> None:
 def showing(folder: Path) -> Iterator[Gallery]:
     """Run the server over the captioners until the block ends."""
     models = [folder / name / "model" for name in MODELS]
-    arguments = command("serve", *models, "--port", 0, "--limit", "rate=0")
-    path = folder / f"server-{os.getpid()}.log"  # other workers have servers over these models too
-    with path.open("w+") as log:
-        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, env=environment(), text=True)
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().removeprefix("regard: ").strip()
-            assert url.startswith("http://127.0.0.1:"), path.read_text()
-            _wait_until_ready(url)
-            yield Gallery(url, folder)
-        finally:
-            process.terminate()
-            process.communicate(timeout=60)
-
-
-def _wait_until_ready(url: str) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        if all(model["is_ready"] for model in httpx.get(f"{url}api/v1/models", timeout=60).json()["models"]):
-            return
-        time.sleep(0.2)
-    raise AssertionError("the server did not become ready")
+    log = folder / f"server-{os.getpid()}.log"  # other workers have servers over these models too
+    with running_server(log, *models) as url:
+        yield Gallery(url, folder)

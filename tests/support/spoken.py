@@ -1,8 +1,6 @@
 """A server in a process of its own, with a key, over two small models: one trained, one for the opposite direction."""
 
 import os
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +11,8 @@ import msgspec
 
 from regard.bundle import load_bundle, new_bundle, save_bundle
 from regard.tokenization.tokenizer import TokenizerPair
-from tests.support.toy import command, environment, in_a_process, write_corpus
+from tests.support.server_process import running_server
+from tests.support.toy import in_a_process, write_corpus
 
 KEY = "a-key-for-tests"
 
@@ -47,26 +46,6 @@ def make_models(directory: Path) -> None:
 def serving(directory: Path, *options: str) -> Iterator[Spoken]:
     """Run the server over the models of the directory until the block ends."""
     models = [directory / name / "model" for name in ("there", "back")]
-    arguments = command("serve", *models, "--port", 0, "--api-key", KEY, "--limit", "rate=0", *options)
-    path = directory / f"server-{os.getpid()}.log"  # other workers have servers over these models too
-    with path.open("w+") as log:
-        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, env=environment(), text=True)
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().removeprefix("regard: ").strip()
-            assert url.startswith("http://127.0.0.1:"), path.read_text()
-            _wait_until_ready(url)
-            yield Spoken(url, models[0])
-        finally:
-            process.terminate()
-            process.communicate(timeout=60)
-
-
-def _wait_until_ready(url: str) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        targets = [language["targets"] for language in httpx.get(f"{url}languages", timeout=60).json()]
-        if targets == [["en", "ko"], ["en", "ko"]] and httpx.get(f"{url}readyz", timeout=60).is_success:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the server did not become ready")
+    log = directory / f"server-{os.getpid()}.log"  # other workers have servers over these models too
+    with running_server(log, *models, *options, key=KEY) as url:
+        yield Spoken(url, models[0])
