@@ -16,7 +16,7 @@ from tests.support.cache import made_once
 from tests.support.described import make_gallery
 from tests.support.small_language import make_language, turns
 
-PARAMS_FILE = Path(__file__).parents[2] / "src" / "regard" / "web" / "core" / "params.js"
+PARAMS_FILE = Path(__file__).parents[2] / "src" / "regard" / "web" / "core" / "url.js"
 POLLED = re.compile(r"/api/v1/(models|runs)$|/events\b")  # asked for again and again, whatever the view
 BUSY = "() => document.querySelector('main .is-busy, main .waiting') !== null"
 VISITS, CLICKS = 10, 50

@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { language, t } from "../../src/regard/web/core/i18n.js";
-import { particle } from "../../src/regard/web/core/particles.js";
+import { language, particle, t } from "../../src/regard/web/core/i18n.js";
 import en from "../../src/regard/web/locales/en.json" with { type: "json" };
 import ko from "../../src/regard/web/locales/ko.json" with { type: "json" };
 

@@ -3,9 +3,8 @@
 import "./dom.js";
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
-import { changedState, isStep, PARAMS } from "../../src/regard/web/core/params.js";
 import { createStore } from "../../src/regard/web/core/store.js";
-import { formatHash, parseHash } from "../../src/regard/web/core/url.js";
+import { changedState, formatHash, isStep, PARAMS, parseHash } from "../../src/regard/web/core/url.js";
 
 const MODELS = [
   { name: "slow", is_ready: false, has_attention: true },

@@ -3,9 +3,8 @@
 
 import { t } from "../core/i18n.js";
 import { h } from "../core/ui.js";
-import { inkOn, palette, shade } from "./colour.js";
+import { inkOn, palette, shade, shadePixels } from "./colour.js";
 import { cellAt, cellByKey, cellCursor, holdsCell } from "./grid.js";
-import { paintWeights } from "./raster.js";
 import { cut, FONT, textWidth } from "./text.js";
 
 /** @import { Chart } from "./chart.js" */
@@ -139,4 +138,23 @@ export function heatmap({ weights, rows, columns, title, most = 1, hidden, gold,
       rows: rows.map((label, row) => [label, ...columns.map((_, column) => weightAt(row, column))]),
     }),
   };
+}
+
+/**
+ * Weights painted on a canvas, one pixel for each; CSS makes it as large as it should be.
+ * @param {HTMLCanvasElement} canvas
+ * @param {{ weights: ArrayLike<number>, rows: number, columns: number, most?: number }} map `most`: the weight drawn darkest
+ * @param {boolean} dark
+ */
+export function paintWeights(canvas, { weights, rows, columns, most = 1 }, dark) {
+  [canvas.width, canvas.height] = [columns, rows];
+  const image = new ImageData(Math.max(1, columns), Math.max(1, rows));
+  const pixels = new Uint32Array(image.data.buffer);
+  const ramp = shadePixels(dark);
+  const last = ramp.length - 1;
+  for (let index = 0; index < rows * columns; index += 1) {
+    const step = (weights[index] / most) * last + 0.5;
+    pixels[index] = ramp[step >= last ? last : step | 0];
+  }
+  canvas.getContext("2d")?.putImageData(image, 0, 0);
 }

@@ -10,7 +10,7 @@ import { darkestWeight, headStats } from "../math/head_stats.js";
 import { wordMap } from "../math/maps.js";
 import { readableToken } from "../math/tokens.js";
 import { attentionText } from "./attention_names.js";
-import { TokenSigns } from "./token_signs.js";
+import { TokenSigns } from "./token_row.js";
 
 /** @import { AttentionLayer, AttentionMap, AttentionRole, Trace } from "../data/backend.js" */
 

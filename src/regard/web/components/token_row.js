@@ -1,8 +1,9 @@
 // @ts-check
-/** A row of tokens of which one is chosen, with a click or the arrow keys. */
+/** A row of tokens of which one is chosen, with a click or the arrow keys; and what the signs in token labels mean. */
 
+import { t } from "../core/i18n.js";
 import { h, useRef } from "../core/ui.js";
-import { tokenLabel } from "../math/tokens.js";
+import { tokenLabel, tokenSigns } from "../math/tokens.js";
 
 /** @param {{ label: string, tokens: string[], chosen: number, onChoose: (index: number) => void }} props */
 export function TokenRow({ label, tokens, chosen, onChoose }) {
@@ -31,4 +32,15 @@ export function TokenRow({ label, tokens, chosen, onChoose }) {
     h("span", { class: "faint small" }, label),
     h("div", { ref: row, class: "tokens", role: "radiogroup", "aria-label": label, onKeyDown: move }, buttons),
   );
+}
+
+/**
+ * What the signs in token labels mean, where labels have such signs.
+ * @param {{ tokens: string[], explainsWordMark?: boolean }} props explainsWordMark: not where the text beside the map already does
+ */
+export function TokenSigns({ tokens, explainsWordMark = true }) {
+  const { hasWordMark, byteLabel } = tokenSigns(tokens);
+  const mark = explainsWordMark && hasWordMark && t("pieces.mark");
+  const byte = byteLabel && t("pieces.byte", { spelled: byteLabel });
+  return mark || byte ? h("p", { class: "faint small signs" }, [mark, byte].filter(Boolean).join(" ")) : null;
 }

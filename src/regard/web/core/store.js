@@ -1,13 +1,12 @@
 // @ts-check
 /** The state of the page. What a link must restore is one flat record, `url`; the rest comes from the backend. */
 
-import { changedState, isStep } from "./params.js";
 import { batch, computed, effect, signal } from "./ui.js";
-import { formatHash, parseHash } from "./url.js";
+import { changedState, formatHash, isStep, parseHash } from "./url.js";
 
 /** @import { Backend, Model } from "../data/backend.js" */
 /** @import { Traces } from "../data/traces.js" */
-/** @import { UrlState } from "./params.js" */
+/** @import { UrlState } from "./url.js" */
 /** @import { Signal } from "./ui.js" */
 
 const MODELS_EVERY = 5000; // ms; models appear while `make demo` trains them

@@ -1,7 +1,107 @@
 // @ts-check
-/** The part of the address after #: "#heads?model=small&text=a+dog&use=cross". Everything that a link must restore is in it. */
+/**
+ * The part of the address after #, "#heads?model=small&text=a+dog&role=cross": all that a link must restore. Every
+ * parameter of it is in one table. A value is text; the empty text means the default, and is not written.
+ * `of`: the parameter means nothing to another model, or for another text, and is cleared when that changes.
+ */
 
-/** @typedef {import("./params.js").UrlState} UrlState */
+/** @typedef {{ of?: "model" | "text" | "run", isStep?: boolean }} ParamRule isStep: Back returns to the value before */
+
+/** @satisfies {Record<string, ParamRule>} */
+export const PARAMS = {
+  view: { isStep: true },
+  model: { isStep: true }, // name of the chosen model
+  text: { isStep: true }, // sentence, prompt or text with blanks
+
+  // heads
+  role: {}, // which attention: cross, encoder-self ...
+  map: { of: "model" }, // LAYER/HEAD, LAYER/mean or rollout
+  units: {}, // pieces or words
+
+  // translate and compare
+  target: { of: "text" }, // forced output
+  align: { of: "model" }, // LAYER.HEAD.AT: the attention that gives the alignment
+  pinned: { of: "text" }, // target.2 or source.0: the word whose links stay
+  bucket: {}, // bucket of lengths whose sentences are compared
+
+  // inside, and the steps of Pictures; indices count from 0
+  mode: {}, // own: the reader's sentence, else the worked example
+  order: {}, // words of the example in another order: 2013
+  causal: {}, // 1: later words of the example are hidden
+  layer: { of: "model" }, // attention, by its index in the trace
+  head: { of: "model" },
+  query: { of: "text" },
+  key: { of: "text" }, // key whose score is written out; else the one with the largest weight
+  keys: {}, // all: every key has a row
+  vector: {}, // q, k or v: which projection is written out
+  number: {}, // which number of it
+  prepared: {}, // which number of W k, with the general score
+  context: {}, // which number of the context
+  output: {}, // which number of the head's part of the output
+  fc1_row: { of: "model" }, // which number of W_1 x in the feed-forward network
+  fc2_row: { of: "model" }, // which number of its output
+  token: { of: "text" }, // candidate of the output layer; else the one in the output
+  unscaled: {}, // 1: also without scaling
+  unmasked: {}, // 1: also without masking
+
+  // positions
+  kind: {}, // of encoding: sinusoidal, one_hot ... or the model's own
+  length: {},
+  width: {},
+  rotary: {}, // START.OFFSET of the rotary demonstration
+
+  // language
+  prompt: { of: "model" },
+  look: { of: "model" },
+  temperature: {},
+
+  // pictures
+  image: { of: "model" },
+  word: { of: "text" },
+
+  // training
+  run: { isStep: true },
+  time: { of: "run" }, // training step whose maps are shown
+  probe: { of: "run" }, // sentence or image whose maps are shown
+  probe_map: { of: "run" }, // LAYER/HEAD of it
+  validation: { of: "run" }, // number of the validation whose samples are shown
+};
+
+/** @typedef {keyof typeof PARAMS} ParamName */
+/** @typedef {{ [name in ParamName]?: string }} UrlState */
+
+/**
+ * The state after a change: parameters that belong to what has changed are cleared.
+ * @param {UrlState} state
+ * @param {UrlState} changes
+ * @returns {UrlState}
+ */
+export function changedState(state, changes) {
+  const isChanged = (/** @type {ParamName} */ name) => name in changes && (changes[name] ?? "") !== (state[name] ?? "");
+  const [hasModel, hasText, hasRun] = [isChanged("model"), isChanged("text"), isChanged("run")];
+  const isCleared = (/** @type {ParamRule["of"]} */ of) =>
+    (of === "model" && hasModel) || (of === "text" && (hasText || hasModel)) || (of === "run" && hasRun);
+  const kept = Object.entries(state).filter(([name]) => !isCleared(ruleOf(name).of));
+  return { ...Object.fromEntries(kept), ...changes };
+}
+
+/**
+ * Whether Back has to return to the state before a change: the first choice of a model or a text is not such a step.
+ * @param {UrlState} before
+ * @param {UrlState} after
+ */
+export function isStep(before, after) {
+  const names = /** @type {ParamName[]} */ (Object.keys(PARAMS));
+  return names.some((name) => ruleOf(name).isStep && before[name] && (before[name] ?? "") !== (after[name] ?? ""));
+}
+
+/**
+ * @param {string} name
+ * @returns {ParamRule}
+ */
+function ruleOf(name) {
+  return name in PARAMS ? PARAMS[/** @type {ParamName} */ (name)] : {};
+}
 
 /**
  * @param {string} hash

@@ -9,7 +9,7 @@ import { ProjectionCard } from "./projections.js";
 import { ScalingCard, ScoreCard, SoftmaxCard, VisibilityCard } from "./scores.js";
 import { isScaled, stepChoice } from "./step_params.js";
 
-/** @import { UrlState } from "../../core/params.js" */
+/** @import { UrlState } from "../../core/url.js" */
 /** @import { Detail } from "./step_card.js" */
 
 const MOST_ROWS = 24;

@@ -4,7 +4,7 @@
 import { h, useId } from "../../core/ui.js";
 import { tokenLabel } from "../../math/tokens.js";
 
-/** @import { UrlState } from "../../core/params.js" */
+/** @import { UrlState } from "../../core/url.js" */
 /** @import { ComponentChildren, VNode } from "../../core/ui.js" */
 /** @import { AttentionWork, HeadInput, Vector } from "../../math/attention.js" */
 /** @import { Block, OutputLayer } from "../../math/block.js" */

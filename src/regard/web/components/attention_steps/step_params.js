@@ -1,9 +1,9 @@
 // @ts-check
-/** What is written out in the steps, as parameters of the address (core/params.js). */
+/** What is written out in the steps, as parameters of the address (core/url.js). */
 
 import { argmax } from "../../math/attention.js";
 
-/** @import { ParamName, UrlState } from "../../core/params.js" */
+/** @import { ParamName, UrlState } from "../../core/url.js" */
 /** @import { Detail } from "./step_card.js" */
 
 /** Parameters that mean nothing for another query. */

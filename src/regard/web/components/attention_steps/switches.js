@@ -5,7 +5,7 @@ import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 import { isMasked, isScaled } from "./step_params.js";
 
-/** @import { ParamName, UrlState } from "../../core/params.js" */
+/** @import { ParamName, UrlState } from "../../core/url.js" */
 /** @import { Detail } from "./step_card.js" */
 
 /**

@@ -1,6 +1,6 @@
 /** All heads of an attention as small maps, a row for each layer; a map is fetched when it scrolls into view. */
 
-import { paintWeights } from "../../charts/raster.js";
+import { paintWeights } from "../../charts/heatmap.js";
 import { t } from "../../core/i18n.js";
 import { isDark } from "../../core/theme.js";
 import { h, useEffect, useRef, useState } from "../../core/ui.js";

@@ -7,15 +7,14 @@ import { Switches } from "../../components/attention_steps/switches.js";
 import { Card, Select } from "../../components/controls.js";
 import { Empty, Loading, NoModel, OtherModel, Problem } from "../../components/notes.js";
 import { SentenceForm } from "../../components/sentence_form.js";
-import { TokenRow } from "../../components/token_row.js";
-import { TokenSigns } from "../../components/token_signs.js";
+import { TokenRow, TokenSigns } from "../../components/token_row.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useRef } from "../../core/ui.js";
 import { takesText } from "../../data/models.js";
 import { hasLetters, tokenLabel } from "../../math/tokens.js";
 
-/** @import { UrlState } from "../../core/params.js" */
+/** @import { UrlState } from "../../core/url.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { Ref } from "../../core/ui.js" */
 /** @import { AttentionLayer, Model, Trace } from "../../data/backend.js" */

@@ -19,7 +19,7 @@ import {
   shuffled,
 } from "../../math/worked_example.js";
 
-/** @import { UrlState } from "../../core/params.js" */
+/** @import { UrlState } from "../../core/url.js" */
 /** @import { Store } from "../../core/store.js" */
 
 const SAME = 1e-9; // a smaller difference is rounding

@@ -12,7 +12,7 @@ import { Fragment, h, useEffect, useState } from "../../core/ui.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { VNode } from "../../core/ui.js" */
-/** @import { UrlState } from "../../core/params.js" */
+/** @import { UrlState } from "../../core/url.js" */
 /** @import { CompletionRecord, Model, Trace } from "../../data/backend.js" */
 
 const SAMPLES = 5; // continuations sampled beside the greedy one

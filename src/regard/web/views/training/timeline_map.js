@@ -6,7 +6,7 @@ import { lines } from "../../charts/lines.js";
 import { Plot, SaveButtons } from "../../charts/plot.js";
 import { nearestIndex } from "../../charts/scales.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
-import { TokenSigns } from "../../components/token_signs.js";
+import { TokenSigns } from "../../components/token_row.js";
 import { t } from "../../core/i18n.js";
 import { useQuery, useWidth } from "../../core/query.js";
 import { h, useEffect, useMemo, useRef, useState } from "../../core/ui.js";
