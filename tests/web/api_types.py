@@ -13,21 +13,20 @@ PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean":
 
 
 def api_types() -> str:
-    """TypeScript's interface of each record, in the order of the document."""
+    """TypeScript's interface of each record, in the order of the document; descriptions stay in the document."""
     own = [endpoint for endpoint in all_endpoints(Metrics()) if endpoint.path.startswith("/api/v1/")]
     schemas = openapi(own)["components"]["schemas"]
     return HEADER + "".join(_declaration(name, schema) for name, schema in schemas.items())
 
 
 def _declaration(name: str, schema: dict[str, Any]) -> str:
-    comment = f"\n/** {schema['description'].splitlines()[0]} */\n" if schema.get("description") else "\n"
     if "properties" not in schema:
-        return f"{comment}export type {_name(name)} = {_type(schema)};\n"
+        return f"\nexport type {_name(name)} = {_type(schema)};\n"
     required = set(schema.get("required", []))
     fields = [
         f"  {field}{'' if field in required else '?'}: {_type(kind)};\n" for field, kind in schema["properties"].items()
     ]
-    return f"{comment}export interface {_name(name)} {{\n{''.join(fields)}}}\n"
+    return f"\nexport interface {_name(name)} {{\n{''.join(fields)}}}\n"
 
 
 def _type(schema: dict[str, Any]) -> str:

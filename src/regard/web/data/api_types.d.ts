@@ -1,11 +1,9 @@
 /** Records of /api/v1, written by tests/web/api_types.py from the OpenAPI document. Do not edit. */
 
-/** The models that are served. */
 export interface ModelsResponse {
   models: ModelRecord[];
 }
 
-/** A model as the API describes it. */
 export interface ModelRecord {
   name: string;
   source: string;
@@ -23,18 +21,15 @@ export interface ModelRecord {
   task: "fill-mask" | "image-to-text" | "text-generation" | "translation";
 }
 
-/** The error format of /api/v1. */
 export interface ErrorResponse {
   error: ErrorDetail;
 }
 
-/** Why a request failed: a code for programs, a message for people. */
 export interface ErrorDetail {
   code: string;
   message: string;
 }
 
-/** Texts to translate, by the name of a model or by languages. */
 export interface TranslateRequest {
   texts: string[];
   model?: string | null;
@@ -46,13 +41,11 @@ export interface TranslateRequest {
   split?: boolean;
 }
 
-/** For each text its best translations, the best first. */
 export interface TranslateResponse {
   model: string;
   translations: TranslationRecord[][];
 }
 
-/** One translation of a text. */
 export interface TranslationRecord {
   text: string;
   score: number;
@@ -62,28 +55,24 @@ export interface TranslationRecord {
   is_finished?: boolean;
 }
 
-/** The words of both sides, and the links [source word, target word] between them. */
 export interface WordLinks {
   links: [number, number][];
   source_words: WordSpan[];
   target_words: WordSpan[];
 }
 
-/** A word and its characters: from `start`, before `end`. */
 export interface WordSpan {
   text: string;
   start: number;
   end: number;
 }
 
-/** A text whose translation is streamed. */
 export interface StreamRequest {
   text: string;
   model?: string | null;
   beam_size?: number | null;
 }
 
-/** A text to continue, which may be empty. */
 export interface CompleteRequest {
   text: string;
   model?: string | null;
@@ -94,13 +83,11 @@ export interface CompleteRequest {
   max_new_tokens?: number | null;
 }
 
-/** The generated texts, the best first. */
 export interface CompleteResponse {
   model: string;
   continuations: CompletionRecord[];
 }
 
-/** A generated text from its beginning; the scores are those of the whole text. */
 export interface CompletionRecord {
   text: string;
   score: number;
@@ -108,27 +95,23 @@ export interface CompletionRecord {
   is_finished: boolean;
 }
 
-/** A text with masks, each written as ___. */
 export interface FillRequest {
   text: string;
   model?: string | null;
   top_k?: number;
 }
 
-/** The text with its masks filled, and for each mask the likeliest tokens, the likeliest first. */
 export interface FillResponse {
   model: string;
   text: string;
   masks: TokenPredictionRecord[][];
 }
 
-/** A token that may replace a mask. */
 export interface TokenPredictionRecord {
   token: string;
   probability: number;
 }
 
-/** A text to trace, with its translation by the model or with a given target. */
 export interface TraceRequest {
   text: string;
   model?: string | null;
@@ -136,7 +119,6 @@ export interface TraceRequest {
   beam_size?: number | null;
 }
 
-/** The summary of a trace, and its id for further requests. */
 export interface TraceResponse {
   source: TokenSequence;
   target: TokenSequence;
@@ -148,14 +130,12 @@ export interface TraceResponse {
   translation: TranslationRecord | null;
 }
 
-/** The tokens along one side of a map, and the words that they make up. */
 export interface TokenSequence {
   pieces: string[];
   word_pieces: number[][];
   words: string[];
 }
 
-/** One attention of a model: its role, and how far its recorded weights are from those of the fused kernel. */
 export interface AttentionLayerInfo {
   name: string;
   role: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self";
@@ -167,7 +147,6 @@ export interface AttentionLayerInfo {
   deviation: number;
 }
 
-/** Everything from one query of one head to its context, as lists of the model's float32 numbers. */
 export interface AttentionArithmetic {
   layer: AttentionLayerInfo;
   head: number;
@@ -200,7 +179,6 @@ export interface AttentionArithmetic {
   prediction: OutputArithmetic | null;
 }
 
-/** score_k = vector . tanh(projected_query + projected_keys_k). */
 export interface AdditiveScoreArithmetic {
   projected_query: number[];
   projected_keys: number[][];
@@ -210,13 +188,11 @@ export interface AdditiveScoreArithmetic {
   key_bias: number[];
 }
 
-/** score_k = q . (weight k): `keys` are already multiplied by it. */
 export interface GeneralScoreArithmetic {
   weight: number[][];
   unprepared_keys: number[][];
 }
 
-/** One position in a block, from its input to its output. */
 export interface BlockArithmetic {
   number: number;
   is_last: boolean;
@@ -230,7 +206,6 @@ export interface BlockArithmetic {
   head: LmHeadArithmetic | null;
 }
 
-/** A token's vector and its position's: the input of the first block. */
 export interface EmbeddingArithmetic {
   token: number[];
   scale: number;
@@ -239,7 +214,6 @@ export interface EmbeddingArithmetic {
   norm: LayerNormArithmetic | null;
 }
 
-/** A layer normalisation of one position. */
 export interface LayerNormArithmetic {
   x: number[];
   gain: number[];
@@ -248,7 +222,6 @@ export interface LayerNormArithmetic {
   output: number[];
 }
 
-/** One sub-layer with its residual connection and its normalisation. */
 export interface SublayerArithmetic {
   kind: "cross-attention" | "feed-forward" | "recurrence" | "self-attention";
   attention: number | null;
@@ -259,7 +232,6 @@ export interface SublayerArithmetic {
   post_norm: LayerNormArithmetic | null;
 }
 
-/** W_2 f(W_1 x + b_1) + b_2, with the selected row of each matrix; None where a file leaves it out. */
 export interface FeedForwardArithmetic {
   activation: string;
   x: number[];
@@ -274,14 +246,12 @@ export interface FeedForwardArithmetic {
   fc2_bias: number | null;
 }
 
-/** The head of a masked language model before its output layer: norm(f(W x + b)). */
 export interface LmHeadArithmetic {
   activation: string;
   dense_output: number[];
   norm: LayerNormArithmetic;
 }
 
-/** The most probable tokens at one position, and last, if it is not among them, the chosen one. */
 export interface OutputArithmetic {
   vocabulary: number;
   hidden: number[];
@@ -289,7 +259,6 @@ export interface OutputArithmetic {
   tokens: TokenArithmetic[];
 }
 
-/** One token of the vocabulary: logit = weight . hidden + bias. */
 export interface TokenArithmetic {
   piece: string;
   rank: number;
@@ -300,7 +269,6 @@ export interface TokenArithmetic {
   bias: number;
 }
 
-/** The attention weight of each target word on each source word, and the links that follow. */
 export interface AlignmentResponse {
   source_words: string[];
   target_words: string[];
@@ -308,12 +276,10 @@ export interface AlignmentResponse {
   links: [number, number][];
 }
 
-/** All head selections, the best first. */
 export interface HeadAlignmentResponse {
   heads: HeadAlignmentRecord[];
 }
 
-/** A head selection and its alignment error rate; None for a layer or head is their mean. */
 export interface HeadAlignmentRecord {
   layer: number | null;
   head: number | null;
@@ -321,7 +287,6 @@ export interface HeadAlignmentRecord {
   aer: number;
 }
 
-/** The encoding of each position; of rotary positions the sines and cosines of the angles. */
 export interface PositionsResponse {
   kind: "learned" | "none" | "rotary" | "sinusoidal";
   layout: "halves" | "interleaved" | null;
@@ -331,7 +296,6 @@ export interface PositionsResponse {
   trained?: number | null;
 }
 
-/** A caption's trace, the id by which its numbers are asked for, and the picture as the model saw it. */
 export interface CaptionSummary {
   source: TokenSequence;
   target: TokenSequence;
@@ -348,33 +312,27 @@ export interface CaptionSummary {
   gold: GoldCaption | null;
 }
 
-/** What is right to say of a picture, and for each word the boxes of what it speaks of. */
 export interface GoldCaption {
   words: string[];
   boxes: Box[][];
 }
 
-/** A rectangle around a shape, as fractions of the image's width and height. */
 export type Box = [number, number, number, number];
 
-/** The images to try. */
 export interface ExampleImagesResponse {
   examples: ExampleImageRecord[];
 }
 
-/** An image to try. */
 export interface ExampleImageRecord {
   number: number;
   captions: string[];
   has_boxes: boolean;
 }
 
-/** The runs of the server. */
 export interface RunsResponse {
   runs: RunRecord[];
 }
 
-/** A run and its progress. */
 export interface RunRecord {
   name: string;
   kind: string;
@@ -384,13 +342,11 @@ export interface RunRecord {
   model: string | null;
 }
 
-/** Events of a log, and their number: where the next request continues. */
 export interface RunEvents {
   events: Record<string, any>[];
   next: number;
 }
 
-/** The steps at which maps were saved; labels, the words of each target, and layers are those of one step. */
 export interface RunProbes {
   steps: number[];
   labels: ProbeLabels[];
@@ -398,14 +354,12 @@ export interface RunProbes {
   layers: ProbedLayer[];
 }
 
-/** The tokens of the two axes of a probe's maps; those of an image are its cells, row by row. */
 export interface ProbeLabels {
   source: string[];
   target: string[];
   image?: string;
 }
 
-/** An attention whose maps were saved. */
 export interface ProbedLayer {
   name: string;
   role: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self";
@@ -413,23 +367,19 @@ export interface ProbedLayer {
   heads: number;
 }
 
-/** The names of the probe images; none if the probes are texts, or if the files no longer exist. */
 export interface RunImages {
   images: string[];
 }
 
-/** The figures of all models on the same test set. */
 export interface EvaluationResponse {
   test: TestSetSize;
   models: TranslationReport[];
 }
 
-/** The size of the test set. */
 export interface TestSetSize {
   sentences: number;
 }
 
-/** A translator's figures on a test set; the time is that of decoding alone. */
 export interface TranslationReport {
   model: string;
   kind: string;
@@ -448,7 +398,6 @@ export interface TranslationReport {
   outputs?: string[];
 }
 
-/** One metric of a corpus; 95 % of resampled corpora score from `low` to `high`. */
 export interface Score {
   name: string;
   value: number;
@@ -457,7 +406,6 @@ export interface Score {
   high: number;
 }
 
-/** BLEU of the sentences whose source has `low` to `high` words. */
 export interface LengthBucket {
   low: number;
   high: number;
@@ -465,7 +413,6 @@ export interface LengthBucket {
   score: number;
 }
 
-/** The alignment error of one selection; layer and head are counted from 1, as by commands (None: their mean). */
 export interface HeadAlignment {
   layer: number | null;
   head: number | null;
@@ -475,24 +422,20 @@ export interface HeadAlignment {
   recall: number;
 }
 
-/** Sentences of one range of lengths. */
 export interface ComparedSentences {
   sentences: ComparedSentence[];
 }
 
-/** A sentence of the test set, and the output of each model. */
 export interface ComparedSentence {
   source: string;
   reference: string;
   outputs: Record<string, string>;
 }
 
-/** Sentences to try. */
 export interface ExampleSentencesResponse {
   examples: ExampleSentence[];
 }
 
-/** A sentence to try, its translation, and its word alignment if it is known. */
 export interface ExampleSentence {
   source: string;
   target: string;
