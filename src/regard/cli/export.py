@@ -62,13 +62,9 @@ def command(model: Path, target: tuple[str, Path], quantization: Quantization | 
     else:
         from regard.interop.ctranslate2 import export_ctranslate2
 
-        words = _read_shortlist(shortlist) if shortlist else None
+        try:
+            words = shortlist.read_bytes() if shortlist else None
+        except OSError as error:
+            raise RegardError(f"{shortlist} cannot be read: {error.strerror}. Give a vocabulary map.") from None
         export_ctranslate2(bundle, directory, quantization=quantization or "int8", shortlist=words)
         echo(f"To use it: regard translate {shlex.quote(str(directory))}")
-
-
-def _read_shortlist(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise RegardError(f"{path} cannot be read: {error.strerror}. Give a vocabulary map.") from None

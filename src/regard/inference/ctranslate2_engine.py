@@ -6,7 +6,7 @@ So a batch gets the largest limit, and a sentence that reached its own limit is 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -43,8 +43,8 @@ class CTranslate2Engine:
         batches = list(batches_by_length(rows, BATCH_TOKENS // config.beam_size or 1))
         submitted = [(indices, self._submit([rows[index] for index in indices], config, scores)) for indices in batches]
         return (
-            DecodedRows(indices, self._collect([rows[index] for index in indices], run, config, scores))
-            for indices, run in submitted
+            DecodedRows(indices, self._collect([rows[index] for index in indices], pending, config, scores))
+            for indices, pending in submitted
         )
 
     def _submit(self, rows: TokenRows, config: DecodingConfig, scores: bool) -> list[Any]:
@@ -63,10 +63,12 @@ class CTranslate2Engine:
             use_vmap=self._has_shortlist,
         )
 
-    def _collect(self, rows: TokenRows, run: list[Any], config: DecodingConfig, scores: bool) -> list[list[Hypothesis]]:
+    def _collect(
+        self, rows: TokenRows, pending: list[Any], config: DecodingConfig, scores: bool
+    ) -> list[list[Hypothesis]]:
         outputs, common = [], self._length_limit(rows, config)
-        for row, pending in zip(rows, run, strict=True):
-            own, limit = self._hypotheses(pending.result(), config), self._length_limit([row], config)
+        for row, result in zip(rows, pending, strict=True):
+            own, limit = self._hypotheses(result.result(), config), self._length_limit([row], config)
             if limit < common and any(len(one.tokens) + one.is_finished >= limit for one in own):
                 [again] = self._submit([row], config, scores)
                 own = self._hypotheses(again.result(), config)
@@ -74,16 +76,13 @@ class CTranslate2Engine:
         return outputs
 
     def _hypotheses(self, result: Any, config: DecodingConfig) -> list[Hypothesis]:
-        scores = result.scores or [math.nan] * len(result.hypotheses)
-        return [
-            self._hypothesis(pieces, score, config) for pieces, score in zip(result.hypotheses, scores, strict=True)
-        ]
-
-    def _hypothesis(self, pieces: Sequence[str], score: float, config: DecodingConfig) -> Hypothesis:
-        tokens = list(map(self._target_ids.__getitem__, pieces))
-        log_probability = score * len(tokens) ** config.length_penalty
-        is_finished = tokens[-1:] == [END]
-        return Hypothesis(tokens[:-1] if is_finished else tokens, score, log_probability, is_finished)
+        hypotheses = []
+        for pieces, score in zip(result.hypotheses, result.scores or [math.nan] * len(result.hypotheses), strict=True):
+            tokens = [self._target_ids[piece] for piece in pieces]
+            log_probability = score * len(tokens) ** config.length_penalty
+            is_finished = tokens[-1:] == [END]
+            hypotheses.append(Hypothesis(tokens[:-1] if is_finished else tokens, score, log_probability, is_finished))
+        return hypotheses
 
     def _length_limit(self, rows: TokenRows, config: DecodingConfig) -> int:
         longest = max(map(len, rows)) + 1  # END is a token of the source too

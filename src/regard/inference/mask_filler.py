@@ -108,8 +108,13 @@ class MaskFiller(BundlePipeline):
         while left := [index for index in masks if index not in predictions]:
             probabilities = self._probabilities(row, left)
             surest = int(probabilities.amax(dim=1).argmax())
+            best = probabilities[surest].topk(min(top_k, probabilities.shape[1]))
             row[left[surest]] = int(probabilities[surest].argmax())
-            predictions[left[surest]] = self._top_predictions(probabilities[surest], top_k)
+            pieces = self.tokenizers.target.pieces(best.indices.tolist())
+            predictions[left[surest]] = [
+                TokenPrediction(join_pieces([piece]), value)
+                for piece, value in zip(pieces, best.values.tolist(), strict=True)
+            ]
         return FilledText(self.tokenizers.target.decode(row), [predictions[index] for index in masks], row)
 
     @torch.inference_mode()
@@ -120,34 +125,21 @@ class MaskFiller(BundlePipeline):
         logits[:, : len(RESERVED)] = float("-inf")
         return logits.softmax(dim=-1)
 
-    def _top_predictions(self, probabilities: Float[Tensor, " V"], count: int) -> list[TokenPrediction]:
-        best = probabilities.topk(min(count, len(probabilities)))
-        pieces = self.tokenizers.target.pieces(best.indices.tolist())
-        return [
-            TokenPrediction(join_pieces([piece]), value)
-            for piece, value in zip(pieces, best.values.tolist(), strict=True)
-        ]
-
 
 def encode_masked(text: str, tokenizer: Tokenizer) -> list[int]:
     """The ids of a text with MASK for each mask: two or more underscores, or `<mask>`."""
     first, *others = _MASK_PATTERN.split(text)
     row = tokenizer.encode(first)
     for part in others:
-        row += [MASK, *_after_mask(part, tokenizer)]
+        after = tokenizer.encode(part)
+        if after and not part[0].isspace():  # as a full stop: it does not start a word
+            bare = tokenizer.pieces(after[:1])[0].removeprefix(WORD_MARK)
+            if not bare:
+                after = after[1:]
+            elif bare in tokenizer.vocabulary:
+                after[0] = tokenizer.vocabulary.index(bare)
+        row += [MASK, *after]
     return row
-
-
-def _after_mask(part: str, tokenizer: Tokenizer) -> list[int]:
-    """The ids of the text after a mask: without a space before it, as a full stop, it does not start a word."""
-    row = tokenizer.encode(part)
-    if not row or part[0].isspace():
-        return row
-    [beginning] = tokenizer.pieces(row[:1])
-    bare = beginning.removeprefix(WORD_MARK)
-    if not bare:
-        return row[1:]
-    return [tokenizer.vocabulary.index(bare), *row[1:]] if bare in tokenizer.vocabulary else row
 
 
 @torch.inference_mode()

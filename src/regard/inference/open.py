@@ -102,7 +102,19 @@ def load(
         return _open_translator(directory, engine, quantization, device, with_weights)
     if quantization or engine == "ctranslate2":
         raise RegardError(f"{directory} is for {own}, which the ctranslate2 engine cannot run. Use the torch engine.")
-    return _open_with_torch(directory, own, device)
+
+    with gc_frozen_import():
+        from regard.bundle import load_bundle
+        from regard.inference.captioner import Captioner
+        from regard.inference.mask_filler import MaskFiller
+        from regard.inference.text_generator import TextGenerator
+
+    classes: dict[Task, type[Captioner | TextGenerator | MaskFiller]] = {
+        "image-to-text": Captioner,
+        "text-generation": TextGenerator,
+        "fill-mask": MaskFiller,
+    }
+    return classes[own](load_bundle(directory, device=device), directory=directory)
 
 
 def task_of(model: ModelConfig) -> Task:
@@ -120,21 +132,6 @@ def _check_task(directory: Path, own: Task, wanted: Task | None) -> None:
             f"{directory} is a model for {own}, not for {wanted}. Use `regard {COMMANDS[own]}`, or in Python "
             f'regard.load(path, task="{own}").'
         )
-
-
-def _open_with_torch(directory: Path, task: Task, device: str) -> "Pipeline":
-    with gc_frozen_import():
-        from regard.bundle import load_bundle
-        from regard.inference.captioner import Captioner
-        from regard.inference.mask_filler import MaskFiller
-        from regard.inference.text_generator import TextGenerator
-
-    classes: dict[Task, type[Captioner | TextGenerator | MaskFiller]] = {
-        "image-to-text": Captioner,
-        "text-generation": TextGenerator,
-        "fill-mask": MaskFiller,
-    }
-    return classes[task](load_bundle(directory, device=device), directory=directory)
 
 
 # --- translators and their engines -----------------------------------------------------------------------------------
@@ -157,10 +154,8 @@ def _open_translator(
     directory: Path, engine: EngineName | None, quantization: Quantization | None, device: str, with_weights: bool
 ) -> Translator:
     engine = engine or ("ctranslate2" if quantization else "torch")
-    if engine == "torch":
-        return _translator_on_torch(directory, device)
     reasons = [] if is_installed() else [f"CTranslate2 is not installed: {INSTALL_HINT}"]
-    if not reasons:
+    if engine != "torch" and not reasons:
         chosen = quantization or (FAST_QUANTIZATION if engine == "auto" else EXACT_QUANTIZATION)
         try:
             return _translator_on_ctranslate2(directory, chosen, with_weights)
@@ -169,7 +164,13 @@ def _open_translator(
     if engine == "ctranslate2":
         lines = "\n".join(f"  {reason}" for reason in reasons)
         raise RegardError(f"the ctranslate2 engine cannot run {directory}:\n{lines}\nUse the torch engine.")
-    return _translator_on_torch(directory, device, f"torch ({'; '.join(reasons)})")
+    with gc_frozen_import():
+        from regard.bundle import load_bundle
+        from regard.inference.torch_engine import TorchEngine
+
+    bundle = load_bundle(directory, device=device)
+    description = f"torch ({'; '.join(reasons)})" if engine == "auto" else "torch"
+    return Translator(bundle, engine=TorchEngine(bundle.model, description=description), directory=directory)
 
 
 class UnsupportedModelError(Exception):
@@ -178,15 +179,6 @@ class UnsupportedModelError(Exception):
     def __init__(self, reasons: list[str]) -> None:
         super().__init__("; ".join(reasons))
         self.reasons = reasons
-
-
-def _translator_on_torch(directory: Path, device: str, description: str = "torch") -> Translator:
-    with gc_frozen_import():
-        from regard.bundle import load_bundle
-        from regard.inference.torch_engine import TorchEngine
-
-    bundle = load_bundle(directory, device=device)
-    return Translator(bundle, engine=TorchEngine(bundle.model, description=description), directory=directory)
 
 
 def _translator_on_ctranslate2(directory: Path, quantization: Quantization, with_weights: bool) -> Translator:

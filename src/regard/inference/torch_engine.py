@@ -48,13 +48,14 @@ class TorchEngine:
         threads = torch.get_num_threads()
         pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
         try:
-            yield from pool.map(lambda indices: self._decode_batch(rows, indices, config, scores), batches)
+            decoded = pool.map(
+                lambda indices: generate(self.model, self._source(rows, indices), config, scores=scores),  # type: ignore[arg-type]
+                batches,
+            )
+            yield from map(DecodedRows, batches, decoded)
         finally:
             pool.shutdown(cancel_futures=True)
             torch.set_num_threads(threads)  # the setting of a worker also applies to threads that start later
-
-    def _decode_batch(self, rows: TokenRows, indices: list[int], config: DecodingConfig, scores: bool) -> DecodedRows:
-        return DecodedRows(indices, generate(self.model, self._source(rows, indices), config, scores=scores))  # type: ignore[arg-type]
 
     def _source(self, rows: TokenRows, indices: list[int]) -> PaddedTokens:
         device = next(self.model.parameters()).device

@@ -71,7 +71,17 @@ class Translator(ModelPipeline):
             raise RegardError(f"model.kind is {kind!r}, which does not translate. Open it with regard.load.")
         super().__init__(model, directory=directory)
         self.bundle = None if isinstance(model, ExportedModel) else model
-        self.engine = engine or _default_engine(model)
+        self.engine: Engine
+        if engine is not None:
+            self.engine = engine
+        elif isinstance(model, ExportedModel):
+            from regard.inference.ctranslate2_engine import CTranslate2Engine
+
+            self.engine = CTranslate2Engine(model)
+        else:
+            from regard.inference.torch_engine import TorchEngine
+
+            self.engine = TorchEngine(model.model)
 
     @property
     def max_source_tokens(self) -> int:
@@ -87,7 +97,16 @@ class Translator(ModelPipeline):
         """
         require_single_output("translation", "text", options)
         best = [outputs[0] for outputs in self.nbest(texts, align=align, **options)]
-        return [self._with_trace(text, output) for text, output in zip(texts, best, strict=True)] if trace else best
+        if not trace:
+            return best
+
+        from regard.tracing.trace import trace_pair
+
+        bundle = self.require_bundle("traces")
+        return [
+            replace(output, trace=trace_pair(bundle, source, output.tokens)) if source else output
+            for source, output in zip(map(self.encode, texts), best, strict=True)
+        ]
 
     def nbest(
         self, texts: Sequence[str], *, align: bool = False, **options: Unpack[DecodeOptions]
@@ -114,7 +133,12 @@ class Translator(ModelPipeline):
         remaining, config = iter(texts), config or self.config.decoding
         pending: deque[_LineChunk] = deque()
         while lines := list(islice(remaining, CHUNK_LINES)):
-            pending.append(self._submit(lines, config, scores))
+            encoded = [self.tokenizers.source.encode(line) for line in lines]
+            rows = [row[: self.max_source_tokens] for row in encoded]
+            indices = [index for index, row in enumerate(rows) if row]
+            decoded = self.engine.decode([rows[index] for index in indices], config, scores=scores)
+            is_truncated = [len(row) > self.max_source_tokens for row in encoded]
+            pending.append(_LineChunk(rows, is_truncated, indices, decoded))
             if not self.engine.is_asynchronous or len(pending) > 1:
                 yield from self._collect(pending.popleft(), selection, progress or int)
         for chunk in pending:
@@ -123,7 +147,15 @@ class Translator(ModelPipeline):
     def stream(self, text: str, **options: Unpack[DecodeOptions]) -> Iterator[str]:
         """The translation of one text as it grows; that of a text without words is empty."""
         bundle, config, row = self.require_bundle("streaming"), self.decoding_config(**options), self.encode(text)
-        return _stream(bundle, row, config) if row else iter([""])
+        if not row:
+            return iter([""])
+
+        from regard.batch import encode_source_rows
+        from regard.decoding.loop import stream
+
+        source = encode_source_rows([row], device=next(bundle.model.parameters()).device)
+        steps = stream(bundle.model, source, config)  # type: ignore[arg-type]
+        return (self.tokenizers.target.decode(tokens) for (tokens,) in steps)
 
     def align(
         self, sources: Sequence[str], targets: Sequence[str], *, selection: HeadSelection | None = None
@@ -167,13 +199,6 @@ class Translator(ModelPipeline):
             )
         return self.bundle
 
-    def _submit(self, texts: list[str], config: DecodingConfig, scores: bool) -> _LineChunk:
-        encoded = [self.tokenizers.source.encode(text) for text in texts]
-        rows = [row[: self.max_source_tokens] for row in encoded]
-        indices = [index for index, row in enumerate(rows) if row]
-        decoded = self.engine.decode([rows[index] for index in indices], config, scores=scores)
-        return _LineChunk(rows, [len(row) > self.max_source_tokens for row in encoded], indices, decoded)
-
     def _collect(
         self, chunk: _LineChunk, selection: HeadSelection | None, progress: Progress
     ) -> Iterator[list[Translation]]:
@@ -187,44 +212,11 @@ class Translator(ModelPipeline):
                 [Translation.from_hypothesis(one, self.tokenizers.target) for one in own] for own in decoded.hypotheses
             ]
             if selection is not None and indices:
-                translated = self._with_alignments([chunk.rows[index] for index in indices], translated, selection)
+                rows = [chunk.rows[index] for index in indices]
+                pairs = [(row, one.tokens) for row, own in zip(rows, translated, strict=True) for one in own]
+                alignments = iter(align_token_pairs(self.require_bundle("alignments"), pairs, selection))
+                translated = [[replace(one, alignment=next(alignments)) for one in own] for own in translated]
             for index, own in zip(indices, translated, strict=True):
                 outputs[index] = [replace(one, is_truncated=True) for one in own] if chunk.is_truncated[index] else own
             progress(len(indices))
         yield from outputs
-
-    def _with_alignments(
-        self, rows: list[list[int]], outputs: list[list[Translation]], selection: HeadSelection
-    ) -> list[list[Translation]]:
-        pairs = [(row, output.tokens) for row, own in zip(rows, outputs, strict=True) for output in own]
-        alignments = iter(align_token_pairs(self.require_bundle("alignments"), pairs, selection))
-        return [[replace(output, alignment=next(alignments)) for output in own] for own in outputs]
-
-    def _with_trace(self, text: str, output: Translation) -> Translation:
-        from regard.tracing.trace import trace_pair
-
-        source = self.encode(text)
-        return (
-            replace(output, trace=trace_pair(self.require_bundle("traces"), source, output.tokens))
-            if source
-            else output
-        )
-
-
-def _default_engine(model: "Bundle | ExportedModel") -> Engine:
-    if isinstance(model, ExportedModel):
-        from regard.inference.ctranslate2_engine import CTranslate2Engine
-
-        return CTranslate2Engine(model)
-    from regard.inference.torch_engine import TorchEngine
-
-    return TorchEngine(model.model)
-
-
-def _stream(bundle: "Bundle", row: list[int], config: DecodingConfig) -> Iterator[str]:
-    from regard.batch import encode_source_rows
-    from regard.decoding.loop import stream
-
-    source = encode_source_rows([row], device=next(bundle.model.parameters()).device)
-    for (tokens,) in stream(bundle.model, source, config):  # type: ignore[arg-type]
-        yield bundle.tokenizers.target.decode(tokens)

@@ -183,15 +183,23 @@ def export_ctranslate2(
 
 def make_spec(bundle: "Bundle") -> Any:
     """CTranslate2's description of the model, with its weights."""
-    from ctranslate2.specs import TransformerSpec
+    from ctranslate2.specs import TransformerSpec, common_spec, transformer_spec
 
     from regard.bundle import named_tensors
+    from regard.decoding.loop import SUPPRESSED_TOKENS
 
     config = _require_transformer(bundle)
+    activation = common_spec.Activation
+    names = {"relu": activation.RELU, "gelu": activation.GELU, "silu": activation.SWISH}
+    style = {"pre_norm": config.norm == "pre", "activation": names[config.activation]}
+    if config.positions == "rotary":
+        style |= {"rotary_dim": 0, "rotary_interleave": False}  # of all of a head's width; pairs (i, i + D/2)
+    encoder = transformer_spec.TransformerEncoderSpec(config.encoder.layers, config.encoder.heads, **style)
+    decoder = transformer_spec.TransformerDecoderSpec(config.decoder.layers, config.decoder.heads, **style)
+    spec = TransformerSpec(encoder, decoder)
     # Copies: CTranslate2 quantises in place, and these would be the model's own weights.
     arrays = {name: tensor.float().numpy().copy() for name, tensor in named_tensors(bundle.model).items()}
     arrays.setdefault("target_embedding.tokens.weight", arrays["source_embedding.tokens.weight"])
-    spec = TransformerSpec(*_stack_specs(config))
     spec.config.layer_norm_epsilon = NORM_EPSILON
     spec.config.add_source_eos = True
     pieces = {identity: piece for piece, identity in RESERVED.items()}
@@ -201,25 +209,16 @@ def make_spec(bundle: "Bundle") -> Any:
     spec.register_target_vocabulary(bundle.tokenizers.target.vocabulary)
     _fill_stack(spec.encoder, arrays, "encoder", config)
     _fill_stack(spec.decoder, arrays, "decoder", config)
-    _fill_output(spec.decoder.projection, arrays)
+    projection = spec.decoder.projection
+    projection.weight = arrays.get("output.weight", arrays["target_embedding.tokens.weight"])  # its own, or tied
+    projection.bias = arrays.get("output.bias", np.zeros(len(projection.weight), dtype=np.float32)).copy()
+    projection.bias[SUPPRESSED_TOKENS] = SUPPRESSED_LOGIT
     return spec
 
 
 def _require_transformer(bundle: "Bundle") -> TransformerConfig:
     raise_unsupported(unsupported_features(bundle.config), "CTranslate2")
     return cast(TransformerConfig, bundle.config.model)
-
-
-def _stack_specs(config: TransformerConfig) -> tuple[Any, Any]:
-    from ctranslate2.specs import common_spec, transformer_spec
-
-    activation = common_spec.Activation
-    names = {"relu": activation.RELU, "gelu": activation.GELU, "silu": activation.SWISH}
-    style = {"pre_norm": config.norm == "pre", "activation": names[config.activation]}
-    if config.positions == "rotary":
-        style |= {"rotary_dim": 0, "rotary_interleave": False}  # of all of a head's width; pairs (i, i + D/2)
-    encoder = transformer_spec.TransformerEncoderSpec(config.encoder.layers, config.encoder.heads, **style)
-    return encoder, transformer_spec.TransformerDecoderSpec(config.decoder.layers, config.decoder.heads, **style)
 
 
 def _fill_stack(spec: Any, arrays: Arrays, side: str, config: TransformerConfig) -> None:
@@ -230,7 +229,15 @@ def _fill_stack(spec: Any, arrays: Arrays, side: str, config: TransformerConfig)
     if hasattr(spec, "position_encodings"):
         spec.position_encodings.encodings = _position_table(arrays, embedding, config, getattr(config, side))
     for index, layer in enumerate(spec.layer):
-        _fill_block(layer, arrays, f"{side}.blocks.{index}")
+        name = f"{side}.blocks.{index}"
+        _fill_attention(layer.self_attention, arrays, f"{name}.self_attention.attention", [("query", "key", "value")])
+        _fill_norm(layer.self_attention.layer_norm, arrays, f"{name}.self_attention_residual.norm")
+        if hasattr(layer, "attention"):
+            _fill_attention(layer.attention, arrays, f"{name}.cross_attention", [("query",), ("key", "value")])
+            _fill_norm(layer.attention.layer_norm, arrays, f"{name}.cross_attention_residual.norm")
+        _fill_linear(layer.ffn.linear_0, arrays, [f"{name}.feed_forward.fc1"])
+        _fill_linear(layer.ffn.linear_1, arrays, [f"{name}.feed_forward.fc2"])
+        _fill_norm(layer.ffn.layer_norm, arrays, f"{name}.feed_forward_residual.norm")
     if hasattr(spec, "layer_norm"):
         _fill_norm(spec.layer_norm, arrays, f"{side}.norm")
 
@@ -251,17 +258,6 @@ def _position_table(
     return np.zeros((MAX_POSITIONS, stack.width), dtype=np.float32)
 
 
-def _fill_block(spec: Any, arrays: Arrays, name: str) -> None:
-    _fill_attention(spec.self_attention, arrays, f"{name}.self_attention.attention", [("query", "key", "value")])
-    _fill_norm(spec.self_attention.layer_norm, arrays, f"{name}.self_attention_residual.norm")
-    if hasattr(spec, "attention"):
-        _fill_attention(spec.attention, arrays, f"{name}.cross_attention", [("query",), ("key", "value")])
-        _fill_norm(spec.attention.layer_norm, arrays, f"{name}.cross_attention_residual.norm")
-    _fill_linear(spec.ffn.linear_0, arrays, [f"{name}.feed_forward.fc1"])
-    _fill_linear(spec.ffn.linear_1, arrays, [f"{name}.feed_forward.fc2"])
-    _fill_norm(spec.ffn.layer_norm, arrays, f"{name}.feed_forward_residual.norm")
-
-
 def _fill_attention(spec: Any, arrays: Arrays, name: str, joined: list[tuple[str, ...]]) -> None:
     """Projections of the same input are one matrix here, stacked by rows."""
     for linear, parts in zip(spec.linear, [*joined, ("output",)], strict=True):
@@ -275,16 +271,6 @@ def _fill_linear(spec: Any, arrays: Arrays, names: list[str]) -> None:
 
 def _fill_norm(spec: Any, arrays: Arrays, name: str) -> None:
     spec.gamma, spec.beta = arrays[f"{name}.weight"], arrays[f"{name}.bias"]
-
-
-def _fill_output(spec: Any, arrays: Arrays) -> None:
-    """The output layer, tied or its own, with a bias that suppresses the tokens that are never generated."""
-    from regard.decoding.loop import SUPPRESSED_TOKENS
-
-    spec.weight = arrays.get("output.weight", arrays["target_embedding.tokens.weight"])
-    bias = arrays.get("output.bias", np.zeros(len(spec.weight), dtype=np.float32)).copy()
-    bias[SUPPRESSED_TOKENS] = SUPPRESSED_LOGIT
-    spec.bias = bias
 
 
 # --- the shortlist ---------------------------------------------------------------------------------------------------
@@ -307,42 +293,29 @@ def learn_shortlist(pairs: Iterable[TokenRowPair], tokenizers: TokenizerPair) ->
     counts = np.bincount([token for _, target in rows for token in target], minlength=len(targets))
     always = np.argsort(-counts, kind="stable")[:ALWAYS_ALLOWED]
     lines = ["\t" + " ".join(targets[token] for token in always if counts[token])]
-    for source, candidates in _likeliest_targets(rows, len(targets)):
-        lines.append(f"{tokenizers.source.vocabulary[source]}\t{' '.join(targets[token] for token in candidates)}")
+    source_ids, target_ids, probabilities = _model_1(rows, len(targets))
+    order = np.lexsort((target_ids, -probabilities, source_ids))  # by source piece, then the likeliest first
+    bounds = np.flatnonzero(np.diff(source_ids[order], prepend=-1))
+    for own in np.split(order, bounds[1:]) if len(order) else []:
+        likeliest = " ".join(targets[token] for token in target_ids[own[:TARGETS_PER_SOURCE]])
+        lines.append(f"{tokenizers.source.vocabulary[source_ids[own[0]]]}\t{likeliest}")
     return ("\n".join(lines) + "\n").encode()
 
 
-def _likeliest_targets(rows: list[TokenRowPair], vocabulary: int) -> Iterable[tuple[int, TokenIds]]:
-    """For each source piece its likeliest target pieces, the likeliest first."""
-    codes, probabilities = _model_1(rows, vocabulary)
-    sources, targets = codes // vocabulary, codes % vocabulary
-    order = np.lexsort((targets, -probabilities, sources))
-    bounds = np.flatnonzero(np.diff(sources[order], prepend=-1))
-    for own in np.split(order, bounds[1:]) if len(order) else []:
-        yield int(sources[own[0]]), targets[own[:TARGETS_PER_SOURCE]]
-
-
-def _model_1(rows: list[TokenRowPair], vocabulary: int) -> tuple[TokenIds, NDArray[np.float64]]:
-    """Every (source, target) that occurs in a pair, as source * vocabulary + target, and t(target | source)."""
-    pair_codes, target_positions = _cooccurrences(rows, vocabulary)
-    codes, code_index = np.unique(pair_codes, return_inverse=True)
-    _, source_of_code = np.unique(codes // vocabulary, return_inverse=True)
-    probabilities = np.ones(len(codes))
-    for _ in range(EM_ITERATIONS):
-        weights = probabilities[code_index]
-        shares = weights / np.bincount(target_positions, weights=weights)[target_positions]
-        expected = np.bincount(code_index, weights=shares, minlength=len(codes))
-        probabilities = expected / np.bincount(source_of_code, weights=expected)[source_of_code]
-    return codes, probabilities
-
-
-def _cooccurrences(rows: list[TokenRowPair], vocabulary: int) -> tuple[TokenIds, TokenIds]:
-    """Each source piece with each target piece of its pair, and a number for each target position."""
-    pair_codes, target_positions, next_position = [], [], 0
-    for source, target in rows:
-        own = np.asarray(source, dtype=np.int64)
-        pair_codes.append((own[:, None] * vocabulary + np.asarray(target, dtype=np.int64)[None, :]).ravel())
+def _model_1(rows: list[TokenRowPair], vocabulary: int) -> tuple[TokenIds, TokenIds, NDArray[np.float64]]:
+    """Every source and target that occur in one pair, and t(target | source)."""
+    pair_codes, target_positions, next_position = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for source, target in rows:  # each source piece with each target piece of its pair, as one number
+        codes_of_pair = np.asarray(source, dtype=np.int64)[:, None] * vocabulary + np.asarray(target, dtype=np.int64)
+        pair_codes.append(codes_of_pair.ravel())
         target_positions.append(np.tile(np.arange(next_position, next_position + len(target)), len(source)))
         next_position += len(target)
-    empty = np.zeros(0, dtype=np.int64)
-    return np.concatenate([empty, *pair_codes]), np.concatenate([empty, *target_positions])
+    codes, code_index = np.unique(np.concatenate(pair_codes), return_inverse=True)
+    _, source_of_code = np.unique(codes // vocabulary, return_inverse=True)
+    position_of_pair, probabilities = np.concatenate(target_positions), np.ones(len(codes))
+    for _ in range(EM_ITERATIONS):
+        weights = probabilities[code_index]
+        shares = weights / np.bincount(position_of_pair, weights=weights)[position_of_pair]
+        expected = np.bincount(code_index, weights=shares, minlength=len(codes))
+        probabilities = expected / np.bincount(source_of_code, weights=expected)[source_of_code]
+    return codes // vocabulary, codes % vocabulary, probabilities

@@ -123,7 +123,7 @@ def test_an_export_has_no_alignments_and_no_torch(regard: Regard, exported: Path
     given = ["translate", exported, "--input", corpus / "valid.en"]
     refused = regard(*given, "--alignments", tmp_path / "links")
     assert refused.code == 2
-    assert "Give the model that it was exported from" in refused.err
+    assert "Open the model that the export was made from" in refused.err
     assert regard(*given, "--engine", "torch").code == 2
 
 
