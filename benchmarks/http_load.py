@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -75,7 +76,8 @@ def serving(
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
     try:
         assert process.stdout is not None
-        found = ADDRESS.search(process.stdout.readline().decode())
+        is_readable, _, _ = select.select([process.stdout], [], [], 120)
+        found = ADDRESS.search(process.stdout.readline().decode()) if is_readable else None
         assert found, f"the server did not start: {log.read_text()}"
         server = Served(process, int(found[1]), log)
         deadline = time.monotonic() + 120
@@ -86,7 +88,7 @@ def serving(
         yield server
     finally:
         process.kill()
-        process.wait()
+        process.wait(timeout=60)
         process.stdout.close()  # type: ignore[union-attr]
 
 

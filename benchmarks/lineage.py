@@ -18,19 +18,19 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the lessons are those of the tests
 
 from tests.learning.test_digits import FIXED_CONTEXT, LEARNERS, LONG
-from tests.support.tasks import TASKS, Lesson, exact, learn
+from tests.support.digit_tasks import TASKS, DigitTask, exact, learn
 
 SEEDS = (0, 1, 2)
 
 
-def measure(name: str, config: object, lesson: Lesson, *, seed: int, shortest: int = 0) -> dict[str, object]:
-    """Train one model on one lesson, and try it."""
+def measure(name: str, config: object, task: DigitTask, *, seed: int, shortest: int = 0) -> dict[str, object]:
+    """Train one model on one task and test it."""
     started = time.monotonic()
-    model = learn(config, lesson, seed=seed)  # type: ignore[arg-type]
+    model = learn(config, task, seed=seed)  # type: ignore[arg-type]
     seconds = time.monotonic() - started
-    digits = f"{max(shortest, lesson.shortest)}-{lesson.longest} digits"
-    share = exact(model, lesson, shortest=shortest)
-    return {"model": name, "task": lesson.task, "tried_on": digits, "seed": seed, "exact": share, "seconds": seconds}
+    digits = f"{max(shortest, task.shortest)}-{task.longest} digits"
+    share = exact(model, task, shortest=shortest)
+    return {"model": name, "task": task.name, "tried_on": digits, "seed": seed, "exact": share, "seconds": seconds}
 
 
 def holds(row: dict[str, object]) -> bool:
@@ -44,17 +44,17 @@ def holds(row: dict[str, object]) -> bool:
 def main() -> int:
     torch.set_num_threads(1)
     all_hold = True
-    jobs = [(name, LEARNERS[name], Lesson(task), 0) for name in LEARNERS for task in TASKS]
+    jobs = [(name, LEARNERS[name], DigitTask(task), 0) for name in LEARNERS for task in TASKS]
     jobs += [("fixed context", FIXED_CONTEXT, LONG, 25), ("attending", LEARNERS["attending"], LONG, 25)]
-    for name, config, lesson, shortest in jobs:
+    for name, config, task, shortest in jobs:
         for seed in SEEDS:
-            row = measure(name, config, lesson, seed=seed, shortest=shortest)
+            row = measure(name, config, task, seed=seed, shortest=shortest)
             all_hold = all_hold and holds(row)
             if "--json" in sys.argv:
                 print(json.dumps(row), flush=True)
             else:
                 print(
-                    f"{name:14} {lesson.task:8} {row['tried_on']:13} seed {seed}: "
+                    f"{name:14} {task.name:8} {row['tried_on']:13} seed {seed}: "
                     f"{row['exact']:6.1%} exact after {row['seconds']:5.1f} s",
                     flush=True,
                 )

@@ -13,9 +13,10 @@ import pytest
 
 from regard.bundle import load_bundle, new_bundle, save_bundle
 from regard.config import Config
+from tests.support.commands import run_command
 from tests.support.server_process import running_server
 from tests.support.small_models import randomise
-from tests.support.toy import in_a_process, write_corpus
+from tests.support.toy_language import write_corpus
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
 NODE_MODULES = Path(__file__).parents[2] / "node_modules"
@@ -59,7 +60,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("corpus")
     write_corpus(directory)
     for name in ("transformer", "attending"):
-        ended = in_a_process("train", directory / f"{name}.toml", "--run", directory / "runs" / name)
+        ended = run_command("train", directory / f"{name}.toml", "--run", directory / "runs" / name)
         assert ended.code == 0, ended.err
     trained = load_bundle(directory / "runs" / "transformer" / "model")
     for name, model in UNTRAINED.items():
@@ -73,7 +74,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_bundle(directory / "runs" / name / "model", bundle)
     compared = [directory / "runs" / name / "model" for name in ("transformer", "attending", "fixed", "general")]
     test = ["--source", directory / "test.en", "--reference", directory / "test.ko", "--gold", directory / "test.align"]
-    ended = in_a_process("compare", *compared, *test, "--resamples", "2", "--report", directory / "evaluation.json")
+    ended = run_command("compare", *compared, *test, "--resamples", "2", "--report", directory / "evaluation.json")
     assert ended.code == 0, ended.err
     return directory
 
@@ -86,7 +87,7 @@ def server(corpus: Path) -> Iterator[str]:
 
 
 def serving(log: Path, *arguments: object, unready: Collection[str] = (), key: str = "") -> Iterator[str]:
-    """The address of a server while a fixture needs it."""
+    """The address of a running server, for a fixture."""
     with running_server(log, *arguments, unready=unready, key=key) as address:
         yield address
 

@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE, SENTENCE, serving
 from tests.browser.test_axe import problems
-from tests.support.cache import made_once
-from tests.support.described import make_gallery
+from tests.support.captioning_server import make_captioners
+from tests.support.shared_results import build_once
 from tests.support.small_language import make_language, turns
 
 PARAMS_FILE = Path(__file__).parents[2] / "src" / "regard" / "web" / "core" / "url.js"
@@ -143,12 +143,12 @@ each_view = pytest.mark.parametrize("name", VIEWS)
 @pytest.fixture(scope="module")
 def everything(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server with a model for every view."""
-    gallery = made_once(tmp_path_factory, "gallery", make_gallery)[0]
-    texts = made_once(tmp_path_factory, "language", make_language)[0]
+    captioners = build_once(tmp_path_factory, "captioners", make_captioners)[0]
+    texts = build_once(tmp_path_factory, "language", make_language)[0]
     runs = [corpus / "runs" / name for name in ("transformer", "attending", "general")]
     known = ["--gold", corpus / "test", "--report", corpus / "evaluation.json"]
     log = tmp_path_factory.mktemp("everything") / "serve.log"
-    yield from serving(log, *runs, gallery / "heads" / "model", texts / "writer", *known)
+    yield from serving(log, *runs, captioners / "heads" / "model", texts / "writer", *known)
 
 
 @dataclass

@@ -10,14 +10,14 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Open, serving
 from tests.browser.test_axe import problems
-from tests.support.cache import made_once
+from tests.support.commands import run_command
+from tests.support.shared_results import build_once
 from tests.support.small_language import make_language, turns
-from tests.support.toy import in_a_process
 
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "language", make_language)[0]
+    return build_once(tmp_path_factory, "language", make_language)[0]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_language_view_passes_axe(open_page: Open, axe: str, model: str) -> None
 @pytest.mark.parametrize("name", ["writer", "reader"])
 def test_one_file_shows_a_text_offline(browser: Any, texts: Path, tmp_path: Path, name: str) -> None:
     file = tmp_path / "page.html"
-    assert in_a_process("show", texts / name, turns(0, 4), "--out", file).code == 0
+    assert run_command("show", texts / name, turns(0, 4), "--out", file).code == 0
     context = browser.new_context(locale="en-US")
     page = context.new_page()
     complaints: list[str] = []

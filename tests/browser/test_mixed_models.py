@@ -15,8 +15,8 @@ from regard.bundle import load_bundle, new_bundle, save_bundle
 from regard.config import Config
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 from tests.browser.conftest import STACK, Watched, serving
-from tests.support.cache import made_once
-from tests.support.described import make_gallery
+from tests.support.captioning_server import make_captioners
+from tests.support.shared_results import build_once
 from tests.support.small_models import randomise
 
 RECURRENT = {"kind": "rnn", "embedding_width": 16, "encoder": {"width": 24}, "decoder": {"width": 24}}
@@ -36,9 +36,9 @@ def make_translators(folder: Path) -> None:
         save_bundle(folder / name / "model", bundle)
 
 
-def make_alone(folder: Path, gallery: Path) -> Path:
+def make_alone(folder: Path, captioners: Path) -> Path:
     """A captioner whose validation set is not there, so that it has no examples."""
-    bundle = load_bundle(gallery / "looking" / "model")
+    bundle = load_bundle(captioners / "attention" / "model")
     data = msgspec.structs.replace(bundle.config.data, valid=[])
     path = folder / "alone" / "model"
     save_bundle(path, replace(bundle, config=msgspec.structs.replace(bundle.config, data=data)))
@@ -46,16 +46,16 @@ def make_alone(folder: Path, gallery: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def gallery(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "gallery", make_gallery)[0]
+def captioners(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_once(tmp_path_factory, "captioners", make_captioners)[0]
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory, gallery: Path) -> Iterator[str]:
+def address(tmp_path_factory: pytest.TempPathFactory, captioners: Path) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("mixed")
     make_translators(folder)
-    captioners = [gallery / "heads" / "model", make_alone(folder, gallery)]
-    yield from serving(folder / "serve.log", *captioners, *(folder / name / "model" for name in TRANSLATORS))
+    models = [captioners / "heads" / "model", make_alone(folder, captioners)]
+    yield from serving(folder / "serve.log", *models, *(folder / name / "model" for name in TRANSLATORS))
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_translators_are_compared_while_a_captioner_is_chosen(page: Any, address
     expect(page.locator(".compare-card")).to_have_count(2)
 
 
-def test_model_without_examples_requests_no_others(page: Any, address: str, gallery: Path) -> None:
+def test_model_without_examples_requests_no_others(page: Any, address: str, captioners: Path) -> None:
     page.goto(f"{address}#pictures")
     page.locator(".picture-example").nth(1).click()
     page.locator("section.step").first.wait_for()
@@ -154,7 +154,7 @@ def test_model_without_examples_requests_no_others(page: Any, address: str, gall
     expect(page.locator(".picture-example")).to_have_count(0)
     assert page.get_by_role("alert").count() == 0
     assert page.locator(".caption-text").count() == 0
-    page.set_input_files(".picture-file", str(gallery / "images" / "valid" / "2.png"))
+    page.set_input_files(".picture-file", str(captioners / "images" / "valid" / "2.png"))
     page.locator("section.step").first.wait_for()
 
 

@@ -9,7 +9,7 @@ from regard.bundle import new_bundle, save_bundle
 from regard.config import Config
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 from tests.browser.conftest import STACK, Watched, serving
-from tests.support.payloads import PAYLOADS
+from tests.support.script_payloads import PAYLOADS
 from tests.support.small_models import randomise
 
 TOGETHER = 12  # payloads in one sentence

@@ -14,30 +14,30 @@ from PIL import Image
 from tests.browser.conftest import Watched
 from tests.browser.test_axe import problems
 from tests.support.browser import settled
-from tests.support.cache import made_once
-from tests.support.described import Gallery, make_gallery, showing
-from tests.support.toy import in_a_process
+from tests.support.captioning_server import CaptioningServer, captioning_server, make_captioners
+from tests.support.commands import run_command
+from tests.support.shared_results import build_once
 
 
 @pytest.fixture(scope="module")
-def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
-    directory, _ = made_once(tmp_path_factory, "gallery", make_gallery)
-    with showing(directory) as shown:
+def captioners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaptioningServer]:
+    directory, _ = build_once(tmp_path_factory, "captioners", make_captioners)
+    with captioning_server(directory) as shown:
         yield shown
 
 
 @pytest.fixture
-def page(browser: Any, gallery: Gallery) -> Iterator[Any]:
+def page(browser: Any, captioners: CaptioningServer) -> Iterator[Any]:
     """The view, without motion; nothing may be complained of, or asked of others."""
     context = browser.new_context(locale="en-US", viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
     watched = Watched.of(context.new_page())
     watched.page.set_default_timeout(60_000)
-    watched.page.goto(f"{gallery.url}#pictures")
+    watched.page.goto(f"{captioners.url}#pictures")
     watched.page.locator("section.step").first.wait_for()  # all of the first picture is there
     yield watched.page
     context.close()
     assert [told for told in watched.problems if "status of 415" not in told] == []  # a refused file is told of so
-    assert [url for url in watched.requests if not url.startswith((gallery.url, "blob:", "data:"))] == []
+    assert [url for url in watched.requests if not url.startswith((captioners.url, "blob:", "data:"))] == []
 
 
 def words_shown(page: Any) -> list[str]:
@@ -54,10 +54,10 @@ def test_first_example_shows_caption_and_pointing_result(page: Any) -> None:
     assert page.get_by_text("for 1 of 2 words").is_visible()
 
 
-def test_words_are_shown_while_streaming(page: Any, gallery: Gallery) -> None:
+def test_words_are_shown_while_streaming(page: Any, captioners: CaptioningServer) -> None:
     """The stream is held back after its second word: by then those words stand there with their maps."""
-    content = gallery.picture(1).read_bytes()
-    address = f"{gallery.url}api/v1/captions/stream?model=heads"
+    content = captioners.image(1).read_bytes()
+    address = f"{captioners.url}api/v1/captions/stream?model=heads"
     whole = httpx.post(address, content=content, timeout=60).text
     blocks = [f"{block}\n\n" for block in whole.split("\n\n") if block]
     held = blocks[: 1 + 2]  # the picture as it was seen, and two words
@@ -75,17 +75,17 @@ def test_words_are_shown_while_streaming(page: Any, gallery: Gallery) -> None:
         }""",
         held,
     )
-    page.set_input_files(".picture-file", str(gallery.picture(1)))
+    page.set_input_files(".picture-file", str(captioners.image(1)))
     page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=said["text"])
     assert words_shown(page) == [word["text"] for word in said["words"]]
     assert page.locator(".region-word").first.locator("svg").count() == 2
     assert page.locator("button.region-word").count() == 0  # nothing can be looked into yet
 
 
-def test_uploaded_image_is_captioned(page: Any, gallery: Gallery) -> None:
-    content = gallery.picture(2).read_bytes()
-    answer = httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=content, timeout=60).json()
-    page.set_input_files(".picture-file", str(gallery.picture(2)))
+def test_uploaded_image_is_captioned(page: Any, captioners: CaptioningServer) -> None:
+    content = captioners.image(2).read_bytes()
+    answer = httpx.post(f"{captioners.url}api/v1/captions?model=heads", content=content, timeout=60).json()
+    page.set_input_files(".picture-file", str(captioners.image(2)))
     page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=answer["text"])
     page.locator("button.region-word").first.wait_for()  # not the last of the words as they are said, but all of them
     assert words_shown(page) == answer["target"]["words"][1:]
@@ -109,25 +109,25 @@ def dropped(page: Any, where: str, content: bytes) -> bool:
 
 
 @pytest.mark.parametrize("where", [".picture-drop", ".lead", "header"])
-def test_image_dropped_anywhere_is_captioned(page: Any, gallery: Gallery, where: str) -> None:
+def test_image_dropped_anywhere_is_captioned(page: Any, captioners: CaptioningServer, where: str) -> None:
     with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
-        assert not dropped(page, where, gallery.picture(1).read_bytes())
+        assert not dropped(page, where, captioners.image(1).read_bytes())
     assert answered.value.ok
     assert "is-over" not in page.locator(".picture-drop").get_attribute("class")
 
 
-def test_other_views_ignore_a_dropped_file(page: Any, gallery: Gallery) -> None:
+def test_other_views_ignore_a_dropped_file(page: Any, captioners: CaptioningServer) -> None:
     page.locator(".views a[href^='#positions']").click()
-    assert dropped(page, "header", gallery.picture(1).read_bytes())
+    assert dropped(page, "header", captioners.image(1).read_bytes())
 
 
-def test_the_same_file_can_be_chosen_again(page: Any, gallery: Gallery) -> None:
+def test_the_same_file_can_be_chosen_again(page: Any, captioners: CaptioningServer) -> None:
     for _ in range(2):
         with page.expect_file_chooser() as chooser:
             page.locator(".picture-file").click()
         assert page.evaluate("document.querySelector('.picture-file').value") == ""  # so choosing it is a change
         with page.expect_response(lambda response: "captions/stream" in response.url) as answered:
-            chooser.value.set_files(str(gallery.picture(1)))
+            chooser.value.set_files(str(captioners.image(1)))
         assert answered.value.ok
 
 
@@ -153,27 +153,27 @@ def test_another_model_starts_with_its_own_first_example(page: Any) -> None:
     assert "example=1" in asked.value.url
     assert pressed(page) == [False, True, False]
     with page.expect_request(lambda request: "captions/stream" in request.url) as asked:
-        page.locator(".model-picker").select_option("looking")
+        page.locator(".model-picker").select_option("attention")
     assert "model=looking&example=0" in asked.value.url
     assert pressed(page) == [True, False, False]
 
 
-def test_own_image_survives_model_and_view_changes(page: Any, gallery: Gallery) -> None:
+def test_own_image_survives_model_and_view_changes(page: Any, captioners: CaptioningServer) -> None:
     def wait_for(model: str) -> None:
-        content = gallery.picture(2).read_bytes()
-        told = httpx.post(f"{gallery.url}api/v1/captions?model={model}", content=content, timeout=60).json()
+        content = captioners.image(2).read_bytes()
+        told = httpx.post(f"{captioners.url}api/v1/captions?model={model}", content=content, timeout=60).json()
         seen = """([model, picture, text]) => document.querySelector(`.picture-seen[alt*="${model}"]`)?.src === picture
           && document.querySelector(".caption-text").textContent === text"""
         page.wait_for_function(seen, arg=[model, told["image"], told["text"]])
 
-    page.set_input_files(".picture-file", str(gallery.picture(2)))
+    page.set_input_files(".picture-file", str(captioners.image(2)))
     wait_for("heads")
     assert pressed(page) == [False, False, False]
-    page.locator(".model-picker").select_option("looking")
-    wait_for("looking")
+    page.locator(".model-picker").select_option("attention")
+    wait_for("attention")
     page.locator(".views a[href^='#positions']").click()
     page.locator(".views a[href^='#pictures']").click()
-    wait_for("looking")
+    wait_for("attention")
     assert pressed(page) == [False, False, False]
 
 
@@ -201,7 +201,7 @@ def test_focus_stays_on_the_chosen_head(page: Any) -> None:
     assert page.evaluate("document.activeElement.value") == "1"
 
 
-@pytest.mark.parametrize("model", ["heads", "looking"])
+@pytest.mark.parametrize("model", ["heads", "attention"])
 def test_arithmetic_refers_to_the_image(page: Any, model: str) -> None:
     page.locator(".model-picker").select_option(model)
     page.get_by_text("has learned from the picture, its context").wait_for()
@@ -245,8 +245,8 @@ def test_choosing_a_word_shows_its_arithmetic(page: Any) -> None:
 
 
 def test_model_without_attention_explains_it(page: Any) -> None:
-    page.locator(".model-picker").select_option("blind")
-    page.get_by_text("blind has no attention").wait_for()
+    page.locator(".model-picker").select_option("fixed")
+    page.get_by_text("fixed has no attention").wait_for()
     assert page.locator(".region-word").count() == 0
     assert page.locator(".caption-text").inner_text()
 
@@ -256,35 +256,35 @@ def test_file_that_is_not_an_image_is_explained(page: Any) -> None:
     page.get_by_role("alert").filter(has_text="cannot be read as a picture").wait_for()
 
 
-def test_captions_are_available_in_korean(browser: Any, gallery: Gallery) -> None:
+def test_captions_are_available_in_korean(browser: Any, captioners: CaptioningServer) -> None:
     context = browser.new_context(locale="ko-KR", reduced_motion="reduce")
     page = context.new_page()
-    page.goto(f"{gallery.url}#pictures")
+    page.goto(f"{captioners.url}#pictures")
     page.get_by_role("heading", name="설명이 그림의 어디를 보는지 살펴보세요").wait_for()
     page.locator(".region-word").first.wait_for()
     context.close()
 
 
 @pytest.mark.parametrize(("scheme", "locale"), [("light", "en-US"), ("dark", "ko-KR")])
-@pytest.mark.parametrize("model", ["heads", "blind"])
+@pytest.mark.parametrize("model", ["heads", "fixed"])
 def test_captions_view_passes_axe(
-    browser: Any, gallery: Gallery, axe: str, scheme: str, locale: str, model: str
+    browser: Any, captioners: CaptioningServer, axe: str, scheme: str, locale: str, model: str
 ) -> None:
     context = browser.new_context(locale=locale, color_scheme=scheme, viewport={"width": 1200, "height": 900})
     page = context.new_page()
-    page.goto(f"{gallery.url}#pictures")
+    page.goto(f"{captioners.url}#pictures")
     page.locator("section.step").first.wait_for()
     page.locator(".model-picker").select_option(model)
-    page.locator(".explain" if model == "blind" else "section.step").first.wait_for()
+    page.locator(".explain" if model == "fixed" else "section.step").first.wait_for()
     page.wait_for_load_state("networkidle")
     page.evaluate(axe)
     assert problems(page) == []
     context.close()
 
 
-def test_image_file_works_from_disk_without_network(browser: Any, gallery: Gallery, tmp_path: Path) -> None:
-    pictures = [gallery.picture(0), gallery.picture(1)]
-    shown = in_a_process("show", gallery.folder / "heads" / "model", *pictures, "--out", tmp_path / "a.html")
+def test_image_file_works_from_disk_without_network(browser: Any, captioners: CaptioningServer, tmp_path: Path) -> None:
+    pictures = [captioners.image(0), captioners.image(1)]
+    shown = run_command("show", captioners.folder / "heads" / "model", *pictures, "--out", tmp_path / "a.html")
     assert shown.code == 0, shown.err
     context = browser.new_context(locale="en-US", offline=True, reduced_motion="reduce")
     watched = Watched.of(context.new_page())
@@ -292,7 +292,7 @@ def test_image_file_works_from_disk_without_network(browser: Any, gallery: Galle
     page.goto((tmp_path / "a.html").as_uri())
     page.locator("section.step").first.wait_for()
     said = [
-        httpx.post(f"{gallery.url}api/v1/captions?model=heads", content=one.read_bytes(), timeout=60).json()
+        httpx.post(f"{captioners.url}api/v1/captions?model=heads", content=one.read_bytes(), timeout=60).json()
         for one in pictures
     ]
     assert page.locator(".caption-text").inner_text() == said[0]["text"]
@@ -321,5 +321,5 @@ def test_heads_of_a_captioner_follow_the_image(page: Any) -> None:
     with page.expect_response(re.compile("captions/stream.*example=1")):
         page.locator(".picture-example").nth(1).click()
     page.locator(".head-thumb").first.wait_for()
-    page.select_option(".model-picker", "blind")
+    page.select_option(".model-picker", "fixed")
     page.get_by_text("it encodes the whole image as one vector").wait_for()

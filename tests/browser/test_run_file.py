@@ -11,7 +11,7 @@ from regard.plotting import html_data as run_page
 from tests.browser.conftest import Watched
 from tests.browser.test_axe import problems
 from tests.browser.test_training import journal
-from tests.support.toy import in_a_process
+from tests.support.commands import run_command
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def opened(browser: Any) -> Iterator[Watched]:
 @pytest.fixture(scope="module")
 def file(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run") / "training.html"
-    ended = in_a_process("show", "--run", corpus / "runs" / "transformer", "--out", out)
+    ended = run_command("show", "--run", corpus / "runs" / "transformer", "--out", out)
     assert ended.code == 0, ended.err
     assert "shows: the training of transformer" in ended.err
     return out

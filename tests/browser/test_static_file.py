@@ -25,7 +25,7 @@ from tests.support.traces import (
     TARGET,
     TEXT,
     TRANSFORMER,
-    pictured,
+    caption_trace,
     trace_of,
 )
 
@@ -248,14 +248,14 @@ def test_learned_position_table_is_shown_to_its_end(opened: Opened, tmp_path: Pa
 
 
 def test_captioned_image_has_its_words_and_heads(opened: Opened, tmp_path: Path) -> None:
-    regard.plotting.save(pictured(), tmp_path / "page.html", name="small")
+    regard.plotting.save(caption_trace(), tmp_path / "page.html", name="small")
     opened.page.goto((tmp_path / "page.html").as_uri())
     seen_with_its_heads(opened)
     assert [url for url in opened.requests if not url.startswith(("file:", "blob:", "data:"))] == []
 
 
 def test_widget_shows_a_captioned_image(opened: Opened) -> None:
-    widget = regard.plotting.show(pictured(), name="small")
+    widget = regard.plotting.show(caption_trace(), name="small")
     opened.page.goto("about:blank")
     opened.page.evaluate(DRAW, [widget._esm, widget._css, widget.data])
     seen_with_its_heads(opened)

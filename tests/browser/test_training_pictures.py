@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from tests.browser.conftest import Watched, serving
 from tests.browser.test_axe import problems
 from tests.support.browser import settled
-from tests.support.cache import made_once
+from tests.support.shared_results import build_once
 from tests.support.small_images import ATTENDING, RECURRENT, TRANSFORMER, picture_config, write_scenes
 from tests.support.small_run import run_to_the_end
 
@@ -41,7 +41,7 @@ def make_runs(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "picture-runs", make_runs)[0]
+    return build_once(tmp_path_factory, "picture-runs", make_runs)[0]
 
 
 @pytest.fixture(scope="module")

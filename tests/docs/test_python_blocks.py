@@ -10,8 +10,8 @@ import pytest
 from regard.bundle import new_bundle, save_bundle
 from regard.config import Config
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
+from tests.support.commands import environment
 from tests.support.small_models import randomise
-from tests.support.toy import environment
 
 ROOT = Path(__file__).parents[2]
 SENTENCES = ["AI changes the world", "Robots must obey orders", "AI가 세상을 바꾼다"]

@@ -17,9 +17,9 @@ KILLS = 30
 
 
 def driven(*words: object) -> dict[str, Any]:
-    """What `tests.support.faults` found out."""
+    """What `tests.support.killed_runs` found out."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "tests.support.faults", *map(str, words)]
+    command = [sys.executable, "-m", "tests.support.killed_runs", *map(str, words)]
     finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert finished.returncode == 0, finished.stderr
     found: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.cache import made_once
-from tests.support.faults import final_hash
-from tests.support.ranks import LONGER
+from tests.support.distributed_runs import LONGER
+from tests.support.killed_runs import final_hash
+from tests.support.shared_results import build_once
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
@@ -24,7 +24,7 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    return made_once(tmp_path_factory, "ranks", _ranks)
+    return build_once(tmp_path_factory, "ranks", _ranks)
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,8 @@ def outcome(ranks: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _ranks(directory: Path) -> object:
-    """What `tests.support.ranks` found out."""
-    command = [sys.executable, "-m", "tests.support.ranks", str(directory)]
+    """What `tests.support.distributed_runs` found out."""
+    command = [sys.executable, "-m", "tests.support.distributed_runs", str(directory)]
     ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=900)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout.splitlines()[-1])

@@ -17,11 +17,11 @@ POINTS = 20
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[dict[str, Any]]:
-    """What `tests.support.shortages` found out, in a directory that anyone may enter."""
+    """What `tests.support.low_resources` found out, in a directory that anyone may enter."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
-        command = [sys.executable, "-m", "tests.support.shortages", directory, str(POINTS)]
+        command = [sys.executable, "-m", "tests.support.low_resources", directory, str(POINTS)]
         ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
         assert ended.returncode == 0, ended.stderr
         yield json.loads(ended.stdout.splitlines()[-1])

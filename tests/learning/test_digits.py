@@ -14,7 +14,7 @@ from regard.config import (
     TransformerConfig,
     TransformerStackConfig,
 )
-from tests.support.tasks import TASKS, Lesson, exact, learn
+from tests.support.digit_tasks import TASKS, DigitTask, exact, learn
 
 STACK = TransformerStackConfig(layers=2, width=64, heads=4, ffn_width=128)
 ROWS = RecurrentLayersConfig(layers=1, width=96)
@@ -32,7 +32,7 @@ PREVIOUS = AttentionRNNConfig(
     cell="gru", embedding_width=32, encoder=SMALL, decoder=SMALL, score="additive", query_state="previous", dropout=0.0
 )
 FIXED_CONTEXT = RNNConfig(cell="gru", embedding_width=32, encoder=ROWS, decoder=ROWS, dropout=0.0)
-LONG = Lesson("reverse", longest=30, learning_rate=5e-3, batch=32, steps=2000, ends_early=False)
+LONG = DigitTask("reverse", longest=30, learning_rate=5e-3, batch=32, steps=2000, ends_early=False)
 
 
 @pytest.fixture(autouse=True)
@@ -44,17 +44,17 @@ def _swift() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", False)
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", LEARNERS)
-def test_a_task_is_learned_to_98_in_100(name: str, task: str) -> None:
-    lesson = Lesson(task)
-    model = learn(LEARNERS[name], lesson, seed=0)  # benchmarks/lineage.py has three seeds, and the times
-    assert exact(model, lesson) >= 0.98
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_task_is_learned_to_98_in_100(learner: str, name: str) -> None:
+    task = DigitTask(name)
+    model = learn(LEARNERS[learner], task, seed=0)  # benchmarks/lineage.py has three seeds, and the times
+    assert exact(model, task) >= 0.98
 
 
 def test_previous_state_learns_digits_with_additive_score() -> None:
-    lesson = Lesson("reverse", longest=5, learning_rate=8e-3)
-    assert exact(learn(PREVIOUS, lesson, seed=0), lesson) >= 0.98
+    task = DigitTask("reverse", longest=5, learning_rate=8e-3)
+    assert exact(learn(PREVIOUS, task, seed=0), task) >= 0.98
 
 
 def test_a_fixed_context_fails_at_long_inputs() -> None:

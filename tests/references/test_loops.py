@@ -11,7 +11,7 @@ from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.scores import SCORES
 from regard.layers.image_encoders import GridSelfAttention
 from regard.layers.transformer_block import SSRU
-from tests.support import loops
+from tests.support import attention_loops as loops
 
 BATCH, QUERIES, KEYS, HEADS = 2, 3, 7, 5
 QUERY_WIDTH, INPUTS, KEY_WIDTH, VALUE_WIDTH = 11, 13, 17, 19

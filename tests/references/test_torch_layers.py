@@ -13,7 +13,7 @@ from regard.attention.scores import scaled_dot
 from regard.attention.visibility import causal, real_keys
 from regard.config import TransformerStackConfig
 from regard.layers.transformer_block import BlockOptions, TransformerBlock
-from tests.support.mapping import block_from_torch, multi_head_from_torch, scatter
+from tests.support.copied_weights import block_from_torch, multi_head_from_torch, randomise_weights
 
 BATCH, TARGET, SOURCE, HEADS, HEAD_WIDTH, INNER, MEMORY = 2, 5, 7, 3, 11, 17, 13
 WIDTH = HEADS * HEAD_WIDTH
@@ -40,7 +40,7 @@ def causal_rule(length: int) -> Tensor:
 @pytest.mark.parametrize("inputs", [WIDTH, MEMORY])
 def test_multi_head_attention_equals_torchs(inputs: int, padded: bool, is_open: bool) -> None:
     theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True, kdim=inputs, vdim=inputs)
-    scatter(theirs, seed=inputs)
+    randomise_weights(theirs, seed=inputs)
     ours = MultiHeadAttention(WIDTH, HEADS, key_width=inputs)
     multi_head_from_torch(ours, theirs)
     x, memory, real = torch.randn(BATCH, TARGET, WIDTH), torch.randn(BATCH, SOURCE, inputs), is_real(SOURCE)
@@ -56,7 +56,7 @@ def test_multi_head_attention_equals_torchs(inputs: int, padded: bool, is_open: 
 
 def test_causal_self_attention_equals_torchs() -> None:
     theirs = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
-    scatter(theirs, seed=1)
+    randomise_weights(theirs, seed=1)
     ours = MultiHeadAttention(WIDTH, HEADS)
     multi_head_from_torch(ours, theirs)
     x, real = torch.randn(BATCH, TARGET, WIDTH), is_real(TARGET)
@@ -71,7 +71,7 @@ def test_an_encoder_block_equals_torchs_layer(norm: str, activation: str) -> Non
     theirs = nn.TransformerEncoderLayer(
         WIDTH, HEADS, INNER, dropout=0.0, activation=activation, norm_first=norm == "pre", batch_first=True
     )
-    scatter(theirs, seed=2)
+    randomise_weights(theirs, seed=2)
     ours = TransformerBlock(SIZES, BlockOptions(norm=norm, activation=activation))
     block_from_torch(ours, theirs)
     x, real = torch.randn(BATCH, SOURCE, WIDTH), is_real(SOURCE)
@@ -85,7 +85,7 @@ def test_a_decoder_block_equals_torchs_layer(norm: str, activation: str) -> None
     theirs = nn.TransformerDecoderLayer(
         WIDTH, HEADS, INNER, dropout=0.0, activation=activation, norm_first=norm == "pre", batch_first=True
     )
-    scatter(theirs, seed=3)
+    randomise_weights(theirs, seed=3)
     ours = TransformerBlock(SIZES, BlockOptions(norm=norm, activation=activation), memory_width=WIDTH)
     block_from_torch(ours, theirs)
     x, memory, real = torch.randn(BATCH, TARGET, WIDTH), torch.randn(BATCH, SOURCE, WIDTH), is_real(SOURCE)

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from regard.config import RecurrentLayersConfig
 from regard.layers.recurrent import RecurrentLayers, RecurrentState
-from tests.support.mapping import recurrent_from_torch, scatter
+from tests.support.copied_weights import randomise_weights, recurrent_from_torch
 
 BATCH, LENGTH, INPUTS, WIDTH, LAYERS = 3, 7, 5, 11, 2
 LENGTHS = (4, 7, 1)
@@ -22,7 +22,7 @@ either_direction = pytest.mark.parametrize("bidirectional", [False, True], ids=[
 def pair(cell: str, *, bidirectional: bool = False) -> tuple[RecurrentLayers, nn.RNNBase]:
     """Ours and torch's, with the same weights; WIDTH is that of one direction."""
     theirs = TORCHS_OWN[cell](INPUTS, WIDTH, LAYERS, batch_first=True, bidirectional=bidirectional)
-    scatter(theirs, seed=len(cell))
+    randomise_weights(theirs, seed=len(cell))
     sizes = RecurrentLayersConfig(layers=LAYERS, width=WIDTH * (2 if bidirectional else 1))
     ours = RecurrentLayers(cell, INPUTS, sizes, bidirectional=bidirectional)
     recurrent_from_torch(ours, theirs)

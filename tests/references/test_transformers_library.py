@@ -27,12 +27,12 @@ from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.encoder_only import ClassHead, EncoderOnlyModel, MaskedTokenHead
 from regard.models.transformer import TransformerModel
 from regard.special_tokens import BEGIN, END, MASK, PADDING, RESERVED
-from tests.support.mapping import (
+from tests.support.copied_weights import (
     class_head_from_bert,
     decoder_only_from_gpt2,
     encoder_only_from_bert,
     masked_token_head_from_bert,
-    scatter,
+    randomise_weights,
     transformer_from_marian,
 )
 
@@ -116,7 +116,7 @@ def marian(case: Case, *, is_shared: bool) -> Any:
         attn_implementation="eager",
     )
     model = MarianMTModel(config).eval()
-    scatter(model, case.seed)
+    randomise_weights(model, case.seed)
     return model
 
 
@@ -199,7 +199,7 @@ def our_encoder(case: Case, theirs: Any, *, classes: int = 0) -> EncoderOnlyMode
 @every_case
 def test_the_encoder_equals_bert(case: Case) -> None:
     theirs = BertModel(bert_config(case)).eval()
-    scatter(theirs, case.seed)
+    randomise_weights(theirs, case.seed)
     ours, source = our_encoder(case, theirs), case.source()
     with torch.no_grad():
         expected = theirs(input_ids=source.tokens, attention_mask=source.is_real.long()).last_hidden_state
@@ -209,7 +209,7 @@ def test_the_encoder_equals_bert(case: Case) -> None:
 @every_case
 def test_the_masked_token_head_equals_berts(case: Case) -> None:
     theirs = BertForMaskedLM(bert_config(case, tie_word_embeddings=False)).eval()
-    scatter(theirs, case.seed)
+    randomise_weights(theirs, case.seed)
     ours, source = our_encoder(case, theirs.bert), case.source()
     assert isinstance(ours.head, MaskedTokenHead)
     masked_token_head_from_bert(ours.head, theirs.cls.predictions)
@@ -224,7 +224,7 @@ def test_the_masked_token_head_equals_berts(case: Case) -> None:
 @every_case
 def test_log_likelihoods_equal_those_of_bert(case: Case) -> None:
     theirs = BertForMaskedLM(bert_config(case, tie_word_embeddings=False)).eval()
-    scatter(theirs, case.seed)
+    randomise_weights(theirs, case.seed)
     ours = our_encoder(case, theirs.bert)
     assert isinstance(ours.head, MaskedTokenHead)
     masked_token_head_from_bert(ours.head, theirs.cls.predictions)
@@ -243,7 +243,7 @@ def test_log_likelihoods_equal_those_of_bert(case: Case) -> None:
 @every_case
 def test_the_class_head_equals_berts(case: Case) -> None:
     theirs = BertForSequenceClassification(bert_config(case, num_labels=7)).eval()
-    scatter(theirs, case.seed)
+    randomise_weights(theirs, case.seed)
     ours, source = our_encoder(case, theirs.bert, classes=7), case.source()
     assert isinstance(ours.head, ClassHead)
     class_head_from_bert(ours.head, theirs.bert.pooler, theirs.classifier)
@@ -270,7 +270,7 @@ def gpt2(case: Case) -> Any:
             attn_implementation="eager",
         )
     ).eval()
-    scatter(theirs, case.seed)
+    randomise_weights(theirs, case.seed)
     return theirs
 
 

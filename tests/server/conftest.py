@@ -1,5 +1,5 @@
-"""Fixtures of a running server."""
+"""Fixtures of running servers."""
 
-from tests.support.server import own, spoken
+from tests.support.server_fixtures import api_server, own_api
 
-__all__ = ["own", "spoken"]
+__all__ = ["api_server", "own_api"]

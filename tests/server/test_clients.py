@@ -15,7 +15,7 @@ from deep_translator.exceptions import AuthorizationException, ServerException
 from libretranslatepy import LibreTranslateAPI
 
 from regard.inference.open import load
-from tests.support.spoken import KEY, Spoken
+from tests.support.api_server import KEY, ApiServer
 
 TEXT = "one red cat"
 KOREAN = "고양이가 개를 본다"
@@ -23,32 +23,32 @@ TOOLS = Path(__file__).parent / "tools"
 
 
 @pytest.fixture(scope="module")
-def expected(spoken: Spoken) -> str:
-    return load(spoken.model).translate([TEXT])[0].text
+def expected(api_server: ApiServer) -> str:
+    return load(api_server.model).translate([TEXT])[0].text
 
 
-def test_libretranslatepy_sends_forms(spoken: Spoken, expected: str) -> None:
-    client = LibreTranslateAPI(spoken.url, api_key=KEY)
+def test_libretranslatepy_sends_forms(api_server: ApiServer, expected: str) -> None:
+    client = LibreTranslateAPI(api_server.url, api_key=KEY)
     assert client.translate(TEXT, "en", "ko") == expected
     assert client.detect(KOREAN)[0]["language"] == "ko"
     assert {language["code"] for language in client.languages()} == {"en", "ko"}
     with pytest.raises(HTTPError, match="403") as refused:
-        LibreTranslateAPI(spoken.url).translate(TEXT, "en", "ko")
+        LibreTranslateAPI(api_server.url).translate(TEXT, "en", "ko")
     refused.value.close()
 
 
-def test_deep_translator_sends_query_strings_without_a_body(spoken: Spoken, expected: str) -> None:
-    client = LibreTranslator(source="en", target="ko", api_key=KEY, custom_url=spoken.url)
+def test_deep_translator_sends_query_strings_without_a_body(api_server: ApiServer, expected: str) -> None:
+    client = LibreTranslator(source="en", target="ko", api_key=KEY, custom_url=api_server.url)
     assert client.translate(TEXT) == expected
     assert client.translate_batch([TEXT, TEXT]) == [expected, expected]
     with pytest.raises(AuthorizationException):
-        LibreTranslator(source="en", target="ko", api_key="wrong", custom_url=spoken.url).translate(TEXT)
+        LibreTranslator(source="en", target="ko", api_key="wrong", custom_url=api_server.url).translate(TEXT)
     with pytest.raises(ServerException):
-        LibreTranslator(source="en", target="ja", api_key=KEY, custom_url=spoken.url).translate(TEXT)
+        LibreTranslator(source="en", target="ja", api_key=KEY, custom_url=api_server.url).translate(TEXT)
 
 
-def test_deepl_sends_json_and_get_with_body(spoken: Spoken, expected: str) -> None:
-    with closing(deepl.DeepLClient(KEY, server_url=spoken.url)) as client:
+def test_deepl_sends_json_and_get_with_body(api_server: ApiServer, expected: str) -> None:
+    with closing(deepl.DeepLClient(KEY, server_url=api_server.url)) as client:
         said = client.translate_text([TEXT, KOREAN], target_lang="KO")
         assert [(one.text, one.detected_source_lang, one.billed_characters) for one in said] == [
             (expected, "EN", len(TEXT)),
@@ -64,19 +64,19 @@ def test_deepl_sends_json_and_get_with_body(spoken: Spoken, expected: str) -> No
         with pytest.raises(deepl.DeepLException, match="Bad request"):
             client.translate_text(TEXT, target_lang="JA")
     with (
-        closing(deepl.DeepLClient("wrong", server_url=spoken.url)) as stranger,
+        closing(deepl.DeepLClient("wrong", server_url=api_server.url)) as stranger,
         pytest.raises(deepl.AuthorizationException),
     ):
         stranger.get_usage()
 
 
-def test_npm_translate_sends_json(spoken: Spoken, expected: str) -> None:
-    told = _in_node("translate", spoken.url, KEY, TEXT)
+def test_npm_translate_sends_json(api_server: ApiServer, expected: str) -> None:
+    told = _in_node("translate", api_server.url, KEY, TEXT)
     assert told == {"said": expected, "refused": "A valid API key is needed."}
 
 
-def test_npm_libretranslate_ts_sends_json_with_nulls(spoken: Spoken, expected: str) -> None:
-    told = _in_node("libretranslate-ts", spoken.url, KEY, TEXT)
+def test_npm_libretranslate_ts_sends_json_with_nulls(api_server: ApiServer, expected: str) -> None:
+    told = _in_node("libretranslate-ts", api_server.url, KEY, TEXT)
     assert told["said"]["translatedText"] == expected
     assert len(told["said"]["alternatives"]) == 2
     assert told["refused"]["error"] == "A valid API key is needed."
@@ -84,8 +84,8 @@ def test_npm_libretranslate_ts_sends_json_with_nulls(spoken: Spoken, expected: s
     assert [language["code"] for language in told["languages"]] == ["en", "ko"]
 
 
-def test_npm_deepl_node_sends_forms_with_repeated_fields(spoken: Spoken, expected: str) -> None:
-    told = _in_node("deepl-node", spoken.url, KEY, TEXT, KOREAN)
+def test_npm_deepl_node_sends_forms_with_repeated_fields(api_server: ApiServer, expected: str) -> None:
+    told = _in_node("deepl-node", api_server.url, KEY, TEXT, KOREAN)
     assert [one["text"] for one in told["said"]] == [expected, KOREAN]
     assert [one["detectedSourceLang"] for one in told["said"]] == ["en", "ko"]
     assert [one["billedCharacters"] for one in told["said"]] == [len(TEXT), len(KOREAN)]

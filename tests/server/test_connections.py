@@ -7,27 +7,27 @@ import pytest
 from benchmarks.http_load import TRANSLATE, Client, posted
 
 from regard.server.lifecycle import MAX_HEADER_BYTES
-from tests.support.owned import Own
+from tests.support.own_api_server import OwnApiServer
 
 
-def test_pipelined_requests_keep_their_order(own: Own) -> None:
+def test_pipelined_requests_keep_their_order(own_api: OwnApiServer) -> None:
     texts = ["one red cat", "", "two dogs"]
     requests = b"".join(b"".join(posted(TRANSLATE, {"texts": [text], "model": "there"})) for text in texts)
 
     async def ask() -> list[str]:
-        client = Client(own.server.port)
+        client = Client(own_api.server.port)
         await client.send(requests)
         answers = [await client.receive() for _ in texts]
         client.close()
         return [answer.json["translations"][0][0]["text"] for answer in answers]
 
-    alone = [own.post("translate", texts=[text], model="there").json() for text in texts]
+    alone = [own_api.post("translate", texts=[text], model="there").json() for text in texts]
     assert asyncio.run(ask()) == [one["translations"][0][0]["text"] for one in alone]
 
 
 @pytest.mark.parametrize("piece", [1_000, 100_000])
-def test_endless_header_is_refused_at_the_bound(own: Own, piece: int) -> None:
-    with socket.create_connection(("127.0.0.1", own.server.port), timeout=30) as connection:
+def test_endless_header_is_refused_at_the_bound(own_api: OwnApiServer, piece: int) -> None:
+    with socket.create_connection(("127.0.0.1", own_api.server.port), timeout=30) as connection:
         connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
         sent, answer, is_reset = 0, b"", False
         connection.setblocking(False)

@@ -8,20 +8,20 @@ import httpx
 import pytest
 
 from regard.inference.open import load
-from tests.support.spoken import KEY, Spoken
+from tests.support.api_server import KEY, ApiServer
 
 TEXT = "one red cat"
 
 
 @pytest.fixture
-def http(spoken: Spoken) -> Iterator[httpx.Client]:
-    with spoken.http(f"DeepL-Auth-Key {KEY}") as client:
+def http(api_server: ApiServer) -> Iterator[httpx.Client]:
+    with api_server.http(f"DeepL-Auth-Key {KEY}") as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def expected(spoken: Spoken) -> str:
-    return load(spoken.model).translate([TEXT])[0].text
+def expected(api_server: ApiServer) -> str:
+    return load(api_server.model).translate([TEXT])[0].text
 
 
 def test_json_and_repeated_form_fields_are_equivalent(http: httpx.Client, expected: str) -> None:
@@ -69,13 +69,13 @@ def test_newlines_end_sentences_unless_disabled(http: httpx.Client) -> None:
     assert "\n" not in whole["text"]
 
 
-def test_unsplit_text_is_one_sentence(http: httpx.Client, spoken: Spoken) -> None:
+def test_unsplit_text_is_one_sentence(http: httpx.Client, api_server: ApiServer) -> None:
     text = "one red cat. Two big dogs."
     fields = {"text": [text], "target_lang": "ko", "source_lang": "EN", "split_sentences": 0}
     (whole,) = http.post("/v2/translate", json=fields).json()["translations"]
     (tagged,) = http.post("/v2/translate", json={**fields, "tag_handling": "html"}).json()["translations"]
     (split,) = http.post("/v2/translate", json={**fields, "split_sentences": 1}).json()["translations"]
-    expected = load(spoken.model).translate([text])[0].text
+    expected = load(api_server.model).translate([text])[0].text
     assert whole["text"].startswith(expected)
     assert whole["text"] == tagged["text"] != split["text"]
 

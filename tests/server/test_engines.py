@@ -17,8 +17,8 @@ from regard.server.batcher import DecodeRequest
 from regard.server.limits import Limits
 from regard.server.models import ModelRegistry, ServedModel
 from regard.training.runs import find_models
-from tests.support.cache import made_once
-from tests.support.spoken import make_models
+from tests.support.api_server import make_models
+from tests.support.shared_results import build_once
 
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
 
@@ -28,7 +28,7 @@ TEXTS = ["one red cat", "two big dogs", "red red red"]
 @pytest.fixture
 def model(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
     """A model of its own: what an engine runs is kept inside it."""
-    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+    directory, _ = build_once(tmp_path_factory, "translators", make_models)
     return Path(shutil.copytree(directory / "there" / "model", tmp_path / "run" / "model"))
 
 

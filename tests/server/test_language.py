@@ -9,13 +9,13 @@ import pytest
 from benchmarks.http_load import Served, serving
 
 from regard.inference.open import load
-from tests.support.cache import made_once
+from tests.support.shared_results import build_once
 from tests.support.small_language import make_language, turns
 
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "language", make_language)[0]
+    return build_once(tmp_path_factory, "language", make_language)[0]
 
 
 @pytest.fixture(scope="module")

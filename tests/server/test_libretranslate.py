@@ -8,22 +8,22 @@ import httpx
 import pytest
 
 from regard.inference.open import load
-from tests.support.spoken import KEY, Spoken
+from tests.support.api_server import KEY, ApiServer
 
 TEXT = "one red cat"
 ASKED = {"q": TEXT, "source": "en", "target": "ko", "api_key": KEY}
 
 
 @pytest.fixture
-def http(spoken: Spoken) -> Iterator[httpx.Client]:
-    with spoken.http() as client:
+def http(api_server: ApiServer) -> Iterator[httpx.Client]:
+    with api_server.http() as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def expected(spoken: Spoken) -> str:
+def expected(api_server: ApiServer) -> str:
     """What the model says of the text when nobody serves it."""
-    return load(spoken.model).translate([TEXT])[0].text
+    return load(api_server.model).translate([TEXT])[0].text
 
 
 @pytest.mark.parametrize("way", ["json", "data", "params", "files"])

@@ -28,10 +28,11 @@ from regard.server.models import ModelRegistry, ServedModel
 from regard.server.monitoring import Metrics
 from regard.server.service import Service
 from regard.training.runs import find_models
-from tests.support.cache import made_once
-from tests.support.owned import toy_sentence
-from tests.support.spoken import make_models
-from tests.support.toy import WORDS, in_a_process
+from tests.support.api_server import make_models
+from tests.support.commands import run_command
+from tests.support.own_api_server import toy_sentence
+from tests.support.shared_results import build_once
+from tests.support.toy_language import WORDS
 
 # On a busy machine what was accepted may take longer than a server that is stopped has time for.
 DRAINING_LONG = (
@@ -42,7 +43,7 @@ DRAINING_LONG = (
 
 @pytest.fixture(scope="session")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+    directory, _ = build_once(tmp_path_factory, "translators", make_models)
     return directory
 
 
@@ -348,6 +349,6 @@ def test_gold_written_later_is_measured_on_next_request(toys: Path, tmp_path: Pa
 def test_damaged_named_model_ends_the_server(toys: Path, tmp_path: Path) -> None:
     shutil.copytree(toys / "there" / "model", tmp_path / "model")
     (tmp_path / "model" / "model.safetensors").write_bytes(b"x")
-    ended = in_a_process("serve", tmp_path / "model", "--port", 0)
+    ended = run_command("serve", tmp_path / "model", "--port", 0)
     assert ended.code == 2
     assert "model.safetensors" in ended.err

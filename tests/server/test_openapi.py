@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 from regard.server.app import ServerSettings, build_app, build_parts
-from tests.support.cache import made_once
-from tests.support.owned import Own
-from tests.support.spoken import make_models
+from tests.support.api_server import make_models
+from tests.support.own_api_server import OwnApiServer
+from tests.support.shared_results import build_once
 
 
-def test_every_route_is_described(tmp_path_factory: pytest.TempPathFactory, own: Own) -> None:
-    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+def test_every_route_is_described(tmp_path_factory: pytest.TempPathFactory, own_api: OwnApiServer) -> None:
+    directory, _ = build_once(tmp_path_factory, "translators", make_models)
 
     async def routes() -> set[str]:
         settings = ServerSettings(models=[directory / "there"])
         found = build_app(settings, build_parts(settings)).app.routes  # type: ignore[attr-defined]
         return {route.path.replace(":number", "") for route in found}
 
-    described = set(own.get("openapi.json").json()["paths"])
+    described = set(own_api.get("openapi.json").json()["paths"])
     page = {"/", "/page/{name}", "/api/v1/openapi.json"}
     assert asyncio.run(routes()) - page == described
 
 
-def test_schemathesis_finds_no_violation_with_all_its_checks(own: Own) -> None:
+def test_schemathesis_finds_no_violation_with_all_its_checks(own_api: OwnApiServer) -> None:
     here, tool = Path(__file__).parent, Path(sys.executable).with_name("st")
     options = [
         "--checks=all",
@@ -37,12 +37,19 @@ def test_schemathesis_finds_no_violation_with_all_its_checks(own: Own) -> None:
         "--no-color",
     ]
     ended = subprocess.run(
-        [tool, "--config-file", here / "schemathesis.toml", "run", f"{own.server.url}/api/v1/openapi.json", *options],
+        [
+            tool,
+            "--config-file",
+            here / "schemathesis.toml",
+            "run",
+            f"{own_api.server.url}/api/v1/openapi.json",
+            *options,
+        ],
         capture_output=True,
         text=True,
-        cwd=own.server.log.parent,
+        cwd=own_api.server.log.parent,
         check=False,
         timeout=900,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "traceback" not in own.server.log.read_text()
+    assert "traceback" not in own_api.server.log.read_text()

@@ -15,14 +15,14 @@ from regard.server.api.runs import EvaluationReportFile
 from regard.server.errors import ApiError
 from regard.tracing.alignment import align, best_head
 from regard.tracing.trace import trace_texts
-from tests.support.owned import Own
+from tests.support.own_api_server import OwnApiServer
 
 TEXTS = ["one red cat", "two  big\tdog runs", "", "cat"]
 
 
 @pytest.fixture(scope="session")
-def translator(own: Own) -> Translator:
-    return load(own.run / "model")
+def translator(own_api: OwnApiServer) -> Translator:
+    return load(own_api.run / "model")
 
 
 def floats(answer: httpx.Response) -> np.ndarray[Any, Any]:
@@ -34,8 +34,8 @@ def floats(answer: httpx.Response) -> np.ndarray[Any, Any]:
 # --- translating -----------------------------------------------------------------------------------------------------
 
 
-def test_models_are_listed_with_their_properties(own: Own, translator: Translator) -> None:
-    there, back = own.get("models").json()["models"]
+def test_models_are_listed_with_their_properties(own_api: OwnApiServer, translator: Translator) -> None:
+    there, back = own_api.get("models").json()["models"]
     assert there == {
         "name": "there",
         "source": "en",
@@ -55,8 +55,8 @@ def test_models_are_listed_with_their_properties(own: Own, translator: Translato
     assert (back["name"], back["source"], back["target"], back["run"]) == ("back", "ko", "en", None)
 
 
-def test_translations_and_scores_are_the_model_s_own(own: Own, translator: Translator) -> None:
-    answer = own.post("translate", texts=TEXTS, source="en", target="ko", nbest=3, beam_size=4).json()
+def test_translations_and_scores_are_the_model_s_own(own_api: OwnApiServer, translator: Translator) -> None:
+    answer = own_api.post("translate", texts=TEXTS, source="en", target="ko", nbest=3, beam_size=4).json()
     expected = translator.nbest(TEXTS, nbest=3, beam_size=4)
     assert answer["model"] == "there"
     assert [[one["text"] for one in outputs] for outputs in answer["translations"]] == [
@@ -69,8 +69,10 @@ def test_translations_and_scores_are_the_model_s_own(own: Own, translator: Trans
             )
 
 
-def test_links_are_ranges_of_the_given_text(own: Own, translator: Translator) -> None:
-    [[output], [empty]] = own.post("translate", model="there", texts=[TEXTS[1], ""], align=True).json()["translations"]
+def test_links_are_ranges_of_the_given_text(own_api: OwnApiServer, translator: Translator) -> None:
+    [[output], [empty]] = own_api.post("translate", model="there", texts=[TEXTS[1], ""], align=True).json()[
+        "translations"
+    ]
     [expected] = align(translator.bundle, [TEXTS[1]], [output["text"]])
     found = output["alignment"]
     assert [TEXTS[1][word["start"] : word["end"]] for word in found["source_words"]] == TEXTS[1].split()
@@ -80,12 +82,14 @@ def test_links_are_ranges_of_the_given_text(own: Own, translator: Translator) ->
     assert empty["alignment"] == {"links": [], "source_words": [], "target_words": []}
 
 
-def test_split_text_is_translated_by_sentence(own: Own) -> None:
+def test_split_text_is_translated_by_sentence(own_api: OwnApiServer) -> None:
     sentences = ["One red cat.", "Two big dogs!", "red."]
     text = f"  {sentences[0]} {sentences[1]}\n\n{sentences[2]}"
-    [[split], [blank]] = own.post("translate", model="there", texts=[text, " 12 "], split=True).json()["translations"]
-    apart = [one for [one] in own.post("translate", model="there", texts=sentences).json()["translations"]]
-    whole = httpx.post(f"{own.server.url}/translate", json={"q": text, "source": "en", "target": "ko"}, timeout=60)
+    [[split], [blank]] = own_api.post("translate", model="there", texts=[text, " 12 "], split=True).json()[
+        "translations"
+    ]
+    apart = [one for [one] in own_api.post("translate", model="there", texts=sentences).json()["translations"]]
+    whole = httpx.post(f"{own_api.server.url}/translate", json={"q": text, "source": "en", "target": "ko"}, timeout=60)
     assert split["text"] == whole.json()["translatedText"]
     assert [one["text"] in split["text"] for one in apart] == [True] * 3
     assert split["log_probability"] == pytest.approx(sum(one["log_probability"] for one in apart), abs=1e-4)
@@ -94,10 +98,10 @@ def test_split_text_is_translated_by_sentence(own: Own) -> None:
     assert (blank["text"], blank["score"]) == (" 12 ", 0.0)
 
 
-def test_a_stream_grows_to_the_translation(own: Own, translator: Translator) -> None:
+def test_a_stream_grows_to_the_translation(own_api: OwnApiServer, translator: Translator) -> None:
     events = []
     asked = {"text": TEXTS[1], "model": "there"}
-    with httpx.stream("POST", f"{own.server.url}/api/v1/stream", json=asked, timeout=60) as answer:
+    with httpx.stream("POST", f"{own_api.server.url}/api/v1/stream", json=asked, timeout=60) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         for block in "".join(answer.iter_text()).strip().split("\n\n"):
             name, data = block.split("\n")
@@ -129,8 +133,10 @@ def test_a_stream_grows_to_the_translation(own: Own, translator: Translator) -> 
         ({}, 400, "bad_request"),
     ],
 )
-def test_untranslatable_request_is_refused_with_a_code(own: Own, asked: dict[str, Any], status: int, code: str) -> None:
-    answer = own.post("translate", **asked)
+def test_untranslatable_request_is_refused_with_a_code(
+    own_api: OwnApiServer, asked: dict[str, Any], status: int, code: str
+) -> None:
+    answer = own_api.post("translate", **asked)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert "secret" not in answer.text
 
@@ -138,8 +144,8 @@ def test_untranslatable_request_is_refused_with_a_code(own: Own, asked: dict[str
 # --- looking inside --------------------------------------------------------------------------------------------------
 
 
-def test_trace_is_of_the_model_own_output(own: Own, translator: Translator) -> None:
-    answer = own.trace()
+def test_trace_is_of_the_model_own_output(own_api: OwnApiServer, translator: Translator) -> None:
+    answer = own_api.trace()
     expected = trace_texts(translator.bundle, "one red cat", answer["text"])
     assert answer["text"] == answer["translation"]["text"] == translator.translate(["one red cat"])[0].text
     assert answer["source"]["pieces"] == expected.source.pieces
@@ -147,33 +153,33 @@ def test_trace_is_of_the_model_own_output(own: Own, translator: Translator) -> N
     assert answer["log_probabilities"] == pytest.approx(expected.log_probabilities, abs=1e-5)
     for place, layer in enumerate(answer["layers"]):
         for head in (*range(layer["heads"]), "mean"):
-            shown = floats(own.get(f"traces/{answer['id']}/weights", layer=place, head=head))
+            shown = floats(own_api.get(f"traces/{answer['id']}/weights", layer=place, head=head))
             assert shown == pytest.approx(expected.weights(place, None if head == "mean" else head), abs=1e-6)  # type: ignore[arg-type]
-    assert floats(own.get(f"traces/{answer['id']}/rollout")) == pytest.approx(expected.rollout(), abs=1e-6)
+    assert floats(own_api.get(f"traces/{answer['id']}/rollout")) == pytest.approx(expected.rollout(), abs=1e-6)
 
 
-def test_a_given_target_is_forced(own: Own, translator: Translator) -> None:
-    answer = own.trace(target="개 본다")
+def test_a_given_target_is_forced(own_api: OwnApiServer, translator: Translator) -> None:
+    answer = own_api.trace(target="개 본다")
     expected = trace_texts(translator.bundle, "one red cat", "개 본다")
     assert (answer["text"], answer["translation"]) == ("개 본다", None)
     assert answer["log_probabilities"] == pytest.approx(expected.log_probabilities, abs=1e-5)
 
 
-def test_inside_is_the_arithmetic_of_one_query(own: Own, translator: Translator) -> None:
-    answer = own.trace(target="개 본다")
+def test_inside_is_the_arithmetic_of_one_query(own_api: OwnApiServer, translator: Translator) -> None:
+    answer = own_api.trace(target="개 본다")
     expected = trace_texts(translator.bundle, "one red cat", "개 본다").arithmetic(3, 1, 2)
-    shown = own.get(f"traces/{answer['id']}/arithmetic", layer=3, head=1, query=2).json()
+    shown = own_api.get(f"traces/{answer['id']}/arithmetic", layer=3, head=1, query=2).json()
     assert (shown["head"], shown["query_index"], shown["query_label"]) == (1, 2, expected.query_label)
     for name in ("x", "query", "scores", "weights", "context", "output"):
         assert shown[name] == pytest.approx(getattr(expected, name), abs=1e-5)
 
 
 @pytest.mark.parametrize("at", ["output", "input"])
-def test_an_alignment_is_by_words(own: Own, translator: Translator, at: str) -> None:
+def test_an_alignment_is_by_words(own_api: OwnApiServer, translator: Translator, at: str) -> None:
     from regard.tracing.alignment import HeadSelection
 
-    answer = own.trace()
-    shown = own.get(f"traces/{answer['id']}/alignment", layer=1, head="mean", at=at).json()
+    answer = own_api.trace()
+    shown = own_api.get(f"traces/{answer['id']}/alignment", layer=1, head="mean", at=at).json()
     [expected] = align(translator.bundle, ["one red cat"], [answer["text"]], HeadSelection(1, None, at))
     assert (shown["source_words"], shown["target_words"]) == (expected.source_words, expected.target_words)
     assert np.array(shown["weights"]) == pytest.approx(expected.weights, abs=1e-5)
@@ -203,30 +209,30 @@ def test_an_alignment_is_by_words(own: Own, translator: Translator, at: str) -> 
     ],
 )
 def test_missing_resource_is_refused_with_a_code(
-    own: Own, path: str, query: dict[str, object], status: int, code: str
+    own_api: OwnApiServer, path: str, query: dict[str, object], status: int, code: str
 ) -> None:
-    identity = own.trace()["id"] if "ID" in path else ""
-    answer = own.get(path.replace("ID", identity), **query)
+    identity = own_api.trace()["id"] if "ID" in path else ""
+    answer = own_api.get(path.replace("ID", identity), **query)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
-def test_head_alignments_are_sorted_best_first(own: Own, translator: Translator) -> None:
+def test_head_alignments_are_sorted_best_first(own_api: OwnApiServer, translator: Translator) -> None:
     from regard.metrics.alignment import parse_alignments
 
     sources, targets, links = (
-        (own.run.parent / f"test.{suffix}").read_text().splitlines() for suffix in ("en", "ko", "align")
+        (own_api.run.parent / f"test.{suffix}").read_text().splitlines() for suffix in ("en", "ko", "align")
     )
     assert translator.bundle is not None
     best = best_head(translator.bundle, sources, targets, parse_alignments(links))
-    readings = own.get("models/there/head-alignment").json()["heads"]
+    readings = own_api.get("models/there/head-alignment").json()["heads"]
     assert readings[0]["aer"] == pytest.approx(best.aer, abs=1e-6)
     assert [one["aer"] for one in readings] == sorted(one["aer"] for one in readings)
     assert len(readings) == 2 * (2 * 2 + 2 + 1)
     assert (best.selection.layer, best.selection.head, best.at) in {(r["layer"], r["head"], r["at"]) for r in readings}
 
 
-def test_positions_are_sines_and_cosines(own: Own) -> None:
-    answer = own.get("models/there/positions", length=5).json()
+def test_positions_are_sines_and_cosines(own_api: OwnApiServer) -> None:
+    answer = own_api.get("models/there/positions", length=5).json()
     values = np.array(answer["values"])
     assert (answer["kind"], answer["layout"], answer["width"], values.shape) == (
         "sinusoidal",
@@ -241,17 +247,17 @@ def test_positions_are_sines_and_cosines(own: Own) -> None:
 # --- watching and comparing ------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_shown_with_its_events(own: Own) -> None:
-    [run] = own.get("runs").json()["runs"]
+def test_a_run_is_shown_with_its_events(own_api: OwnApiServer) -> None:
+    [run] = own_api.get("runs").json()["runs"]
     assert run == {"name": "there", "kind": "transformer", "steps": 60, "step": 60, "state": "ended", "model": "there"}
-    lines = [json.loads(line) for line in (own.run / "events.jsonl").read_text().splitlines()]
-    assert own.get("runs/there/events").json() == {"events": lines, "next": len(lines)}
-    assert own.get("runs/there/events", after=len(lines) - 1).json() == {"events": lines[-1:], "next": len(lines)}
-    assert own.get("runs/there/events", after=999).json() == {"events": [], "next": len(lines)}
+    lines = [json.loads(line) for line in (own_api.run / "events.jsonl").read_text().splitlines()]
+    assert own_api.get("runs/there/events").json() == {"events": lines, "next": len(lines)}
+    assert own_api.get("runs/there/events", after=len(lines) - 1).json() == {"events": lines[-1:], "next": len(lines)}
+    assert own_api.get("runs/there/events", after=999).json() == {"events": [], "next": len(lines)}
 
 
-def test_probes_are_the_maps_of_the_run(own: Own) -> None:
-    probes = own.get("runs/there/probes").json()
+def test_probes_are_the_maps_of_the_run(own_api: OwnApiServer) -> None:
+    probes = own_api.get("runs/there/probes").json()
     assert probes["steps"] == [0, 25, 30, 50, 60]
     assert [layer["role"] for layer in probes["layers"]] == [
         "encoder-self",
@@ -263,20 +269,20 @@ def test_probes_are_the_maps_of_the_run(own: Own) -> None:
     ]
     for place, layer in enumerate(probes["layers"]):
         keys = probes["labels"][1]["target" if layer["role"] == "decoder-self" else "source"]
-        weights = floats(own.get(f"runs/there/probes/30/1/{place}", head=1))
+        weights = floats(own_api.get(f"runs/there/probes/30/1/{place}", head=1))
         assert weights.shape[1] == len(keys)
         assert weights.sum(axis=1) == pytest.approx(np.ones(len(weights)), abs=0.01)
 
 
-def test_quality_is_the_measured_one(own: Own) -> None:
-    answer = own.get("evaluation").json()
+def test_quality_is_the_measured_one(own_api: OwnApiServer) -> None:
+    answer = own_api.get("evaluation").json()
     assert answer["test"] == {"sentences": 24}
     assert [one["model"] for one in answer["models"]] == ["there", "else"]
     best = {"layer": 2, "head": None, "at": "input", "aer": 0.125, "precision": 0.9, "recall": 0.9}
     assert [one["alignment"] for one in answer["models"]] == [best, None]
     assert all(one["outputs"] == [] for one in answer["models"])
     counts = [bucket["count"] for bucket in answer["models"][0]["lengths"]]
-    found = [own.get(f"evaluation/{bucket}").json()["sentences"] for bucket in (0, 1)]
+    found = [own_api.get(f"evaluation/{bucket}").json()["sentences"] for bucket in (0, 1)]
     assert [len(sentences) for sentences in found] == counts
     first = found[0][0]
     assert first["outputs"] == {"there": f"there {first['source']}", "else": f"else {first['source']}"}
@@ -289,16 +295,16 @@ def test_unmeasured_quality_is_null_without_sentences() -> None:
         unknown.sentences(0)
 
 
-def test_examples_have_their_gold_links(own: Own) -> None:
+def test_examples_have_their_gold_links(own_api: OwnApiServer) -> None:
     for source, target in (("en", "ko"), ("ko", "en")):
-        examples = own.get("examples", source=source, target=target).json()["examples"]
+        examples = own_api.get("examples", source=source, target=target).json()["examples"]
         assert 1 < len(examples) <= 8
         assert all(one["links"] == [[place, place] for place in range(len(one["source"].split()))] for one in examples)
-    assert own.get("examples", source="../en", target="ko").json() == {"examples": []}
+    assert own_api.get("examples", source="../en", target="ko").json() == {"examples": []}
 
 
-def test_page_and_modules_are_served_and_nothing_else(own: Own) -> None:
-    url = own.server.url
+def test_page_and_modules_are_served_and_nothing_else(own_api: OwnApiServer) -> None:
+    url = own_api.server.url
     index = httpx.get(url, timeout=60)
     assert index.headers["content-type"].startswith("text/html")
     assert "script-src 'self'" in index.headers["content-security-policy"]

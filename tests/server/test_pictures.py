@@ -15,21 +15,21 @@ from regard.inference.open import load
 from regard.server.models import ModelRegistry
 from regard.tracing.image_maps import image_maps, word_image_maps
 from regard.training.runs import find_models
-from tests.support.cache import made_once
-from tests.support.described import HIT, MISS, SIDE, SIZE, Gallery, make_gallery, showing
+from tests.support.captioning_server import HIT, MISS, SIDE, SIZE, CaptioningServer, captioning_server, make_captioners
+from tests.support.shared_results import build_once
 from tests.unit.data.test_images import bomb
 
 
 @pytest.fixture(scope="module")
-def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
-    directory, _ = made_once(tmp_path_factory, "gallery", make_gallery)
-    with showing(directory) as shown:
+def captioners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaptioningServer]:
+    directory, _ = build_once(tmp_path_factory, "captioners", make_captioners)
+    with captioning_server(directory) as shown:
         yield shown
 
 
 @pytest.fixture
-def client(gallery: Gallery) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{gallery.url}api/v1/", timeout=60) as http:
+def client(captioners: CaptioningServer) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{captioners.url}api/v1/", timeout=60) as http:
         yield http
 
 
@@ -38,28 +38,28 @@ def test_captioners_are_listed_with_image_input(client: httpx.Client) -> None:
     assert {model["task"] for model in models.values()} == {"image-to-text"}
     assert {name: model["has_attention"] for name, model in models.items()} == {
         "heads": True,
-        "looking": True,
-        "blind": False,
+        "attention": True,
+        "fixed": False,
     }
     assert all(model["target"] == "en" and model["source"] == "" for model in models.values())
 
 
-def test_a_captioner_is_torchs_whichever_engine_translates(gallery: Gallery) -> None:
-    models = ModelRegistry(find_models([gallery.folder / "heads"]), engine="ctranslate2")
+def test_a_captioner_is_torchs_whichever_engine_translates(captioners: CaptioningServer) -> None:
+    models = ModelRegistry(find_models([captioners.folder / "heads"]), engine="ctranslate2")
     assert [(model.engine, problem) for model, problem in models.load_changed()] == [("torch", None)]
 
 
-@pytest.mark.parametrize("model", ["heads", "looking", "blind"])
-def test_caption_and_maps_equal_the_model_own(client: httpx.Client, gallery: Gallery, model: str) -> None:
-    path = gallery.picture(1)
+@pytest.mark.parametrize("model", ["heads", "attention", "fixed"])
+def test_caption_and_maps_equal_the_model_own(client: httpx.Client, captioners: CaptioningServer, model: str) -> None:
+    path = captioners.image(1)
     answer = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
-    captioner = load(gallery.folder / model, task="image-to-text")
+    captioner = load(captioners.folder / model, task="image-to-text")
     said = captioner.caption([path])[0]
     assert answer["text"] == said.text
     assert answer["log_probability"] == pytest.approx(said.log_probability, abs=1e-4)
     assert (answer["rows"], answer["columns"], answer["gold"]) == (SIDE, SIDE, None)
     layers = [index for index, layer in enumerate(answer["layers"]) if layer["role"] == "image-cross"]
-    assert len(layers) == {"heads": 2, "looking": 1, "blind": 0}[model]
+    assert len(layers) == {"heads": 2, "attention": 1, "fixed": 0}[model]
     if layers:
         found = client.get(f"traces/{answer['id']}/weights", params={"layer": layers[-1], "head": 0})
         expected = image_maps(captioner.trace(path, said.tokens), layer=len(layers) - 1, head=0)
@@ -74,19 +74,21 @@ def told(client: httpx.Client, content: bytes = b"", **query: object) -> list[tu
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
-@pytest.mark.parametrize("model", ["heads", "looking", "blind"])
-def test_stream_sends_each_word_map_then_whole_answer(client: httpx.Client, gallery: Gallery, model: str) -> None:
-    path = gallery.picture(1)
+@pytest.mark.parametrize("model", ["heads", "attention", "fixed"])
+def test_stream_sends_each_word_map_then_whole_answer(
+    client: httpx.Client, captioners: CaptioningServer, model: str
+) -> None:
+    path = captioners.image(1)
     (first, seen), *partials, (last, answer) = told(client, path.read_bytes(), model=model)
     whole = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
     assert (first, last) == ("image", "done")
     assert (seen["image"], seen["rows"]) == (whole["image"], SIDE)
     assert answer | {"id": ""} == whole | {"id": ""}
-    captioner = load(gallery.folder / model, task="image-to-text")
+    captioner = load(captioners.folder / model, task="image-to-text")
     assert [data["text"] for _, data in partials] == list(captioner.stream(path))
     assert {name for name, _ in partials} == {"partial"}
     words = partials[-1][1]["words"]
-    if model == "blind":
+    if model == "fixed":
         assert words == []
     else:
         said = captioner.caption([path])[0]
@@ -108,8 +110,8 @@ def test_non_image_is_refused_before_streaming(client: httpx.Client) -> None:
     assert client.post("captions/stream", params={"beam_size": 99}).status_code == 400
 
 
-def test_arithmetic_of_a_word_is_served(client: httpx.Client, gallery: Gallery) -> None:
-    answer = client.post("captions", params={"model": "heads"}, content=gallery.picture(0).read_bytes()).json()
+def test_arithmetic_of_a_word_is_served(client: httpx.Client, captioners: CaptioningServer) -> None:
+    answer = client.post("captions", params={"model": "heads"}, content=captioners.image(0).read_bytes()).json()
     layer = max(index for index, layer in enumerate(answer["layers"]) if layer["role"] == "image-cross")
     inside = client.get(f"traces/{answer['id']}/arithmetic", params={"layer": layer, "head": 2, "query": 1}).json()
     assert len(inside["weights"]) == SIDE * SIDE
@@ -128,20 +130,20 @@ def test_image_is_returned_as_the_model_input(client: httpx.Client) -> None:
         assert np.abs(np.asarray(seen).astype(int) - [10, 200, 30]).max() <= 4
 
 
-def test_form_may_carry_the_image(client: httpx.Client, gallery: Gallery) -> None:
-    content = gallery.picture(0).read_bytes()
+def test_form_may_carry_the_image(client: httpx.Client, captioners: CaptioningServer) -> None:
+    content = captioners.image(0).read_bytes()
     raw = client.post("captions", content=content).json()["text"]
     assert client.post("captions", files={"image": ("a.png", content, "image/png")}).json()["text"] == raw
     empty = client.post("captions", files={"file": ("a.png", content, "image/png")})
     assert (empty.status_code, empty.json()["error"]["code"]) == (400, "no_file")
 
 
-def test_examples_are_validation_images_with_gold(client: httpx.Client, gallery: Gallery) -> None:
+def test_examples_are_validation_images_with_gold(client: httpx.Client, captioners: CaptioningServer) -> None:
     pictures = client.get("models/heads/examples").json()["examples"]
     assert [(one["number"], one["has_boxes"]) for one in pictures] == [(0, True), (1, False), (2, False)]
     shown = client.get("models/heads/examples/2")
     assert shown.headers["content-type"] == "image/png"
-    with Image.open(io.BytesIO(shown.content)) as one, Image.open(gallery.picture(2)) as other:
+    with Image.open(io.BytesIO(shown.content)) as one, Image.open(captioners.image(2)) as other:
         assert (np.asarray(one) == np.asarray(other)).all()
     answer = client.post("captions", params={"model": "heads", "example": 0}).json()
     assert answer["gold"]["words"] == answer["text"].split()
@@ -175,8 +177,8 @@ def test_float_image_is_refused_with_the_reason(client: httpx.Client) -> None:
     assert "32 bits per pixel. Save it with 8 or 16" in answer.json()["error"]["message"]
 
 
-def test_truncated_image_is_refused(client: httpx.Client, gallery: Gallery) -> None:
-    answer = client.post("captions", content=gallery.picture(0).read_bytes()[:-30])
+def test_truncated_image_is_refused(client: httpx.Client, captioners: CaptioningServer) -> None:
+    answer = client.post("captions", content=captioners.image(0).read_bytes()[:-30])
     assert (answer.status_code, answer.json()["error"]["code"]) == (415, "bad_image")
 
 
@@ -191,9 +193,9 @@ def test_truncated_image_is_refused(client: httpx.Client, gallery: Gallery) -> N
     ],
 )
 def test_impossible_option_is_refused(
-    client: httpx.Client, gallery: Gallery, query: dict[str, str], status: int
+    client: httpx.Client, captioners: CaptioningServer, query: dict[str, str], status: int
 ) -> None:
-    assert client.post("captions", params=query, content=gallery.picture(0).read_bytes()).status_code == status
+    assert client.post("captions", params=query, content=captioners.image(0).read_bytes()).status_code == status
 
 
 def test_text_for_a_captioner_is_refused_with_guidance(client: httpx.Client) -> None:

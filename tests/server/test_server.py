@@ -10,39 +10,44 @@ import pytest
 from benchmarks import serving
 from benchmarks.http_load import TRANSLATE, Client
 
-from tests.support.owned import Own
+from tests.support.own_api_server import OwnApiServer
 
 JSON = {"content-type": "application/json"}
 
 
-def asked(own: Own, method: str = "POST", path: str = TRANSLATE, **options: object) -> httpx.Response:
+def asked(own_api: OwnApiServer, method: str = "POST", path: str = TRANSLATE, **options: object) -> httpx.Response:
     options = {"json": {"texts": ["one red cat"], "model": "there"}} | options if method == "POST" else options
-    return httpx.request(method, own.server.url + path, timeout=60, **options)  # type: ignore[arg-type]
+    return httpx.request(method, own_api.server.url + path, timeout=60, **options)  # type: ignore[arg-type]
 
 
 # --- who is let in ---------------------------------------------------------------------------------------------------
 
 
-def test_foreign_host_is_refused_but_health_is_open(own: Own) -> None:
+def test_foreign_host_is_refused_but_health_is_open(own_api: OwnApiServer) -> None:
     for path in ("/", "/api/v1/models", "/languages"):
-        assert asked(own, "GET", path, headers={"host": "evil.example"}).status_code == 421
+        assert asked(own_api, "GET", path, headers={"host": "evil.example"}).status_code == 421
     for path in ("/livez", "/readyz", "/metrics"):
-        assert asked(own, "GET", path, headers={"host": "10.0.0.7:8000"}).status_code == 200
+        assert asked(own_api, "GET", path, headers={"host": "10.0.0.7:8000"}).status_code == 200
 
 
-def test_a_foreign_page_cannot_send_and_ours_can(own: Own) -> None:
-    foreign = asked(own, headers={"origin": "http://evil.example"})
+def test_a_foreign_page_cannot_send_and_ours_can(own_api: OwnApiServer) -> None:
+    foreign = asked(own_api, headers={"origin": "http://evil.example"})
     assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "wrong_origin")
     assert "access-control-allow-origin" not in foreign.headers
-    assert asked(own, headers={"origin": own.server.url}).status_code == 200
+    assert asked(own_api, headers={"origin": own_api.server.url}).status_code == 200
     preflight = {"origin": "http://evil.example", "access-control-request-method": "POST"}
-    refused = asked(own, "OPTIONS", headers=preflight)
+    refused = asked(own_api, "OPTIONS", headers=preflight)
     assert refused.is_client_error
     assert "access-control-allow-origin" not in refused.headers
 
 
-def test_every_response_has_security_headers(own: Own) -> None:
-    for answer in (asked(own), asked(own, "GET", "/none"), asked(own, "GET", "/"), asked(own, content=b"{", json=None)):
+def test_every_response_has_security_headers(own_api: OwnApiServer) -> None:
+    for answer in (
+        asked(own_api),
+        asked(own_api, "GET", "/none"),
+        asked(own_api, "GET", "/"),
+        asked(own_api, content=b"{", json=None),
+    ):
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert "access-control-allow-origin" not in answer.headers
@@ -64,124 +69,124 @@ def test_every_response_has_security_headers(own: Own) -> None:
         b"[" * 9999,
     ],
 )
-def test_bad_body_gets_400_without_echo(own: Own, body: bytes) -> None:
-    answer = asked(own, content=body, headers=JSON, json=None)
+def test_bad_body_gets_400_without_echo(own_api: OwnApiServer, body: bytes) -> None:
+    answer = asked(own_api, content=body, headers=JSON, json=None)
     assert answer.status_code == 400
     assert set(answer.json()["error"]) == {"code", "message"}
 
 
-def test_wrong_methods_and_media_types_are_named(own: Own) -> None:
-    wrong = asked(own, "GET", TRANSLATE)
+def test_wrong_methods_and_media_types_are_named(own_api: OwnApiServer) -> None:
+    wrong = asked(own_api, "GET", TRANSLATE)
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
-    assert asked(own, content=b"texts=a", headers={"content-type": "text/plain"}, json=None).status_code == 415
+    assert asked(own_api, content=b"texts=a", headers={"content-type": "text/plain"}, json=None).status_code == 415
 
 
-def test_huge_index_is_not_found(own: Own) -> None:
+def test_huge_index_is_not_found(own_api: OwnApiServer) -> None:
     for path in ("models/there/examples/{}", "evaluation/{}", "runs/there/probes/{}/0/0"):
-        assert asked(own, "GET", f"/api/v1/{path.format('9' * 5000)}").status_code == 404
+        assert asked(own_api, "GET", f"/api/v1/{path.format('9' * 5000)}").status_code == 404
 
 
-def test_errors_follow_the_format_of_their_api(own: Own) -> None:
-    assert set(asked(own, path="/translate", content=b"{", headers=JSON, json=None).json()) == {"error"}
-    assert isinstance(asked(own, path="/translate", content=b"{", headers=JSON, json=None).json()["error"], str)
-    assert set(asked(own, path="/v2/translate", content=b"{", headers=JSON, json=None).json()) == {"message"}
+def test_errors_follow_the_format_of_their_api(own_api: OwnApiServer) -> None:
+    assert set(asked(own_api, path="/translate", content=b"{", headers=JSON, json=None).json()) == {"error"}
+    assert isinstance(asked(own_api, path="/translate", content=b"{", headers=JSON, json=None).json()["error"], str)
+    assert set(asked(own_api, path="/v2/translate", content=b"{", headers=JSON, json=None).json()) == {"message"}
 
 
-def test_a_body_over_the_bound_is_refused(own: Own) -> None:
-    answer = asked(own, content=b'{"texts": ["' + b"a" * 1_000_001 + b'"]}', headers=JSON, json=None)
+def test_a_body_over_the_bound_is_refused(own_api: OwnApiServer) -> None:
+    answer = asked(own_api, content=b'{"texts": ["' + b"a" * 1_000_001 + b'"]}', headers=JSON, json=None)
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
 
 
 # --- ids, logs and figures -------------------------------------------------------------------------------------------
 
 
-def test_valid_request_id_is_kept_and_others_replaced(own: Own) -> None:
-    assert asked(own, headers={"x-request-id": "mine-1"}).headers["x-request-id"] == "mine-1"
-    assert re.fullmatch("[0-9a-f]{16}", asked(own, headers={"x-request-id": "a b"}).headers["x-request-id"])
+def test_valid_request_id_is_kept_and_others_replaced(own_api: OwnApiServer) -> None:
+    assert asked(own_api, headers={"x-request-id": "mine-1"}).headers["x-request-id"] == "mine-1"
+    assert re.fullmatch("[0-9a-f]{16}", asked(own_api, headers={"x-request-id": "a b"}).headers["x-request-id"])
 
 
-def test_log_has_requests_but_never_texts(own: Own) -> None:
-    identity = asked(own, json={"texts": ["unheard-of"]}, headers={"x-request-id": "of-the-log"}).headers[
+def test_log_has_requests_but_never_texts(own_api: OwnApiServer) -> None:
+    identity = asked(own_api, json={"texts": ["unheard-of"]}, headers={"x-request-id": "of-the-log"}).headers[
         "x-request-id"
     ]
-    asked(own, "GET", "/unheard-of")
-    text = own.server.log.read_text()
+    asked(own_api, "GET", "/unheard-of")
+    text = own_api.server.log.read_text()
     [line] = [json.loads(line) for line in text.splitlines() if identity in line]
     assert (line["route"], line["method"], line["status"]) == (TRANSLATE, "POST", 200)
     assert "unheard-of" not in text
 
 
-def test_metric_labels_are_few_for_any_requests(own: Own) -> None:
+def test_metric_labels_are_few_for_any_requests(own_api: OwnApiServer) -> None:
     for number in range(5):
-        asked(own, "GET", f"/none/{number}")
-        asked(own, "GET", f"/api/v1/traces/{number}/weights")
-        asked(own, f"STRANGE{number}", "/")
-    figures = asked(own, "GET", "/metrics").text
+        asked(own_api, "GET", f"/none/{number}")
+        asked(own_api, "GET", f"/api/v1/traces/{number}/weights")
+        asked(own_api, f"STRANGE{number}", "/")
+    figures = asked(own_api, "GET", "/metrics").text
     routes = set(re.findall(r'regard_requests_total\{route="([^"]*)"', figures))
     assert "none" in routes
     assert "/api/v1/traces/{id}/weights" in routes
     assert not any(re.search("[0-9]", route.replace("v1", "").replace("v2", "")) for route in routes)
     assert set(re.findall(r'pair="([^"]*)"', figures)) <= {"en-ko", "ko-en"}
-    assert own.server.figure("regard_ready_models") == 2
-    assert own.server.figure("regard_tokens_total") > 0
+    assert own_api.server.figure("regard_ready_models") == 2
+    assert own_api.server.figure("regard_tokens_total") > 0
 
 
 # --- many clients, clients that leave, clients that mean ill ---------------------------------------------------------
 
 
-def test_concurrent_answers_equal_sequential_answers(own: Own) -> None:
-    before = own.server.figure("regard_batch_texts_count")
-    told = asyncio.run(serving.canaries(own.load, 200))
+def test_concurrent_answers_equal_sequential_answers(own_api: OwnApiServer) -> None:
+    before = own_api.server.figure("regard_batch_texts_count")
+    told = asyncio.run(serving.canaries(own_api.load, 200))
     assert (told["mixed"], told["requests"]) == (0, 200)
     assert told["outputs"] > 20
-    batches = own.server.figure("regard_batch_texts_count") - before
+    batches = own_api.server.figure("regard_batch_texts_count") - before
     assert batches < told["texts"] + told["requests"]  # as many as there were without those who go together
 
 
-def test_disconnected_client_frees_its_queue_places(own: Own) -> None:
-    told = asyncio.run(serving.disconnects(own.load, 60))
+def test_disconnected_client_frees_its_queue_places(own_api: OwnApiServer) -> None:
+    told = asyncio.run(serving.disconnects(own_api.load, 60))
     assert sum(told["ended"].values()) >= 60  # and whoever left earlier and is counted now
     assert told["ended"]["left"] > 30
     assert told["most_waiting"] > 20
     assert told["then_statuses"] == [200] * 5
 
 
-def test_a_gigabyte_is_refused_before_it_is_sent(own: Own) -> None:
-    told = asyncio.run(serving.gigabyte(own.load, 0.5))
+def test_a_gigabyte_is_refused_before_it_is_sent(own_api: OwnApiServer) -> None:
+    told = asyncio.run(serving.gigabyte(own_api.load, 0.5))
     assert max(told["sent_bytes"].values()) < 2**26
     assert told["grown_megabytes"] < 50
     assert told["then_statuses"] == [200] * 5
 
 
-def test_slow_clients_are_disconnected_and_block_nobody(own: Own) -> None:
-    told = asyncio.run(serving.slow_clients(own.load, 10))
+def test_slow_clients_are_disconnected_and_block_nobody(own_api: OwnApiServer) -> None:
+    told = asyncio.run(serving.slow_clients(own_api.load, 10))
     assert told["then_statuses"] == [200] * 5
     assert told["endings"] == {"408": 5, "closed": 5}
 
 
-def test_ten_thousand_headers_do_no_harm(own: Own) -> None:
-    told = asyncio.run(serving.many_headers(own.load))
+def test_ten_thousand_headers_do_no_harm(own_api: OwnApiServer) -> None:
+    told = asyncio.run(serving.many_headers(own_api.load))
     assert told["statuses"]["many"] in ("431", "400")
     assert told["statuses"]["long"] in ("431", "closed")
     assert told["then_statuses"] == [200] * 5
 
 
-def test_disconnected_stream_frees_its_worker(own: Own) -> None:
+def test_disconnected_stream_frees_its_worker(own_api: OwnApiServer) -> None:
     async def leave() -> None:
         for _ in range(3):
-            client = Client(own.server.port)
+            client = Client(own_api.server.port)
             await client.send(
                 *serving.posted("/api/v1/stream", {"text": "one red cat " * 330, "model": "there", "beam_size": 10})
             )
             assert client.reader is not None
             await client.reader.readuntil(b"partial")
             client.close()
-        async with Client(own.server.port) as client:
+        async with Client(own_api.server.port) as client:
             assert (await client.translate("one red cat")).status == 200
 
-    before = own.server.figure("regard_client_disconnects_total")
+    before = own_api.server.figure("regard_client_disconnects_total")
     asyncio.run(leave())
     until = time.monotonic() + 120
-    while (left := own.server.figure("regard_client_disconnects_total") - before) < 3 and time.monotonic() < until:
+    while (left := own_api.server.figure("regard_client_disconnects_total") - before) < 3 and time.monotonic() < until:
         time.sleep(0.01)
     assert left >= 3  # and whoever left earlier and is counted now

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.toy import command, environment
+from tests.support.commands import command, environment
 
 START_SECONDS = 120  # until all models are loaded, on a machine with other things to do
 STOP_SECONDS = 30  # between SIGTERM and SIGKILL

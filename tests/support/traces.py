@@ -37,7 +37,7 @@ def trace_of(name: str, text: str = TEXT, target: str = TARGET) -> Trace:
 
 
 @cache
-def pictured() -> Trace:
+def caption_trace() -> Trace:
     """The trace of a Transformer captioner with random weights, of a random picture."""
     tokenizer = Tokenizer.train([CAPTION], model_type="word", vocab_size=64)
     bundle = new_bundle(Config.from_dict({"model": CAPTIONER}, origin="here"), TokenizerPair(tokenizer, tokenizer))

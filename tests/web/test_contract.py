@@ -27,7 +27,7 @@ from regard.server.api.traces import AlignmentResponse
 from regard.server.endpoint import floats_response, json_response
 from regard.tracing.alignment import HeadSelection, WordAlignment, trace_alignment
 from regard.tracing.trace import Trace
-from tests.support.traces import ADDITIVE, GENERAL, LEARNED, ROTARY, TRANSFORMER, pictured, trace_of
+from tests.support.traces import ADDITIVE, GENERAL, LEARNED, ROTARY, TRANSFORMER, caption_trace, trace_of
 
 SCRIPT = Path(__file__).with_name("contract.js")
 RUN = "a run"
@@ -79,12 +79,12 @@ def of_trace(name: str) -> dict[str, Any]:
 
 
 def of_picture() -> dict[str, Any]:
-    described = TracedCaption.from_trace(pictured())
+    described = TracedCaption.from_trace(caption_trace())
     record = caption_summary(described, identity="0", model="small")
     event = f"event: done\ndata: {msgspec.json.encode(record).decode()}\n\n"
     stream = recorded(Response(event, media_type="text/event-stream"))
     data = caption_page_data([described], name="small")
-    return {"data": data, "answers": trace_answers(pictured(), "0") | {"POST captions/stream": stream}}
+    return {"data": data, "answers": trace_answers(caption_trace(), "0") | {"POST captions/stream": stream}}
 
 
 def of_run() -> dict[str, Any]:

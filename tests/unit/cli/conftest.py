@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from regard.cli import run
+from tests.support.commands import Finished, Regard, run_command
 from tests.support.small_images import ATTENDING, picture_config, write_scenes
 from tests.support.small_run import run_to_the_end
-from tests.support.toy import Finished, Regard, in_a_process, write_corpus
+from tests.support.toy_language import write_corpus
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def regard(capsys: pytest.CaptureFixture[str]) -> Regard:
 
 
 @pytest.fixture
-def heard_hangups() -> Iterator[None]:
+def default_hangup() -> Iterator[None]:
     """SIGHUP as a terminal gives it to its programs: behind nohup we would ignore it, and all that we start too."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
@@ -68,6 +69,6 @@ def describing(scenes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _trained(corpus: Path, name: str) -> Path:
     run_directory = corpus / "runs" / name
-    ended = in_a_process("train", corpus / f"{name}.toml", "--run", run_directory)
+    ended = run_command("train", corpus / f"{name}.toml", "--run", run_directory)
     assert ended.code == 0, ended.err
     return run_directory

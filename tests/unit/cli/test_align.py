@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from regard.metrics.alignment import alignment_error_rate, format_alignment, parse_alignments
-from tests.support.toy import Regard, fixed_context, renamed
+from tests.support.commands import Regard
+from tests.support.toy_language import untrained_rnn, with_languages
 
 
 def wish(corpus: Path) -> list[object]:
@@ -70,7 +71,7 @@ def test_single_head_is_not_repeated_as_a_mean(regard: Regard, attending: Path, 
 def test_model_without_attention_has_no_alignment(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    fixed = fixed_context(tmp_path / "fixed", transformer)
+    fixed = untrained_rnn(tmp_path / "fixed", transformer)
     for how in ("--best-head", "--all-heads"):
         ended = regard("align", fixed, *wish(corpus), "--gold", corpus / "test.align", how)
         assert ended.code == 2
@@ -96,7 +97,7 @@ def test_two_directions_are_joined(
 ) -> None:
     # The other model only says that it is of the other direction, and reads the Korean as unknown words: its links are
     # links.
-    backward = renamed(attending, tmp_path / "backward", "['ko-KR', 'en']")
+    backward = with_languages(attending, tmp_path / "backward", "['ko-KR', 'en']")
     both = {}
     for how in ("intersection", "union"):
         ended = regard("align", transformer, *wish(corpus), "--reverse", backward, "--symmetrization", how)

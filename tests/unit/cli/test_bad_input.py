@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.toy import Regard, renamed
+from tests.support.commands import Regard
+from tests.support.toy_language import with_languages
 
 BAD = {
     "short": (b"one\n", "has 24 lines and"),
@@ -101,8 +102,8 @@ def test_swapped_files_are_reported(regard: Regard, transformer: Path, corpus: P
     assert (ended.code, ended.out) == (2, "")
     assert f"test.en end in ko and en, but {transformer} translates en to ko" in ended.err
     assert f"Swap --source and --{SIDES[verb][1]}" in ended.err
-    fitting = renamed(transformer, tmp_path / "fitting", "['ko-KR', 'en']")
-    nameless = renamed(transformer, tmp_path / "nameless", "[]")
+    fitting = with_languages(transformer, tmp_path / "fitting", "['ko-KR', 'en']")
+    nameless = with_languages(transformer, tmp_path / "nameless", "[]")
     for model in (fitting, nameless):
         assert regard(*words_of(verb, model, corpus / "test.ko", corpus / "test.en")).code == 0
 

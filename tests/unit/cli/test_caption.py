@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.toy import Regard
+from tests.support.commands import Regard
 
 
 def written(capfdbinary: pytest.CaptureFixture[bytes]) -> list[str]:

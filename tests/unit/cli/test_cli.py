@@ -11,7 +11,7 @@ import pytest
 
 from regard import cli
 from regard.cli import SigintHandler
-from tests.support.toy import Regard, command, environment, in_a_process
+from tests.support.commands import Regard, command, environment, run_command
 
 HEAVY = ("torch", "sacrebleu", "numpy", "sentencepiece", "rich")
 EVERY_COMMAND = [[], *([name] for name in cli.SUMMARIES), ["data", "generate"], ["data", "generate", "sentences"]]
@@ -36,7 +36,7 @@ def test_help_takes_little_computing() -> None:
 
 
 def test_every_command_is_listed_with_its_summary() -> None:
-    ended = in_a_process("--help")
+    ended = run_command("--help")
     assert ended.code == 0
     assert all(f"  {name} " in ended.out for name in cli.SUMMARIES)
 

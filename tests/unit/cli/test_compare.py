@@ -8,9 +8,10 @@ from regard.cli.compare import table_rows
 from regard.inference.evaluation import TOKENIZED_LINES, TranslationReport, tokenized_text_warning
 from regard.metrics.alignment import format_alignment, parse_alignments
 from regard.metrics.text import Score
+from tests.support.commands import Regard
 from tests.support.small_images import RECURRENT, picture_config
 from tests.support.small_run import run_to_the_end
-from tests.support.toy import Regard, fixed_context, renamed
+from tests.support.toy_language import untrained_rnn, with_languages
 
 
 def wish(corpus: Path) -> list[object]:
@@ -78,7 +79,7 @@ def test_models_are_listed_with_difference_from_the_first(
 def test_gold_links_add_alignment_error_per_model(
     regard: Regard, transformer: Path, attending: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    fixed, quality = fixed_context(tmp_path / "fixed", transformer), tmp_path / "evaluation.json"
+    fixed, quality = untrained_rnn(tmp_path / "fixed", transformer), tmp_path / "evaluation.json"
     words = ["compare", transformer, attending, fixed, *wish(corpus), "--gold", corpus / "test.align"]
     models = json.loads(regard(*words, "--json", "--report", quality).out)["models"]
     for model, told in zip((transformer, attending), models, strict=False):
@@ -161,7 +162,7 @@ def test_one_resample_or_model_shows_no_difference(
 
 
 def test_one_tokenisation_holds_for_all_models(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
-    nameless = renamed(transformer, tmp_path / "nameless", "[]")
+    nameless = with_languages(transformer, tmp_path / "nameless", "[]")
     for models in ([nameless, transformer], [transformer, nameless], [nameless, nameless]):
         both = json.loads(regard("compare", *models, *wish(corpus), "--json").out)["models"]
         assert both[0]["scores"] == both[1]["scores"]
@@ -171,7 +172,7 @@ def test_one_tokenisation_holds_for_all_models(regard: Regard, transformer: Path
 def test_models_with_different_tokenisation_are_not_compared(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    german = renamed(transformer, tmp_path / "german", "['en', 'de']")
+    german = with_languages(transformer, tmp_path / "german", "['en', 'de']")
     ended = regard("compare", transformer, german, *wish(corpus))
     assert ended.code == 2
     assert f"{german} (de): 13a" in ended.err

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from regard.worlds import is_complete_corpus
-from tests.support.toy import Regard, command, environment
+from tests.support.commands import Regard, command, environment
 
 SMALL = ["--train", 12, "--valid", 3, "--test", 2]
 

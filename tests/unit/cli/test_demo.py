@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from regard.cli.demo import Demo, demo_jobs
-from tests.support.toy import command, environment, in_a_process
+from tests.support.commands import command, environment, run_command
 
 STACK = "{layers = 1, width = 16, heads = 2, ffn_width = 32}"
 MODELS = {
@@ -176,7 +176,7 @@ def wait_for_models(address: str) -> list[dict[str, object]]:
 def test_run_killed_before_saving_is_started_again(tmp_path: Path, recipes: Path) -> None:
     demo = small_demo(tmp_path, recipes)
     world, training, *_ = demo_jobs(demo)
-    assert in_a_process(*world.arguments).code == 0
+    assert run_command(*world.arguments).code == 0
     run = demo.directory / "transformer"
     killed = command(*training.arguments, "--set=training.checkpoint_every=40")
     with subprocess.Popen(killed, env=environment(), stdout=subprocess.DEVNULL) as process:
@@ -185,7 +185,7 @@ def test_run_killed_before_saving_is_started_again(tmp_path: Path, recipes: Path
             time.sleep(0.01)
         process.kill()
     assert not list(run.glob("checkpoints/step-*"))
-    ended = in_a_process(*demo_jobs(demo)[1].arguments)
+    ended = run_command(*demo_jobs(demo)[1].arguments)
     assert ended.code == 0, ended.err
     assert "training starts from the beginning" in ended.out
     assert demo_jobs(demo)[1].is_done

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from regard.files import directory_kind
-from tests.support.toy import Regard, in_a_process
+from tests.support.commands import Regard, run_command
 
 
 def given(teacher: object, corpus: Path, run: Path, *more: object) -> list[object]:
@@ -15,7 +15,7 @@ def given(teacher: object, corpus: Path, run: Path, *more: object) -> list[objec
 def student(transformer: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A student of two teachers, which are the same one."""
     run = tmp_path_factory.mktemp("distill") / "student"
-    ended = in_a_process(*given(f"{transformer},{transformer}", corpus, run))
+    ended = run_command(*given(f"{transformer},{transformer}", corpus, run))
     assert ended.code == 0, ended.err
     return run
 

@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.support.toy import Regard, renamed
+from tests.support.commands import Regard
+from tests.support.toy_language import with_languages
 
 
 def wish(corpus: Path) -> list[object]:
@@ -72,7 +73,7 @@ def test_unknown_tokenisation_fails_before_translating(regard: Regard, transform
 def test_without_languages_the_reference_decides_the_tokeniser(
     regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    nameless = renamed(transformer, tmp_path / "nameless", "[]")
+    nameless = with_languages(transformer, tmp_path / "nameless", "[]")
     ended = regard("evaluate", nameless, *wish(corpus))
     assert "warning: no model names its languages; BLEU is tokenised for ko" in ended.err
     assert "tok:char" in ended.out or "tok:ko-mecab" in ended.out

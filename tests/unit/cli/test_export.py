@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.toy import Regard, in_a_process
+from tests.support.commands import Regard, run_command
 
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
 
@@ -14,7 +14,7 @@ def transformer(corpus: Path) -> Path:
     """The small Transformer trained further: two engines need not agree on which of two equal outputs is the better."""
     run = corpus / "runs" / "exported"
     longer = ["--set=training.steps=160", "--set=training.validate_every=80", "--set=training.checkpoint_every=80"]
-    ended = in_a_process("train", corpus / "transformer.toml", "--run", run, *longer)
+    ended = run_command("train", corpus / "transformer.toml", "--run", run, *longer)
     assert ended.code == 0, ended.err
     return run
 
@@ -22,7 +22,7 @@ def transformer(corpus: Path) -> Path:
 @pytest.fixture(scope="module")
 def exported(transformer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("exported") / "export"
-    ended = in_a_process("export", transformer, "--to", "ctranslate2", directory, "--quantization", "float32")
+    ended = run_command("export", transformer, "--to", "ctranslate2", directory, "--quantization", "float32")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == f"To use it: regard translate {directory}\n"
     return directory

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from tests.support.toy import Regard
+from tests.support.commands import Regard
 
 
 def test_a_run_and_its_model_are_the_same(regard: Regard, transformer: Path) -> None:

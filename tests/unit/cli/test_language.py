@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cache import made_once
+from tests.support.commands import Regard, run_command
+from tests.support.shared_results import build_once
 from tests.support.small_language import make_language, turns
-from tests.support.toy import Regard, in_a_process
 
 
 @pytest.fixture(scope="session")
 def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "language", make_language)[0]
+    return build_once(tmp_path_factory, "language", make_language)[0]
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_text_alone_is_enough_to_train_on(texts: Path, kind: str) -> None:
         f"model.kind={kind}",
     ]
     options = [part for setting in settings for part in ("--set", setting)]
-    told = in_a_process("train", "--text", texts / "train.ko", "--run", texts / "run", *options)
+    told = run_command("train", "--text", texts / "train.ko", "--run", texts / "run", *options)
     assert told.code == 0, told.err
     assert "96 lines, about" in told.out
     assert f"{kind} model of 1 layers" in told.out

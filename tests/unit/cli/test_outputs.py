@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.toy import Regard, command, environment
+from tests.support.commands import Regard, command, environment
 
 TEXTS = ["--source", "test.en", "--reference", "test.ko"]
 PAIRS = ["--source", "test.en", "--target", "test.ko"]

@@ -10,7 +10,7 @@ import pytest
 
 from regard.errors import RegardError
 from regard.training.plan import find_recipe, packaged_recipes, recipe_names
-from tests.support.toy import Regard, environment
+from tests.support.commands import Regard, environment
 
 ROOT = Path(__file__).parents[3]
 

@@ -8,7 +8,7 @@ import pytest
 from regard.config import Config, DataConfig
 from regard.files import CONFIG_FILE
 from regard.training.plan import load_run_config
-from tests.support.toy import Regard
+from tests.support.commands import Regard
 
 SMALL_MODEL = [
     word

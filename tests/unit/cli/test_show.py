@@ -12,7 +12,7 @@ from regard.inference.open import load
 from regard.plotting.attention_map import MapSelection, draw_map, select_map
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 from regard.tracing.trace import trace_texts
-from tests.support.toy import Regard
+from tests.support.commands import Regard
 
 SENTENCE, FORCED = "red cat sees dog", "개 본다 고양이"
 

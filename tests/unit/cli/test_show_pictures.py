@@ -13,9 +13,9 @@ from regard.plotting.attention_map import MapSelection, draw_map, select_map
 from regard.plotting.terminal import CELL_WIDTH, GRID_GAP, SHADE_CHARACTERS
 from regard.tracing.image_maps import word_image_maps
 from regard.worlds.scenes import boxes_beside
+from tests.support.commands import Regard
 from tests.support.small_images import ATTENDING, TRANSFORMER, picture_config
 from tests.support.small_run import run_to_the_end
-from tests.support.toy import Regard
 
 
 @pytest.fixture(scope="module")

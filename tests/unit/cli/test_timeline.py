@@ -14,7 +14,7 @@ from regard.models.interface import role_of
 from regard.tokenization.text import group_into_words
 from regard.training.events import EventLog, Validated
 from regard.training.validation import ATTENTION_FILE, LABELS_FILE
-from tests.support.toy import Regard
+from tests.support.commands import Regard
 
 Maps = dict[str, NDArray[np.float32]]  # of one probe: the layers in which the target looks at the source
 

@@ -14,8 +14,8 @@ from regard.config import AttentionRNNCaptionerConfig, Config, DataConfig, Effic
 from regard.files import CONFIG_FILE
 from regard.training.defaults import CorpusSize, default_config
 from regard.training.plan import load_run_config, record_working_directory
+from tests.support.commands import Regard, command, environment
 from tests.support.small_images import ATTENDING, picture_config
-from tests.support.toy import Regard, command, environment
 
 
 def text_files(corpus: Path) -> list[object]:
@@ -45,7 +45,7 @@ def test_run_is_not_started_twice(regard: Regard, transformer: Path, corpus: Pat
     assert (transformer / "events.jsonl").read_bytes() == before
 
 
-@pytest.mark.usefixtures("heard_hangups")
+@pytest.mark.usefixtures("default_hangup")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signal_saves_and_resume_continues(
     regard: Regard, corpus: Path, tmp_path: Path, number: signal.Signals, code: int
@@ -97,7 +97,7 @@ IN_A_TERMINAL = (
 )
 
 
-@pytest.mark.usefixtures("heard_hangups")
+@pytest.mark.usefixtures("default_hangup")
 def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     screen, terminal = os.openpty()

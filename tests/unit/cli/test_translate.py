@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from regard.metrics.alignment import parse_alignment
-from tests.support.toy import Regard, command, environment, in_a_process
+from tests.support.commands import Regard, command, environment, run_command
 
 
 def test_every_input_line_gives_one_output_line(transformer: Path) -> None:
     given = "one cat\n\n   \nbig dog runs\r\nred\x00cat\u2028two\r one".encode()
-    ended = in_a_process("translate", transformer, given=given, LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    ended = run_command("translate", transformer, given=given, LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.split("\n")
     assert len(lines) == 6
@@ -141,7 +141,7 @@ def test_bad_text_in_a_file_publishes_no_output(regard: Regard, transformer: Pat
 
 
 def test_lines_before_invalid_text_in_pipe_are_translated(transformer: Path) -> None:
-    ended = in_a_process("translate", transformer, given=b"one cat\n\ncaf\xe9\n")
+    ended = run_command("translate", transformer, given=b"one cat\n\ncaf\xe9\n")
     assert ended.code == 2
     assert ended.out.count("\n") == 2
     assert "standard input:3: byte 4 (0xe9) is not UTF-8" in ended.err

@@ -20,7 +20,7 @@ from regard.errors import RegardError
 from regard.models.factory import build_model
 from regard.models.interface import DecoderOutput
 from regard.special_tokens import END, MASK, PADDING, UNKNOWN
-from tests.support.reciter import RIVAL, WORD, Reciter
+from tests.support.repeating_model import RIVAL, WORD, RepeatingModel
 from tests.support.small_models import Case, Small, cases, seeds
 
 # One of each way to keep a state: recurrent, recurrent with joined, keys and values, both, and no memory at all.
@@ -101,14 +101,14 @@ def test_prefix_may_hold_tokens_never_generated(seed: int, token: int) -> None:
 
 def test_prefix_continues_after_earlier_sentences_finish() -> None:
     source, forced = encode_source_rows([[], [5] * 9]), [[], [RIVAL] * 4]
-    (first,), (second,) = generate(Reciter(), source, DecodingConfig(beam_size=1), prefixes=forced)
+    (first,), (second,) = generate(RepeatingModel(), source, DecodingConfig(beam_size=1), prefixes=forced)
     assert first.tokens == []
     assert second.tokens == [*forced[1], *[WORD] * 5]
 
 
 def test_a_prefix_that_has_ended_is_refused() -> None:
     with pytest.raises(RegardError, match="a prefix holds END"):
-        generate(Reciter(), encode_source_rows([[5]]), DecodingConfig(), prefixes=[[5, END]])
+        generate(RepeatingModel(), encode_source_rows([[5]]), DecodingConfig(), prefixes=[[5, END]])
 
 
 # --- how long, and how many ------------------------------------------------------------------------------------------
@@ -123,12 +123,12 @@ def test_each_sentence_has_its_own_length_limit(
     beam_size = data.draw(st.integers(1, 3))
     config = DecodingConfig(beam_size=beam_size, max_length_ratio=ratio, max_length_extra=extra)
     source = encode_source_rows([[5] * count for count in words])
-    found = generate(Reciter(patience=99), source, config)
+    found = generate(RepeatingModel(patience=99), source, config)
     longest = {count: max(len(one.tokens) for one in own) for count, own in zip(words, found, strict=True)}
     for count, length in longest.items():
         assert length == int(ratio * (count + 1)) + extra  # END is part of the source
     greedy = generate(
-        Reciter(patience=99), source, DecodingConfig(beam_size=1, max_length_ratio=ratio, max_length_extra=extra)
+        RepeatingModel(patience=99), source, DecodingConfig(beam_size=1, max_length_ratio=ratio, max_length_extra=extra)
     )
     assert [own[0].tokens for own in greedy] == [[WORD] * longest[count] for count in words]
     assert not any(own[0].is_finished for own in greedy)
@@ -137,7 +137,7 @@ def test_each_sentence_has_its_own_length_limit(
 @pytest.mark.parametrize("longest", [1, 3, 50])
 def test_output_length_fits_what_the_model_can_decode(longest: int) -> None:
     config = DecodingConfig(beam_size=2, max_length_ratio=0.0, max_length_extra=9)
-    [found] = generate(Reciter(patience=99, max_positions=longest), encode_source_rows([[5]]), config)
+    [found] = generate(RepeatingModel(patience=99, max_positions=longest), encode_source_rows([[5]]), config)
     assert max(len(one.tokens) for one in found) == max(1, min(longest - 1, 9))
 
 
@@ -150,13 +150,13 @@ def test_learned_positions_limit_output_without_error() -> None:
 
 def test_one_prefix_per_sentence_is_required() -> None:
     with pytest.raises(RegardError, match="1 prefixes for 2 sentences"):
-        generate(Reciter(), encode_source_rows([[5], [6]]), DecodingConfig(), prefixes=[[5]])
+        generate(RepeatingModel(), encode_source_rows([[5], [6]]), DecodingConfig(), prefixes=[[5]])
 
 
 def test_sampling_returns_the_requested_number_of_samples() -> None:
     torch.manual_seed(0)
-    one = generate(Reciter(), encode_source_rows([[5, 5]]), DecodingConfig(do_sample=True))
-    three = generate(Reciter(), encode_source_rows([[5, 5]]), DecodingConfig(do_sample=True, nbest=3))
+    one = generate(RepeatingModel(), encode_source_rows([[5, 5]]), DecodingConfig(do_sample=True))
+    three = generate(RepeatingModel(), encode_source_rows([[5, 5]]), DecodingConfig(do_sample=True, nbest=3))
     assert [len(own) for own in one] == [1]
     assert [len(own) for own in three] == [3]
 
@@ -195,7 +195,7 @@ def test_a_model_of_nothing_but_nan_is_refused() -> None:
 
 
 def test_near_ties_are_separated_at_any_length() -> None:
-    class Tied(Reciter):
+    class Tied(RepeatingModel):
         def decode(self, tokens: Tensor, memory: Any, state: Any) -> DecoderOutput:
             decoded = super().decode(tokens, memory, state)
             hidden = decoded.hidden * 1e-4 + 50.0  # a running sum of such logits could not hold the difference
@@ -244,7 +244,7 @@ def test_each_greedy_stream_step_extends_the_previous(small: Small, case: Case, 
 
 
 def test_stream_yields_growing_outputs() -> None:
-    model = Reciter()
+    model = RepeatingModel()
     watched = stream(model, encode_source_rows([[5] * 9]), DecodingConfig(beam_size=1))
     for steps in range(1, 5):
         assert next(watched) == [[WORD] * steps]

@@ -11,7 +11,7 @@ from regard.config import DecodingConfig
 from regard.decoding.loop import decode_steps, generate
 from regard.decoding.search import COMPACT_SHARE
 from regard.special_tokens import END
-from tests.support.reciter import RIVAL, WORD, Reciter
+from tests.support.repeating_model import RIVAL, WORD, RepeatingModel
 from tests.support.small_models import Small
 
 lengths = st.lists(st.integers(0, 9), min_size=1, max_size=9)
@@ -28,7 +28,7 @@ def lines(words: list[int]) -> PaddedTokens:
 @given(lengths)
 @settings(max_examples=10)
 def test_every_sentence_gets_its_own_output(words: list[int]) -> None:
-    found = generate(Reciter(), lines(words), DecodingConfig(beam_size=1))
+    found = generate(RepeatingModel(), lines(words), DecodingConfig(beam_size=1))
     assert [own[0].tokens for own in found] == [[WORD] * count for count in words]
     assert all(own[0].is_finished for own in found)
 
@@ -36,7 +36,7 @@ def test_every_sentence_gets_its_own_output(words: list[int]) -> None:
 @given(lengths, st.integers(1, 4))
 @settings(max_examples=10)
 def test_finished_sentences_leave_the_batch(words: list[int], beam: int) -> None:
-    model = Reciter()
+    model = RepeatingModel()
     going = []
     for search in decode_steps(model, lines(words), DecodingConfig(beam_size=beam)):
         going.append(int((~search.is_done).sum()))
@@ -48,7 +48,7 @@ def test_finished_sentences_leave_the_batch(words: list[int], beam: int) -> None
 
 
 def test_last_sentence_is_decoded_alone() -> None:
-    model = Reciter()
+    model = RepeatingModel()
     generate(model, lines([1, 2, 3, 40]), DecodingConfig(beam_size=1))
     assert model.rows[0] == 4
     assert model.rows[4:] == [1] * 37
@@ -57,7 +57,7 @@ def test_last_sentence_is_decoded_alone() -> None:
 @given(st.integers(1, 5), st.sampled_from([0.0, 0.5, 1.0, 2.0]))
 def test_score_is_log_probability_normalised_by_length(words: int, penalty: float) -> None:
     config = DecodingConfig(beam_size=4, nbest=4, length_penalty=penalty)
-    (own,) = generate(Reciter(), lines([words]), config)
+    (own,) = generate(RepeatingModel(), lines([words]), config)
     for one in own:
         assert one.score == pytest.approx(one.log_probability / (len(one.tokens) + one.is_finished) ** penalty)
     likeliest, rival, other = (torch.tensor([2.0, 1.0, *[0.0] * 9]).log_softmax(dim=0)[:3]).tolist()
@@ -71,7 +71,7 @@ def test_large_length_penalty_prefers_long_outputs() -> None:
     outputs = {}
     for penalty in (0.0, 4.0):
         config = DecodingConfig(beam_size=6, length_penalty=penalty, max_length_ratio=0, max_length_extra=6)
-        outputs[penalty] = generate(Reciter(patience=1), lines([3]), config)[0][0]
+        outputs[penalty] = generate(RepeatingModel(patience=1), lines([3]), config)[0][0]
     assert len(outputs[4.0].tokens) > len(outputs[0.0].tokens)
 
 
@@ -102,7 +102,7 @@ def test_memory_is_not_copied_while_rows_stay() -> None:
 @given(lengths)
 @settings(max_examples=10)
 def test_observed_search_exposes_its_best_hypothesis(words: list[int]) -> None:
-    for count, search in enumerate(decode_steps(Reciter(), lines(words), DecodingConfig(beam_size=1)), start=1):
+    for count, search in enumerate(decode_steps(RepeatingModel(), lines(words), DecodingConfig(beam_size=1)), start=1):
         assert search.best_so_far() == [[WORD] * min(count, total) for total in words]
 
 

@@ -12,10 +12,10 @@ from regard.documents.po import po_template
 from regard.documents.segments import plain_text_template
 from regard.documents.subtitles import read_srt, wrap
 from regard.errors import RegardError
-from tests.support.voices import backwards, translated, voice
+from tests.support.sentence_translators import reversing_translator, translated, word_translator
 
-shout = voice(str.upper)
-same = voice(str)
+shout = word_translator(str.upper)
+same = word_translator(str)
 
 SUBTITLES = (
     "1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<i>Hello there</i> my\r\ngood friend\r\n\r\n"
@@ -67,7 +67,8 @@ def test_blank_lines_and_indents_stay() -> None:
 def test_numbers_and_punctuation_alone_are_not_translated() -> None:
     heard: list[list[str]] = []
     assert (
-        translated(plain_text_template("***\n42.\n— 😀\nword"), voice(str.upper, heard=heard)) == "***\n42.\n— 😀\nWORD"
+        translated(plain_text_template("***\n42.\n— 😀\nword"), word_translator(str.upper, heard=heard))
+        == "***\n42.\n— 😀\nWORD"
     )
     assert heard == [["word"]]
 
@@ -79,7 +80,7 @@ def test_subtitles_keep_numbers_times_and_line_counts() -> None:
 
 
 def test_cue_is_one_sentence_and_tags_follow_words() -> None:
-    said = translated(read_srt(SUBTITLES), backwards())
+    said = translated(read_srt(SUBTITLES), reversing_translator())
     assert "\r\n{\\an8}friend good my\r\n<i>there Hello</i>\r\n" in said
     assert "\r\n- it? is Who\r\n- Me.\r\n" in said
 
@@ -141,7 +142,7 @@ def test_a_filled_catalogue_can_be_read_again(tmp_path) -> None:  # type: ignore
 
 def test_catalogue_without_translations_stays_valid(tmp_path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "silent.po"
-    path.write_text(translated(po_template(CATALOGUE), voice(lambda _: "")), encoding="utf-8")
+    path.write_text(translated(po_template(CATALOGUE), word_translator(lambda _: "")), encoding="utf-8")
     assert 'msgstr ""' in path.read_text(encoding="utf-8")
     assert "msgstr \n" not in path.read_text(encoding="utf-8")
     list(read_pairs(path))
@@ -150,7 +151,7 @@ def test_catalogue_without_translations_stays_valid(tmp_path) -> None:  # type: 
 @given(st.lists(st.sampled_from(["%s", "%(name)s", "{count}", "%1$d", "{{ x }}", "${y}", "word", "more. Words"])))
 def test_placeholders_appear_as_often_as_in_source(pieces: list[str]) -> None:
     text = " ".join(pieces)
-    said = translated(po_template(f'msgid "{text}"\nmsgstr ""\n'), backwards()).split("msgstr ")[1]
+    said = translated(po_template(f'msgid "{text}"\nmsgstr ""\n'), reversing_translator()).split("msgstr ")[1]
     for placeholder in ("%s", "%(name)s", "{count}", "%1$d", "{{ x }}", "${y}"):
         assert said.count(placeholder) == text.count(placeholder)
 

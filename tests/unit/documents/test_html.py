@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.documents.markup import read_html, tokenize_markup
-from tests.support.voices import all_translated, backwards, translated, voice
+from tests.support.sentence_translators import all_translated, reversing_translator, translated, word_translator
 
 PIECES = [
     "<b>",
@@ -26,7 +26,7 @@ PIECES = [
 ]
 WORDS = ["one two", " three. ", "Four ", "&amp;", "\n", "é", "<script>if (a<b) x</script>", "5", " "]
 DOCUMENTS = st.lists(st.sampled_from(PIECES + WORDS), max_size=14).map("".join)
-shout = voice(str.upper)
+shout = word_translator(str.upper)
 
 
 def _elements(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -44,13 +44,13 @@ def test_the_tokens_of_any_text_are_the_text(document: str) -> None:
 
 @given(document=DOCUMENTS)
 def test_every_tag_appears_as_often_as_in_source(document: str) -> None:
-    for said in (translated(read_html(document), shout), translated(read_html(document), backwards())):
+    for said in (translated(read_html(document), shout), translated(read_html(document), reversing_translator())):
         assert _tags(said) == _tags(document)
 
 
 @given(document=NESTED)
 def test_proper_nesting_is_preserved(document: str) -> None:
-    for by in (shout, backwards()):
+    for by in (shout, reversing_translator()):
         open_tags: list[str] = []
         for token in tokenize_markup(translated(read_html(document), by)):
             if token.kind == "start":
@@ -69,18 +69,19 @@ def test_a_document_without_words_is_not_touched(document: str) -> None:
 def test_inline_tags_follow_their_words() -> None:
     document = "<p>I saw <b>a red</b> car &amp; <i>the <u>big</u> dog</i></p>"
     assert (
-        translated(read_html(document), backwards()) == "<p><i>dog <u>big</u> the</i> &amp; car <b>red a</b> saw I</p>"
+        translated(read_html(document), reversing_translator())
+        == "<p><i>dog <u>big</u> the</i> &amp; car <b>red a</b> saw I</p>"
     )
 
 
 def test_tag_around_a_whole_sentence_stays_around() -> None:
     document = "<b>One two.</b> Three <i>four.</i>"
-    said = translated(read_html(document), voice(lambda sentence: f"well {sentence} indeed."))
+    said = translated(read_html(document), word_translator(lambda sentence: f"well {sentence} indeed."))
     assert said.startswith("<b>well One two. indeed.</b> well Three")
 
 
 def test_without_attention_tag_keeps_its_relative_position() -> None:
-    said = translated(read_html("a b <b>c</b> d"), voice(lambda _: "1 2 3 4 5 6 7 8"))
+    said = translated(read_html("a b <b>c</b> d"), word_translator(lambda _: "1 2 3 4 5 6 7 8"))
     assert said == "1 2 3 4 <b>5</b> 6 7 8"
 
 
@@ -121,7 +122,7 @@ def test_entities_are_decoded_and_special_characters_escaped() -> None:
 
 def test_line_ends_are_white_space_except_in_pre() -> None:
     heard: list[list[str]] = []
-    translated(read_html("<p>one\ntwo</p><pre>three\nfour</pre>"), voice(str.upper, heard=heard))
+    translated(read_html("<p>one\ntwo</p><pre>three\nfour</pre>"), word_translator(str.upper, heard=heard))
     assert heard == [["one two", "three", "four"]]
 
 
@@ -135,7 +136,9 @@ def test_hostile_documents_are_read_in_one_go(unit: str) -> None:
 
 def test_many_documents_are_translated_together() -> None:
     heard: list[list[str]] = []
-    said = all_translated([read_html("<p>one</p>"), read_html("two"), read_html("one")], voice(str.upper, heard=heard))
+    said = all_translated(
+        [read_html("<p>one</p>"), read_html("two"), read_html("one")], word_translator(str.upper, heard=heard)
+    )
     assert said == ["<p>ONE</p>", "TWO", "ONE"]
     assert heard == [["one", "two"]]
 

@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 from regard.documents.segments import plain_text_template, without_splitting
 from regard.documents.translate import SentenceTranslator, translate
 from regard.inference.translator import Translation
-from tests.support.voices import translated, voice
+from tests.support.sentence_translators import translated, word_translator
 
 
 def test_too_long_sentence_is_translated_in_pieces() -> None:
     heard: list[list[str]] = []
     text = "the cat saw the dog, and the dog saw the bird, and the bird flew away over the house"
-    said = translated(plain_text_template(text), voice(str.upper, longest=30, heard=heard))
+    said = translated(plain_text_template(text), word_translator(str.upper, longest=30, heard=heard))
     assert said == text.upper()
     assert all(len(sentence) <= 30 for batch in heard for sentence in batch)
 
 
 @given(st.text(st.sampled_from("ab ,."), max_size=300), st.integers(1, 20))
 def test_no_word_is_lost_at_any_model_length(text: str, longest: int) -> None:
-    said = translated(plain_text_template(text), voice(str.upper, longest=longest))
+    said = translated(plain_text_template(text), word_translator(str.upper, longest=longest))
     assert said.replace(" ", "") == text.upper().replace(" ", "")
 
 
@@ -29,7 +29,7 @@ def test_unsplit_text_stays_whole_if_the_model_fits() -> None:
     heard: list[list[str]] = []
     text = " One two.\nThree! "
     said = [
-        translated(without_splitting(plain_text_template(text)), voice(str.upper, longest=n, heard=heard))
+        translated(without_splitting(plain_text_template(text)), word_translator(str.upper, longest=n, heard=heard))
         for n in (20, 9)
     ]
     assert heard == [["One two. Three!"], ["One two.", "Three!"]]
@@ -40,7 +40,7 @@ def test_sentences_are_batched_by_longest_with_progress() -> None:
     heard: list[list[str]] = []
     told: list[tuple[int, int]] = []
     lines = [letter * length for length, letters in ((1, "abcdef"), (5, "abc"), (20, "a")) for letter in letters]
-    by = voice(str.upper, batch_size=lambda sentence: max(1, 10 // len(sentence)), heard=heard)
+    by = word_translator(str.upper, batch_size=lambda sentence: max(1, 10 // len(sentence)), heard=heard)
     asyncio.run(
         translate([plain_text_template("\n".join(lines))], by, progress=lambda said, every: told.append((said, every)))
     )
@@ -62,15 +62,17 @@ def test_alternatives_combine_next_best_outputs_of_sentences() -> None:
 
 def test_model_without_punctuation_gets_that_of_source() -> None:
     assert (
-        translated(plain_text_template("One. Two! Three"), voice(lambda sentence: sentence.strip(".!")))
+        translated(plain_text_template("One. Two! Three"), word_translator(lambda sentence: sentence.strip(".!")))
         == "One. Two! Three"
     )
-    assert translated(plain_text_template("One."), voice(lambda _: "Un !")) == "Un !"
+    assert translated(plain_text_template("One."), word_translator(lambda _: "Un !")) == "Un !"
 
 
 def test_sentences_that_touched_are_parted_by_a_space() -> None:
     assert (
-        translated(plain_text_template("行く。帰る。"), voice({"行く。": "I go.", "帰る。": "I return."}.__getitem__))
+        translated(
+            plain_text_template("行く。帰る。"), word_translator({"行く。": "I go.", "帰る。": "I return."}.__getitem__)
+        )
         == "I go. I return."
     )
-    assert translated(plain_text_template("行く。帰る。"), voice(str)) == "行く。帰る。"
+    assert translated(plain_text_template("行く。帰る。"), word_translator(str)) == "行く。帰る。"

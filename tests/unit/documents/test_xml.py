@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.documents.markup import XmlTagRules, read_xml, tokenize_markup
-from tests.support.voices import backwards, translated, voice
+from tests.support.sentence_translators import reversing_translator, translated, word_translator
 
 MARKUP = ["<b>", "</b>", "<x/>", "<page>", "</page>", "<line n='1>2'>", "</line>", "<!-- c -->"]
 PIECES = [*MARKUP, "one two", ". Three", " "]
@@ -29,26 +29,26 @@ sees me.</line>
 def heard_of(document: str, **tags: object) -> set[str]:
     """The sentences that are said of a document."""
     heard: list[list[str]] = []
-    translated(read_xml(document, XmlTagRules(**tags)), voice(str, heard=heard))  # type: ignore[arg-type]
+    translated(read_xml(document, XmlTagRules(**tags)), word_translator(str, heard=heard))  # type: ignore[arg-type]
     return {sentence for batch in heard for sentence in batch}
 
 
 @given(document=st.lists(st.sampled_from(PIECES), max_size=14).map("".join), tags=TAGS)
 def test_every_tag_appears_as_often_as_in_source(document: str, tags: XmlTagRules) -> None:
-    for by in (voice(str.upper), backwards()):
+    for by in (word_translator(str.upper), reversing_translator()):
         assert _tags(translated(read_xml(document, tags), by)) == _tags(document)
 
 
 def test_placeholders_stand_in_their_sentence() -> None:
     document = 'Hello <x id="0"></x>, you have <x id="1"></x> new <y/> files.'
     assert heard_of(document) == {"Hello , you have new files."}
-    said = translated(read_xml(document, XmlTagRules()), voice(str.upper))
+    said = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
     assert said == 'HELLO <x id="0"></x>, YOU HAVE <x id="1"></x> NEW <y/> FILES.'
 
 
 def test_elements_beside_text_are_inline_others_structural() -> None:
     assert heard_of(PAGE) == {"A title", "I see a cat.", "It sees me.", "Bye"}
-    assert translated(read_xml(PAGE, XmlTagRules()), voice(str)) == PAGE.replace("It\n", "It ")
+    assert translated(read_xml(PAGE, XmlTagRules()), word_translator(str)) == PAGE.replace("It\n", "It ")
 
 
 @pytest.mark.parametrize(
@@ -76,28 +76,28 @@ def test_sentence_continues_over_non_splitting_elements() -> None:
 
 def test_protected_text_stays_in_its_sentence() -> None:
     said = translated(
-        read_xml("open <x>Some <x>Thing</x></x> now", XmlTagRules(ignore=frozenset({"x"}))), voice(str.upper)
+        read_xml("open <x>Some <x>Thing</x></x> now", XmlTagRules(ignore=frozenset({"x"}))), word_translator(str.upper)
     )
     assert said == "OPEN <x>Some <x>Thing</x></x> NOW"
 
 
 @pytest.mark.parametrize("kept", ["<![CDATA[if a > b]]>", "<![CDATA[]]>", "<!-- a > b -->", "<?xml version='1.0'?>"])
 def test_non_text_comes_out_unchanged(kept: str) -> None:
-    assert translated(read_xml(f"say {kept} this", XmlTagRules()), voice(str.upper)) == f"SAY {kept} THIS"
+    assert translated(read_xml(f"say {kept} this", XmlTagRules()), word_translator(str.upper)) == f"SAY {kept} THIS"
 
 
 @pytest.mark.parametrize("name", ["script", "style", "iframe", "xmp"])
 def test_no_name_makes_an_element_anything_but_markup(name: str) -> None:
     document = f'<doc><{name} src="a"/><p>one red cat</p><{name}>two <b>dogs</b></{name}></doc>'
     assert heard_of(document) == {"one red cat", "two dogs"}
-    said = translated(read_xml(document, XmlTagRules()), voice(str.upper))
+    said = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
     assert said == f'<doc><{name} src="a"/><p>ONE RED CAT</p><{name}>TWO <b>DOGS</b></{name}></doc>'
 
 
 def test_characters_are_decoded_and_document_entities_stay() -> None:
     document = "<p>at &company; we &lt;sell&gt; &quot;caf&#233;&#x73;&quot; &amp; &nbsp;tea&copy; &#0; R&D</p>"
     assert heard_of(document) == {'at we <sell> "cafés" & tea R&D'}
-    said = translated(read_xml(document, XmlTagRules()), voice(str.upper))
+    said = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
     for kept in ("&company;", "&nbsp;", "&copy;", "&#0;", "&lt;SELL&gt;", '"CAFÉS"', "&amp; ", "R&amp;D"):
         assert kept in said
 
@@ -106,7 +106,7 @@ def test_declarations_of_a_document_are_no_text() -> None:
     declared = "<!DOCTYPE doc [<!ENTITY company 'My > Own'> <!ELEMENT p ANY> ]>"
     document = f"{declared}<doc><p>one &company; cat</p></doc>"
     assert heard_of(document) == {"one cat"}
-    said = translated(read_xml(document, XmlTagRules()), voice(str.upper))
+    said = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
     assert said == f"{declared}<doc><p>ONE &company; CAT</p></doc>"
 
 
@@ -115,7 +115,7 @@ def test_declarations_of_a_document_are_no_text() -> None:
 )
 def test_hostile_documents_are_read_in_one_go(unit: str) -> None:
     document = unit * 5000 + "words"
-    assert _tags(translated(read_xml(document, XmlTagRules()), voice(str.upper))) == _tags(document)
+    assert _tags(translated(read_xml(document, XmlTagRules()), word_translator(str.upper))) == _tags(document)
 
 
 def _tags(document: str) -> Counter[str]:

@@ -17,7 +17,7 @@ from regard.inference.interface import batches_by_length
 from regard.inference.open import load
 from regard.inference.translator import Translator
 from regard.interop.ctranslate2 import export_ctranslate2
-from tests.support.exports import speaker, texts
+from tests.support.random_translators import random_translator, texts
 
 STACK = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
 LINES = [*texts(9), "", "   ", *texts(5)]
@@ -25,7 +25,7 @@ LINES = [*texts(9), "", "   ", *texts(5)]
 
 @pytest.fixture(scope="module")
 def bundle() -> Bundle:
-    return speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
+    return random_translator(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
 
 
 @pytest.fixture(scope="module")

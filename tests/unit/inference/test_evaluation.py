@@ -14,7 +14,7 @@ from regard.inference.translator import Translator
 from regard.metrics.text import bleu_by_length
 from regard.metrics.text import evaluate as score_translations
 from regard.tracing.alignment import HeadAlignment
-from tests.support.exports import speaker, texts
+from tests.support.random_translators import random_translator, texts
 
 STACK = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
 SOURCES = texts(24)
@@ -23,7 +23,7 @@ SOURCES = texts(24)
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "model"
-    save_bundle(path, speaker(TransformerConfig(encoder=STACK, decoder=STACK)))
+    save_bundle(path, random_translator(TransformerConfig(encoder=STACK, decoder=STACK)))
     return path
 
 

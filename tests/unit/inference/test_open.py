@@ -22,7 +22,7 @@ from regard.inference.open import load
 from regard.inference.translator import Translator
 from regard.interop.ctranslate2 import export_ctranslate2
 from regard.tokenization.tokenizer import TokenizerPair
-from tests.support.exports import SOURCE, TARGET, speaker, texts
+from tests.support.random_translators import SOURCE, TARGET, random_translator, texts
 
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
 
@@ -33,7 +33,7 @@ ROWS = RecurrentLayersConfig(layers=1, width=8)
 
 @pytest.fixture
 def bundle() -> Bundle:
-    return speaker(TransformerConfig(encoder=STACK, decoder=STACK))
+    return random_translator(TransformerConfig(encoder=STACK, decoder=STACK))
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_converted_model_is_kept_until_weights_change(model: Path) -> None:
     made = kept.stat().st_ino
     load(model, engine="auto")
     assert kept.stat().st_ino == made
-    other = speaker(TransformerConfig(encoder=STACK, decoder=STACK), seed=8)
+    other = random_translator(TransformerConfig(encoder=STACK, decoder=STACK), seed=8)
     save_bundle(model.parent / "other", other)
     for name in ("model.safetensors", "manifest.json"):
         (model / name).write_bytes((model.parent / "other" / name).read_bytes())
@@ -104,7 +104,10 @@ def test_converted_model_is_kept_until_weights_change(model: Path) -> None:
 
 
 def test_export_is_not_kept_for_newer_weights(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    newer, load_bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK), seed=8), bundle_module.load_bundle
+    newer, load_bundle = (
+        random_translator(TransformerConfig(encoder=STACK, decoder=STACK), seed=8),
+        bundle_module.load_bundle,
+    )
 
     def load_while_training_publishes(directory: Path) -> Bundle:
         loaded = load_bundle(directory)

@@ -9,7 +9,7 @@ from regard.config import DecodingConfig, TransformerConfig, TransformerStackCon
 from regard.inference import torch_engine
 from regard.inference.interface import DecodedRows, batches_by_length
 from regard.inference.torch_engine import TorchEngine
-from tests.support.exports import SOURCE, speaker, texts
+from tests.support.random_translators import SOURCE, random_translator, texts
 
 STACK = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
 ROWS = [SOURCE.encode(text) for text in texts(30)]
@@ -35,7 +35,7 @@ def by_place(batches: list[DecodedRows]) -> dict[int, list[tuple[list[int], floa
     "config", [DecodingConfig(beam_size=1), DecodingConfig(beam_size=3, nbest=2)], ids=["greedy", "beam"]
 )
 def test_parallel_batches_equal_sequential_batches(config: DecodingConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
+    bundle = random_translator(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
     bundle.model.double()  # in double precision a batch does not change what a row computes
     monkeypatch.setattr(torch_engine, "BATCH_TOKENS", 60)
     engine = TorchEngine(bundle.model)
@@ -51,7 +51,7 @@ def test_parallel_batches_equal_sequential_batches(config: DecodingConfig, monke
 
 
 def test_sampling_runs_sequentially(monkeypatch: pytest.MonkeyPatch) -> None:
-    bundle = speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
+    bundle = random_translator(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"))
     monkeypatch.setattr(torch_engine, "BATCH_TOKENS", 60)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     found = []
@@ -68,7 +68,7 @@ def test_batches_are_large_and_enough_for_all_workers(
 ) -> None:
     """Of sixteen tokens a row, divided by the beam's width, so that a beam has the same batches."""
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    engine = TorchEngine(speaker(TransformerConfig(encoder=STACK, decoder=STACK)).model)
+    engine = TorchEngine(random_translator(TransformerConfig(encoder=STACK, decoder=STACK)).model)
     given = [[5] * 15 for _ in range(rows // beam)]
     budget = engine._token_budget(given, DecodingConfig(beam_size=beam))
     found = list(batches_by_length(given, budget))

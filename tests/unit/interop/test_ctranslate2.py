@@ -17,7 +17,7 @@ from regard.inference.open import load
 from regard.inference.translator import Translator
 from regard.interop.ctranslate2 import export_ctranslate2, unsupported_features
 from regard.tokenization.tokenizer import TokenizerPair
-from tests.support.exports import SOURCE, TARGET, speaker, texts
+from tests.support.random_translators import SOURCE, TARGET, random_translator, texts
 
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
 
@@ -92,7 +92,7 @@ def assert_same(bundle: Bundle, directory: Path, **options: Any) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_export_gives_the_same_text(shape: Shape, tmp_path: Path) -> None:
-    bundle = speaker(shape.config)
+    bundle = random_translator(shape.config)
     export_ctranslate2(bundle, tmp_path / "export", quantization="float32")
     for options in OPTIONS:
         assert_same(bundle, tmp_path / "export", **options)
@@ -103,7 +103,7 @@ def test_export_gives_the_same_text(shape: Shape, tmp_path: Path) -> None:
 @settings(max_examples=6)
 @given(shape=shapes, seed=st.integers(0, 1000))
 def test_any_shape_is_exported_faithfully(shape: Shape, seed: int) -> None:
-    bundle = speaker(shape.config, seed=seed)
+    bundle = random_translator(shape.config, seed=seed)
     with TemporaryDirectory() as directory:
         export_ctranslate2(bundle, Path(directory) / "export", quantization="float32")
         assert_same(bundle, Path(directory) / "export", beam_size=2, nbest=2)
@@ -113,7 +113,7 @@ def test_ctranslate2_by_itself_gives_the_same_text(tmp_path: Path) -> None:
     """All that has to be known (the start, the end, what is never said) is in the export, not in our engine."""
     import ctranslate2
 
-    bundle = speaker(Shape().config)
+    bundle = random_translator(Shape().config)
     export_ctranslate2(bundle, tmp_path / "export", quantization="float32")
     translator = ctranslate2.Translator(str(tmp_path / "export"))
     pieces = [SOURCE.pieces(SOURCE.encode(text)) for text in TEXTS]
@@ -126,7 +126,7 @@ def test_ctranslate2_by_itself_gives_the_same_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("quantization", ["int8", "int16", "float16", "float32"])
 def test_exporting_leaves_the_model_as_it_was(quantization: str, tmp_path: Path) -> None:
-    bundle = speaker(Shape().config)
+    bundle = random_translator(Shape().config)
     before = {name: weight.clone() for name, weight in bundle.model.named_parameters()}
     export_ctranslate2(bundle, tmp_path / "export", quantization=quantization)
     for name, weight in bundle.model.named_parameters():
@@ -136,7 +136,7 @@ def test_exporting_leaves_the_model_as_it_was(quantization: str, tmp_path: Path)
 
 def test_int8_is_smaller_and_scores_nearly_the_same(tmp_path: Path) -> None:
     stack = TransformerStackConfig(layers=3, width=64, heads=2, ffn_width=512)
-    bundle = speaker(TransformerConfig(encoder=stack, decoder=stack, positions="rotary"))
+    bundle = random_translator(TransformerConfig(encoder=stack, decoder=stack, positions="rotary"))
     sizes = {}
     for quantization in ("int8", "float32"):
         export_ctranslate2(bundle, tmp_path / quantization, quantization=quantization)
@@ -148,7 +148,7 @@ def test_int8_is_smaller_and_scores_nearly_the_same(tmp_path: Path) -> None:
 
 
 def test_source_beyond_learned_positions_is_cut_like_torch(tmp_path: Path) -> None:
-    bundle = speaker(Shape(positions="learned").config)
+    bundle = random_translator(Shape(positions="learned").config)
     export_ctranslate2(bundle, tmp_path / "export")
     fitting, long = (" ".join(["ba"] * count) for count in (39, 60))
     for translator in (Translator(bundle), load(tmp_path / "export")):
@@ -170,12 +170,12 @@ def test_unsupported_model_is_refused_and_nothing_written(tmp_path: Path) -> Non
     with pytest.raises(RegardError, match="CTranslate2 cannot represent this model"):
         export_ctranslate2(bundle, tmp_path / "export")
     with pytest.raises(RegardError, match="choose one of int8"):
-        export_ctranslate2(speaker(Shape().config), tmp_path / "export", quantization="int4")
+        export_ctranslate2(random_translator(Shape().config), tmp_path / "export", quantization="int4")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_damaged_export_is_reported(tmp_path: Path) -> None:
-    export_ctranslate2(speaker(Shape().config), tmp_path / "export")
+    export_ctranslate2(random_translator(Shape().config), tmp_path / "export")
     content = bytearray((tmp_path / "export" / "model.bin").read_bytes())
     content[len(content) // 2] ^= 1
     (tmp_path / "export" / "model.bin").write_bytes(content)

@@ -16,7 +16,7 @@ from regard.inference.translator import Translator
 from regard.interop.marian import export_huggingface, unsupported_features
 from regard.special_tokens import END
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
-from tests.support.exports import SOURCE, TARGET, WORDS, speaker, texts
+from tests.support.random_translators import SOURCE, TARGET, WORDS, random_translator, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
@@ -62,7 +62,7 @@ def said(model: Any, tokenizer: Any, lines: list[str], **options: Any) -> torch.
 @pytest.mark.parametrize("name", SHAPES)
 def test_marian_gives_the_same_text(name: str, tmp_path: Path) -> None:
     config = SHAPES[name]
-    bundle = speaker(config, tokenizers=TokenizerPair(ONE, ONE if config.share_embeddings else OTHER))
+    bundle = random_translator(config, tokenizers=TokenizerPair(ONE, ONE if config.share_embeddings else OTHER))
     model, tokenizer = exported(bundle, tmp_path / "marian")
     for beam, penalty in ((1, 1.0), (4, 0.7)):
         search = {"num_beams": beam, "early_stopping": True, "length_penalty": penalty} if beam > 1 else {}
@@ -75,7 +75,7 @@ def test_marian_gives_the_same_text(name: str, tmp_path: Path) -> None:
 
 
 def test_both_tokenizers_give_the_same_ids(tmp_path: Path) -> None:
-    bundle = speaker(SHAPES["separate-tied"], tokenizers=TokenizerPair(ONE, OTHER))
+    bundle = random_translator(SHAPES["separate-tied"], tokenizers=TokenizerPair(ONE, OTHER))
     _, tokenizer = exported(bundle, tmp_path / "marian")
     for text in [*LINES[:20], "zzz ba", "ba"]:
         assert tokenizer(text)["input_ids"] == [*ONE.encode(text), END]

@@ -9,7 +9,7 @@ from regard.config import TransformerConfig, TransformerStackConfig
 from regard.inference.open import load
 from regard.interop.ctranslate2 import export_ctranslate2, learn_shortlist
 from regard.tokenization.tokenizer import TokenizerPair
-from tests.support.exports import SOURCE, TARGET, WORDS, speaker, texts
+from tests.support.random_translators import SOURCE, TARGET, WORDS, random_translator, texts
 
 BOTH = TokenizerPair(SOURCE, TARGET)
 
@@ -44,7 +44,7 @@ def test_nothing_to_learn_from_gives_an_empty_list() -> None:
 def test_export_with_shortlist_gives_the_same_text(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
     stack = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
-    bundle = speaker(TransformerConfig(encoder=stack, decoder=stack, norm="pre"))
+    bundle = random_translator(TransformerConfig(encoder=stack, decoder=stack, norm="pre"))
     export_ctranslate2(bundle, tmp_path / "all", quantization="float32")
     allowed = WORDS[3:8]
     shortlist = ("\t" + " ".join(f"▁{word}" for word in allowed) + "\n▁ba\t▁ra\n").encode()

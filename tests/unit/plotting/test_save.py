@@ -10,7 +10,7 @@ from PIL import Image
 import regard.plotting
 from regard.errors import RegardError
 from regard.plotting.attention_map import MapSelection, draw_map, select_map
-from tests.support.traces import CAPTION, TEXT, TRANSFORMER, pictured, trace_of
+from tests.support.traces import CAPTION, TEXT, TRANSFORMER, caption_trace, trace_of
 
 
 def embedded(page: Path) -> dict[str, object]:
@@ -40,7 +40,7 @@ def test_suffix_decides_between_image_and_page(tmp_path: Path) -> None:
 
 
 def test_captioner_trace_is_drawn_over_its_image(tmp_path: Path) -> None:
-    trace = pictured()
+    trace = caption_trace()
     panels = regard.plotting.save(trace, tmp_path / "words.svg", layer=0, head=0).read_text(encoding="utf-8")
     assert f"<title>{CAPTION}</title>" in panels
     assert 'id="image0"' in panels

@@ -9,14 +9,14 @@ from regard.bundle import load_bundle, save_bundle
 from regard.server import models as models_module
 from regard.server.models import ModelRegistry, ServedModel
 from regard.training.runs import find_models
-from tests.support.cache import made_once
+from tests.support.api_server import make_models
+from tests.support.shared_results import build_once
 from tests.support.small_language import make_language
-from tests.support.spoken import make_models
 
 
 @pytest.fixture(scope="session")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+    directory, _ = build_once(tmp_path_factory, "translators", make_models)
     return directory
 
 
@@ -38,7 +38,7 @@ def test_new_version_is_tried_at_once(toys: Path, tmp_path: Path, monkeypatch: p
 def test_model_for_another_task_replaces_the_first(
     toys: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    speaking, _ = made_once(tmp_path_factory, "language", make_language)
+    speaking, _ = build_once(tmp_path_factory, "language", make_language)
     place = Path(shutil.copytree(toys / "there" / "model", tmp_path / "young" / "model"))
     models = ModelRegistry(find_models([], [tmp_path / "young"]))
     [young] = models.all

@@ -15,14 +15,14 @@ from regard.server.limits import Limits
 from regard.server.models import ModelRegistry
 from regard.server.service import LanguageDirection, Service, detect_source
 from regard.training.runs import find_models
-from tests.support.cache import made_once
-from tests.support.spoken import make_models
-from tests.support.toy import renamed
+from tests.support.api_server import make_models
+from tests.support.shared_results import build_once
+from tests.support.toy_language import with_languages
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> ModelRegistry:
-    directory, _ = made_once(tmp_path_factory, "spoken", make_models)
+    directory, _ = build_once(tmp_path_factory, "translators", make_models)
     models = ModelRegistry(find_models([Path(directory) / name / "model" for name in ("there", "back")]))
     assert all(problem is None for _, problem in models.load_changed())
     return models
@@ -33,7 +33,9 @@ def neighbours(models: ModelRegistry, tmp_path_factory: pytest.TempPathFactory) 
     """Models into German, from German itself and from a language of the same script."""
     run, place = models.get("there").directory.parent, tmp_path_factory.mktemp("neighbours")
     languages = {"german": '["de", "de"]', "english": '["en", "de"]'}
-    neighbours = ModelRegistry(find_models([renamed(run, place / name, pair) for name, pair in languages.items()]))
+    neighbours = ModelRegistry(
+        find_models([with_languages(run, place / name, pair) for name, pair in languages.items()])
+    )
     assert all(problem is None for _, problem in neighbours.load_changed())
     return neighbours
 
@@ -44,7 +46,7 @@ def regional(models: ModelRegistry, tmp_path_factory: pytest.TempPathFactory) ->
     run, place = models.get("there").directory.parent, tmp_path_factory.mktemp("regional")
     codes = {"cn": "zh-CN", "tw": "zh_tw", "br": "pt_BR"}
     regional = ModelRegistry(
-        find_models([renamed(run, place / name, f'["en", "{code}"]') for name, code in codes.items()])
+        find_models([with_languages(run, place / name, f'["en", "{code}"]') for name, code in codes.items()])
     )
     assert all(problem is None for _, problem in regional.load_changed())
     return regional

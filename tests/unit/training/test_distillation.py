@@ -9,14 +9,16 @@ from regard.config import TransformerConfig, TransformerStackConfig
 from regard.inference.open import load
 from regard.training import distillation
 from regard.training.distillation import translate_with_teachers
-from tests.support.exports import speaker, texts
+from tests.support.random_translators import random_translator, texts
 
 STACK = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
 
 
 @pytest.fixture
 def teacher(tmp_path: Path) -> Path:
-    save_bundle(tmp_path / "teacher", speaker(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"), seed=7))
+    save_bundle(
+        tmp_path / "teacher", random_translator(TransformerConfig(encoder=STACK, decoder=STACK, norm="pre"), seed=7)
+    )
     return tmp_path / "teacher"
 
 

@@ -15,7 +15,7 @@ from regard.training.events import (
     TrainingStarted,
 )
 from regard.training.plan import TrainOptions, make_plan
-from tests.support.toy import write_corpus
+from tests.support.toy_language import write_corpus
 
 OVERRIDES = ("training.steps=4", "training.validate_every=4", "training.checkpoint_every=2", "training.threads=1")
 

@@ -7,13 +7,13 @@ import pytest
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.open import load
 from regard.inference.text_generator import TextGenerator
-from tests.support.cache import made_once
+from tests.support.shared_results import build_once
 from tests.support.small_language import make_language
 
 
 @pytest.fixture(scope="session")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "language", make_language)[0]
+    return build_once(tmp_path_factory, "language", make_language)[0]
 
 
 @pytest.fixture(scope="session")

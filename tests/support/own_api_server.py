@@ -1,4 +1,4 @@
-"""A server of our own API: a run with its model, gold links, and a comparison of two models."""
+"""A server for the tests of the own API: a run with its model, gold links, and a comparison of two models."""
 
 import json
 import random
@@ -12,11 +12,11 @@ import httpx
 from benchmarks.http_load import Served, serving
 from benchmarks.serving import PATIENT, Load
 
-from tests.support.toy import WORDS
+from tests.support.toy_language import WORDS
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnApiServer:
     """The server, and the directory of the run that it serves."""
 
     server: Served
@@ -46,7 +46,7 @@ def toy_sentence(chance: random.Random) -> str:
 
 
 def quality_of(sources: list[str], references: list[str]) -> dict[str, Any]:
-    """What `regard compare --report` writes."""
+    """A report as `regard compare --report` writes it."""
     scores = [{"name": "BLEU", "value": 50.0, "low": 40.0, "high": 60.0, "signature": "s"}]
     lengths = [
         {"low": low, "high": high, "count": sum(low <= len(one.split()) <= high for one in sources), "score": 50.0}
@@ -61,12 +61,12 @@ def quality_of(sources: list[str], references: list[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def own_server(directory: Path, own: Path, *options: str) -> Iterator[Own]:
+def own_api_server(directory: Path, output: Path, *options: str) -> Iterator[OwnApiServer]:
     """Run the server over the toy models until the block ends."""
     sources, references = ((directory / f"test.{code}").read_text().splitlines() for code in ("en", "ko"))
-    (own / "evaluation.json").write_text(json.dumps(quality_of(sources, references)))
+    (output / "evaluation.json").write_text(json.dumps(quality_of(sources, references)))
     limits = [part for limit in ("rate=0", *PATIENT) for part in ("--limit", limit)]
-    files = ["--gold", str(directory / "test"), "--report", str(own / "evaluation.json")]
+    files = ["--gold", str(directory / "test"), "--report", str(output / "evaluation.json")]
     models = [directory / "there", directory / "back" / "model"]
-    with serving(models, own / "log", *files, *limits, *options) as server:
-        yield Own(server, directory / "there")
+    with serving(models, output / "log", *files, *limits, *options) as server:
+        yield OwnApiServer(server, directory / "there")

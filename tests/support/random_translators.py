@@ -24,7 +24,7 @@ def texts(count: int, *, longest: int = 12) -> list[str]:
     return [" ".join(chance.choice(WORDS) for _ in range(chance.randint(1, longest))) for _ in range(count)]
 
 
-def speaker(config: TransformerConfig, *, seed: int = 3, tokenizers: TokenizerPair | None = None) -> Bundle:
+def random_translator(config: TransformerConfig, *, seed: int = 3, tokenizers: TokenizerPair | None = None) -> Bundle:
     """A model with all its weights random."""
     if tokenizers is None:
         tokenizers = TokenizerPair(SOURCE, SOURCE if config.share_embeddings else TARGET)

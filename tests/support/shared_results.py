@@ -1,4 +1,4 @@
-"""A costly result that several test workers share: the first that asks makes it, the others wait for it."""
+"""A costly result that the xdist workers share: the first worker builds it, the others wait for it."""
 
 import fcntl
 import json
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]) -> tuple[Path, Any]:
+def build_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]) -> tuple[Path, Any]:
     """A directory and what `make` found out in it, once for all workers of a test session."""
     own = factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own

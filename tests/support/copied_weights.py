@@ -13,7 +13,7 @@ from regard.models.encoder_only import ClassHead, EncoderOnlyModel, MaskedTokenH
 from regard.models.transformer import TransformerModel
 
 
-def scatter(module: nn.Module, seed: int) -> None:
+def randomise_weights(module: nn.Module, seed: int) -> None:
     """Random weights everywhere, so that no bias is zero, no norm the identity, and none can be mixed up unseen."""
     torch.manual_seed(seed)
     for parameter in module.parameters():
@@ -21,12 +21,12 @@ def scatter(module: nn.Module, seed: int) -> None:
             nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5)
 
 
-def copy(ours: nn.Module, theirs: nn.Module) -> None:
+def copy_state(ours: nn.Module, theirs: nn.Module) -> None:
     """A linear layer or a norm."""
     ours.load_state_dict(theirs.state_dict())
 
 
-def fill(ours: Tensor, values: Tensor) -> None:
+def copy_values(ours: Tensor, values: Tensor) -> None:
     assert ours.shape == values.shape
     with torch.no_grad():
         ours.copy_(values)
@@ -41,9 +41,9 @@ def multi_head_from_torch(ours: MultiHeadAttention, theirs: nn.MultiheadAttentio
         weights = theirs.in_proj_weight.chunk(3)
     layers = [ours.query, ours.key, ours.value]
     for layer, weight, bias in zip(layers, weights, theirs.in_proj_bias.chunk(3), strict=True):
-        fill(layer.weight, weight)
-        fill(layer.bias, bias)
-    copy(ours.output, theirs.out_proj)
+        copy_values(layer.weight, weight)
+        copy_values(layer.bias, bias)
+    copy_state(ours.output, theirs.out_proj)
 
 
 def block_from_torch(ours: TransformerBlock, theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> None:
@@ -53,21 +53,21 @@ def block_from_torch(ours: TransformerBlock, theirs: nn.TransformerEncoderLayer 
         multi_head_from_torch(ours.cross_attention, theirs.multihead_attn)
         residuals.insert(1, ours.cross_attention_residual)
     for number, around in enumerate(residuals, start=1):
-        copy(around.norm, getattr(theirs, f"norm{number}"))
-    copy(ours.feed_forward.fc1, theirs.linear1)
-    copy(ours.feed_forward.fc2, theirs.linear2)
+        copy_state(around.norm, getattr(theirs, f"norm{number}"))
+    copy_state(ours.feed_forward.fc1, theirs.linear1)
+    copy_state(ours.feed_forward.fc2, theirs.linear2)
 
 
 def recurrent_from_torch(ours: RecurrentLayers, theirs: nn.RNNBase) -> None:
-    copy(ours.rnn, theirs)
+    copy_state(ours.rnn, theirs)
 
 
 # --- transformers: Marian --------------------------------------------------------------------------------------------
 
 
 def transformer_from_marian(ours: TransformerModel, theirs: Any) -> None:
-    fill(ours.source_embedding.tokens.weight, theirs.model.encoder.embed_tokens.weight)
-    fill(ours.target_embedding.tokens.weight, theirs.model.decoder.embed_tokens.weight)
+    copy_values(ours.source_embedding.tokens.weight, theirs.model.encoder.embed_tokens.weight)
+    copy_values(ours.target_embedding.tokens.weight, theirs.model.decoder.embed_tokens.weight)
     _stack_from_marian(ours.encoder, theirs.model.encoder)
     _stack_from_marian(ours.decoder, theirs.model.decoder)
     _interleave_width(ours)
@@ -88,20 +88,20 @@ def _interleave_width(model: TransformerModel) -> None:
 def _stack_from_marian(ours: TransformerStack, theirs: Any) -> None:
     for block, layer in zip(ours.blocks, theirs.layers, strict=True):
         _multi_head_from_marian(block.self_attention.attention, layer.self_attn)
-        copy(block.self_attention_residual.norm, layer.self_attn_layer_norm)
+        copy_state(block.self_attention_residual.norm, layer.self_attn_layer_norm)
         if hasattr(layer, "encoder_attn"):
             _multi_head_from_marian(block.cross_attention, layer.encoder_attn)
-            copy(block.cross_attention_residual.norm, layer.encoder_attn_layer_norm)
-        copy(block.feed_forward.fc1, layer.fc1)
-        copy(block.feed_forward.fc2, layer.fc2)
-        copy(block.feed_forward_residual.norm, layer.final_layer_norm)
+            copy_state(block.cross_attention_residual.norm, layer.encoder_attn_layer_norm)
+        copy_state(block.feed_forward.fc1, layer.fc1)
+        copy_state(block.feed_forward.fc2, layer.fc2)
+        copy_state(block.feed_forward_residual.norm, layer.final_layer_norm)
 
 
 def _multi_head_from_marian(ours: MultiHeadAttention, theirs: Any) -> None:
-    copy(ours.query, theirs.q_proj)
-    copy(ours.key, theirs.k_proj)
-    copy(ours.value, theirs.v_proj)
-    copy(ours.output, theirs.out_proj)
+    copy_state(ours.query, theirs.q_proj)
+    copy_state(ours.key, theirs.k_proj)
+    copy_state(ours.value, theirs.v_proj)
+    copy_state(ours.output, theirs.out_proj)
 
 
 # --- transformers: BERT ----------------------------------------------------------------------------------------------
@@ -110,39 +110,39 @@ def _multi_head_from_marian(ours: MultiHeadAttention, theirs: Any) -> None:
 def encoder_only_from_bert(ours: EncoderOnlyModel, theirs: Any) -> None:
     """A BERT whose every token is of type 0: that type's vector is part of each word's."""
     table = theirs.embeddings
-    fill(ours.embedding.tokens.weight, table.word_embeddings.weight + table.token_type_embeddings.weight[0])
-    fill(ours.embedding.positions.weight, table.position_embeddings.weight)
-    copy(ours.norm, table.LayerNorm)
+    copy_values(ours.embedding.tokens.weight, table.word_embeddings.weight + table.token_type_embeddings.weight[0])
+    copy_values(ours.embedding.positions.weight, table.position_embeddings.weight)
+    copy_state(ours.norm, table.LayerNorm)
     for block, layer in zip(ours.encoder.blocks, theirs.encoder.layer, strict=True):
         attention = block.self_attention.attention
         for name in ("query", "key", "value"):
-            copy(getattr(attention, name), getattr(layer.attention.self, name))
-        copy(attention.output, layer.attention.output.dense)
-        copy(block.self_attention_residual.norm, layer.attention.output.LayerNorm)
-        copy(block.feed_forward.fc1, layer.intermediate.dense)
-        copy(block.feed_forward.fc2, layer.output.dense)
-        copy(block.feed_forward_residual.norm, layer.output.LayerNorm)
+            copy_state(getattr(attention, name), getattr(layer.attention.self, name))
+        copy_state(attention.output, layer.attention.output.dense)
+        copy_state(block.self_attention_residual.norm, layer.attention.output.LayerNorm)
+        copy_state(block.feed_forward.fc1, layer.intermediate.dense)
+        copy_state(block.feed_forward.fc2, layer.output.dense)
+        copy_state(block.feed_forward_residual.norm, layer.output.LayerNorm)
 
 
 def masked_token_head_from_bert(ours: MaskedTokenHead, theirs: Any) -> None:
     """The head of a BERT for masked words; the table it shares with the embedding has been carried over."""
-    copy(ours.transform, theirs.transform.dense)
-    copy(ours.norm, theirs.transform.LayerNorm)
-    fill(ours.bias, theirs.decoder.bias)
+    copy_state(ours.transform, theirs.transform.dense)
+    copy_state(ours.norm, theirs.transform.LayerNorm)
+    copy_values(ours.bias, theirs.decoder.bias)
 
 
 def class_head_from_bert(ours: ClassHead, pooler: Any, classifier: nn.Linear) -> None:
-    copy(ours.pool, pooler.dense)
-    copy(ours.output, classifier)
+    copy_state(ours.pool, pooler.dense)
+    copy_state(ours.output, classifier)
 
 
 # --- transformers: GPT-2 ---------------------------------------------------------------------------------------------
 
 
 def decoder_only_from_gpt2(ours: DecoderOnlyModel, theirs: Any) -> None:
-    fill(ours.embedding.tokens.weight, theirs.transformer.wte.weight)
-    fill(ours.embedding.positions.weight, theirs.transformer.wpe.weight)
-    copy(ours.decoder.norm, theirs.transformer.ln_f)
+    copy_values(ours.embedding.tokens.weight, theirs.transformer.wte.weight)
+    copy_values(ours.embedding.positions.weight, theirs.transformer.wpe.weight)
+    copy_state(ours.decoder.norm, theirs.transformer.ln_f)
     for block, layer in zip(ours.decoder.blocks, theirs.transformer.h, strict=True):
         attention = block.self_attention.attention
         projections = [attention.query, attention.key, attention.value]
@@ -152,10 +152,10 @@ def decoder_only_from_gpt2(ours: DecoderOnlyModel, theirs: Any) -> None:
         _linear_from_gpt2(attention.output, layer.attn.c_proj.weight, layer.attn.c_proj.bias)
         _linear_from_gpt2(block.feed_forward.fc1, layer.mlp.c_fc.weight, layer.mlp.c_fc.bias)
         _linear_from_gpt2(block.feed_forward.fc2, layer.mlp.c_proj.weight, layer.mlp.c_proj.bias)
-        copy(block.self_attention_residual.norm, layer.ln_1)
-        copy(block.feed_forward_residual.norm, layer.ln_2)
+        copy_state(block.self_attention_residual.norm, layer.ln_1)
+        copy_state(block.feed_forward_residual.norm, layer.ln_2)
 
 
 def _linear_from_gpt2(ours: nn.Linear, weight: Tensor, bias: Tensor) -> None:
-    fill(ours.weight, weight.T)  # GPT-2 keeps its matrices as (inputs, outputs)
-    fill(ours.bias, bias)
+    copy_values(ours.weight, weight.T)  # GPT-2 keeps its matrices as (inputs, outputs)
+    copy_values(ours.bias, bias)

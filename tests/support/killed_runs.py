@@ -1,8 +1,8 @@
 """Runs that are killed, again and again, in forks of one process that has loaded torch once; prints what came of it.
 
-    python -m tests.support.faults every-call DIRECTORY      # SIGKILL at every system call of one save (strace)
-    python -m tests.support.faults random DIRECTORY 30       # SIGKILL at random moments of a run
-    python -m tests.support.faults signals DIRECTORY         # SIGTERM and SIGINT, through the command line
+    python -m tests.support.killed_runs every-call DIRECTORY      # SIGKILL at every system call of one save (strace)
+    python -m tests.support.killed_runs random DIRECTORY 30       # SIGKILL at random moments of a run
+    python -m tests.support.killed_runs signals DIRECTORY         # SIGTERM and SIGINT, through the command line
 
 The tests start it as a process of its own, with one thread: a process whose threads have begun cannot be forked safely.
 """

@@ -1,7 +1,7 @@
-"""Small captioners that nobody trained, a set of pictures that knows what one of them says, and a server over them.
+"""Small untrained captioners, a few images with gold captions, and a server over them.
 
-The gold caption of the first picture is what the model says of it, and its boxes are made so that the first word's
-attention hits and the second's misses; so what the server and the page make of gold is known.
+The gold caption of the first image is the caption that the first model generates. Its boxes are chosen so that the
+attention of the first word hits and that of the second misses.
 """
 
 import os
@@ -26,28 +26,28 @@ from tests.support.server_process import running_server
 from tests.support.small_models import randomise
 
 SIZE, SIDE = 32, 8
-EYE = {"kind": "resnet", "image_size": SIZE, "width": 8, "blocks": 2}
+IMAGE_ENCODER = {"kind": "resnet", "image_size": SIZE, "width": 8, "blocks": 2}
 MODELS: dict[str, dict[str, Any]] = {
     "heads": {"kind": "captioner-transformer", "decoder": {"layers": 2, "width": 24, "heads": 3, "ffn_width": 32}},
-    "looking": {"kind": "captioner-rnn-attention", "embedding_width": 16, "decoder": {"width": 24}},
-    "blind": {"kind": "captioner-rnn", "embedding_width": 16, "decoder": {"width": 24}},
+    "attention": {"kind": "captioner-rnn-attention", "embedding_width": 16, "decoder": {"width": 24}},
+    "fixed": {"kind": "captioner-rnn", "embedding_width": 16, "decoder": {"width": 24}},
 }
 HIT, MISS = [0.0, 0.0, 1.0, 1.0], [0.001, 0.001, 0.002, 0.002]
 
 
 @dataclass(frozen=True)
-class Gallery:
-    """Where the server is, and where its pictures and models are."""
+class CaptioningServer:
+    """The address of the server, and the folder of its images and models."""
 
     url: str
     folder: Path
 
-    def picture(self, number: int) -> Path:
+    def image(self, number: int) -> Path:
         return self.folder / "images" / "valid" / f"{number}.png"
 
 
-def make_gallery(folder: Path) -> None:
-    """Pictures, models, captions and boxes."""
+def make_captioners(folder: Path) -> None:
+    """Images, models, captions and boxes."""
     drawn = list(islice(random_scenes(0), 40))
     (folder / "images" / "valid").mkdir(parents=True)
     for number, scene in enumerate(drawn[:3]):
@@ -61,7 +61,7 @@ def make_gallery(folder: Path) -> None:
 
 def _bundle(folder: Path, model: dict[str, Any], tokenizers: TokenizerPair) -> Captioner:
     table = {
-        "model": model | {"image_encoder": EYE},
+        "model": model | {"image_encoder": IMAGE_ENCODER},
         "data": {"valid": [str(folder), "valid"], "languages": ["en"]},
         "decoding": {"beam_size": 2, "max_length_ratio": 0.0, "max_length_extra": 6},
     }
@@ -70,18 +70,18 @@ def _bundle(folder: Path, model: dict[str, Any], tokenizers: TokenizerPair) -> C
     captioner.bundle.model.eval()
     for seed in range(1, 50):
         randomise(captioner.bundle.model, seed=seed)
-        if captioner.caption([folder / "images" / "valid" / "0.png"])[0].text:  # it is to say something, whatever it is
+        if captioner.caption([folder / "images" / "valid" / "0.png"])[0].text:  # an empty caption tests nothing
             return captioner
-    raise AssertionError("no seed made a model that speaks")
+    raise AssertionError("every seed gives an empty caption")
 
 
 def _write_gold(folder: Path, captioner: Captioner, lines: list[str]) -> None:
-    said = captioner.caption([folder / "images" / "valid" / "0.png"])[0]
-    words = said.text.split()
-    maps = word_image_maps(captioner.trace(folder / "images" / "valid" / "0.png", said.tokens), layer=1)
+    caption = captioner.caption([folder / "images" / "valid" / "0.png"])[0]
+    words = caption.text.split()
+    maps = word_image_maps(captioner.trace(folder / "images" / "valid" / "0.png", caption.tokens), layer=1)
     assert len(maps) == len(words) >= 2
-    assert int(np.argmax(maps[1][1])) != 0, "the second word must not look at the first cell"
-    captions = [said.text, lines[1], lines[2]]
+    assert int(np.argmax(maps[1][1])) != 0, "the second word must not attend to the first cell most"
+    captions = [caption.text, lines[1], lines[2]]
     (folder / "captions.txt").write_text("".join(f"valid/{n}.png\t{line}\n" for n, line in enumerate(captions)))
     (folder / "valid.txt").write_text("".join(f"valid/{n}.png\n" for n in range(3)))
     boxes = [[HIT], [MISS], *([] for _ in words[2:])]
@@ -90,9 +90,8 @@ def _write_gold(folder: Path, captioner: Captioner, lines: list[str]) -> None:
 
 
 @contextmanager
-def showing(folder: Path) -> Iterator[Gallery]:
+def captioning_server(folder: Path) -> Iterator[CaptioningServer]:
     """Run the server over the captioners until the block ends."""
-    models = [folder / name / "model" for name in MODELS]
     log = folder / f"server-{os.getpid()}.log"  # other workers have servers over these models too
-    with running_server(log, *models) as url:
-        yield Gallery(url, folder)
+    with running_server(log, *(folder / name / "model" for name in MODELS)) as url:
+        yield CaptioningServer(url, folder)

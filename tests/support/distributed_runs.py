@@ -1,6 +1,6 @@
 """Runs of several ranks (gloo), as forks of one process that has loaded torch once; prints what came of each, as JSON.
 
-    python -m tests.support.ranks DIRECTORY
+    python -m tests.support.distributed_runs DIRECTORY
 
 A process of its own, with one thread: a process whose threads have begun cannot be forked safely.
 """
@@ -31,7 +31,7 @@ from regard.training.distributed import ProcessGroup, full_tensor, join_process_
 from regard.training.events import EventLog, StepSkipped, TrainingStarted
 from regard.training.loop import TrainingInterrupted, train
 from regard.training.step import create_trainer
-from tests.support.faults import demanding_config, ended, final_hash, forked, prepared
+from tests.support.killed_runs import demanding_config, ended, final_hash, forked, prepared
 from tests.support.small_run import TRANSFORMER, corpus_of, small_config, with_training, write_pairs
 
 LONGER = 150  # steps of a run that is stopped and killed by hand: it must not be over before

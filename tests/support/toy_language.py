@@ -1,11 +1,7 @@
-"""A toy language, recipes for two small models of it, and how to run a command in a process of its own."""
+"""A toy language in which every word has one translation, and recipes for two small models of it."""
 
-import os
 import random
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from regard.bundle import load_bundle, new_bundle, save_bundle
@@ -31,39 +27,11 @@ MODELS = {
 TRAINING = (
     "steps = 60\nbatch_tokens = 250\nwarmup_steps = 10\nlearning_rate = 5e-3\n"
     "validate_every = 30\ncheckpoint_every = 30\n"
-    'precision = "float32"\n'  # whatever the processor has, so that a test is the same everywhere
+    'precision = "float32"\n'  # the same on every processor
 )
 
 
-@dataclass(frozen=True)
-class Finished:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Regard = Callable[..., Finished]
-
-
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "OMP_NUM_THREADS": "1", **more}
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-W", "error", "-m", "regard", *map(str, arguments)]
-
-
-def in_a_process(*arguments: object, given: bytes = b"", **more: str) -> Finished:
-    """Run a command as a user does."""
-    ended = subprocess.run(
-        command(*arguments), input=given, capture_output=True, env=environment(**more), check=False, timeout=600
-    )
-    return Finished(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
-
-
-def renamed(model: Path, copy: Path, languages: str) -> Path:
+def with_languages(model: Path, copy: Path, languages: str) -> Path:
     """A copy of a model that names other languages."""
     bundle = load_bundle(model / "model")
     config = Config.from_toml(bundle.config.to_toml(), overrides=(f"data.languages={languages}",))
@@ -71,12 +39,12 @@ def renamed(model: Path, copy: Path, languages: str) -> Path:
     return copy
 
 
-def fixed_context(place: Path, vocabularies: Path) -> Path:
-    """A model whose target cannot look at its source, not trained; its vocabularies are another's."""
+def untrained_rnn(directory: Path, vocabularies: Path) -> Path:
+    """An untrained RNN without attention; its vocabularies are those of another model."""
     model = {"kind": "rnn", "embedding_width": 16, "encoder": {"width": 24}, "decoder": {"width": 24}}
     table = {"model": model, "data": {"languages": ["en", "ko"]}}
-    save_bundle(place, new_bundle(Config.from_dict(table), load_bundle(vocabularies / "model").tokenizers))
-    return place
+    save_bundle(directory, new_bundle(Config.from_dict(table), load_bundle(vocabularies / "model").tokenizers))
+    return directory
 
 
 def write_corpus(directory: Path) -> None:

@@ -1,6 +1,6 @@
 """Runs that lack room on the disk, the right to write, or memory; prints what came of each, as JSON.
 
-    python -m tests.support.shortages DIRECTORY POINTS
+    python -m tests.support.low_resources DIRECTORY POINTS
 
 One process for all, with one thread: it loads torch once, and is forked where a command has to end. What needs a disk
 of its own is left out (null) where disks may not be mounted.
@@ -29,7 +29,7 @@ from regard.training.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from tests.support.faults import command, demanding_config, ended, final_hash, forked, uninterrupted
+from tests.support.killed_runs import command, demanding_config, ended, final_hash, forked, uninterrupted
 from tests.support.small_run import write_pairs
 
 DISK = 2**21  # bytes
@@ -137,10 +137,10 @@ def resumed(directory: Path) -> dict[str, Any]:
         shutil.copytree(directory / "prepared", run)
         room = (size_of(directory / "whole") - size_of(run)) * 2 // 3
         (disk / "ballast").write_bytes(bytes(shutil.disk_usage(disk).free - room))
-        stopped = spoken(directory, "train", directory / "recipe.toml", "--run", run)
+        stopped = run_in_fork(directory, "train", directory / "recipe.toml", "--run", run)
         saved = [load_checkpoint(path).state.step for path in list_checkpoints(run / "checkpoints")]
         (disk / "ballast").unlink()
-        went_on = spoken(directory, "train", "--run", run, "--resume")
+        went_on = run_in_fork(directory, "train", "--run", run, "--resume")
         return {"stopped": stopped, "saved": saved, "went_on": went_on, "whole": whole, "hash": final_hash(run)}
 
 
@@ -148,7 +148,7 @@ def size_of(directory: Path) -> int:
     return sum(path.stat().st_blocks * 512 for path in directory.rglob("*"))
 
 
-def spoken(directory: Path, *words: object, before: Callable[[], None] = lambda: None) -> dict[str, Any]:
+def run_in_fork(directory: Path, *words: object, before: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """How a command ended, and what it said of it."""
 
     def speak() -> None:
@@ -172,12 +172,12 @@ def refused(directory: Path) -> dict[str, Any]:
     with small_disk(directory / "disk", "size=64m") as disk:
         shutil.copytree(run, disk / "run")
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        results["read-only"] = spoken(directory, "train", "--run", disk / "run", *more)
-        results["read-only, new"] = spoken(directory, "train", recipe, "--run", disk / "new")
+        results["read-only"] = run_in_fork(directory, "train", "--run", disk / "run", *more)
+        results["read-only, new"] = run_in_fork(directory, "train", recipe, "--run", disk / "new")
         results["after read-only"] = final_hash(disk / "run")
-    results["denied"] = spoken(directory, "train", "--run", run, *more, before=lambda: os.setuid(NOBODY))
+    results["denied"] = run_in_fork(directory, "train", "--run", run, *more, before=lambda: os.setuid(NOBODY))
     words = ["train", recipe, "--run", directory / "new"]
-    results["denied, new"] = spoken(directory, *words, before=lambda: os.setuid(NOBODY))
+    results["denied, new"] = run_in_fork(directory, *words, before=lambda: os.setuid(NOBODY))
     results["after denied"] = final_hash(run)
     return results
 
@@ -193,7 +193,7 @@ def memory(directory: Path) -> dict[str, Any]:
     wide = "{layers = 1, width = 4096, heads = 2, ffn_width = 4096}"
     words = ["train", directory / "recipe.toml", "--run", directory / "new"]
     settings = ["--set", f"model.encoder={wide}", "--set", f"model.decoder={wide}"]
-    failed = spoken(directory, *words, *settings, before=leave_little)
+    failed = run_in_fork(directory, *words, *settings, before=leave_little)
     return failed | {"left": sorted(path.name for path in (directory / "new").iterdir())}
 
 

@@ -1,4 +1,4 @@
-"""Digits to copy, reverse and sort: small worlds in which learning, or the failure to learn, shows within a minute."""
+"""Copy, reverse or sort digits: tasks on which a model learns, or fails to learn, within a minute."""
 
 import math
 import random
@@ -22,10 +22,10 @@ TASKS: dict[str, Callable[[Row], Row]] = {"copy": list, "reverse": lambda row: r
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What is to be learned, from sequences of which lengths, and how; it ends early once nearly all is right."""
+class DigitTask:
+    """A task, the lengths of its sequences and the training options; training ends early once all is right."""
 
-    task: str
+    name: str
     shortest: int = 1
     longest: int = 10
     learning_rate: float = 4e-3
@@ -43,29 +43,29 @@ def draw(random_source: random.Random, shortest: int, longest: int, count: int) 
     return [[FIRST_DIGIT + random_source.randrange(10) for _ in range(length)] for length in lengths]
 
 
-def learn(config: ModelConfig, lesson: Lesson, *, seed: int) -> nn.Module:
-    """A model of the config after the lesson."""
+def learn(config: ModelConfig, task: DigitTask, *, seed: int) -> nn.Module:
+    """A model of this config, trained on the task."""
     torch.manual_seed(seed)
     random_source = random.Random(seed)
     model = build_model(config, source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY)
     optimiser = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), fused=True)
-    for step in range(1, lesson.steps + 1):
-        optimiser.param_groups[0]["lr"] = rate_at(step, lesson)
-        sources = draw(random_source, lesson.shortest, lesson.longest, lesson.batch)
-        loss = loss_of(model, Batch.from_pairs(sources, [TASKS[lesson.task](row) for row in sources]))
+    for step in range(1, task.steps + 1):
+        optimiser.param_groups[0]["lr"] = rate_at(step, task)
+        sources = draw(random_source, task.shortest, task.longest, task.batch)
+        loss = loss_of(model, Batch.from_pairs(sources, [TASKS[task.name](row) for row in sources]))
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
-        if lesson.ends_early and step % 100 == 0 and exact(model.eval(), lesson, count=200, seed=seed) == 1.0:
+        if task.ends_early and step % 100 == 0 and exact(model.eval(), task, count=200, seed=seed) == 1.0:
             break
         model.train()
     return model.eval()
 
 
-def rate_at(step: int, lesson: Lesson) -> float:
-    """The learning rate climbs for a while, then falls to zero."""
-    return lesson.learning_rate * min(1.0, step / lesson.warmup) * math.sqrt(1 - (step - 1) / lesson.steps)
+def rate_at(step: int, task: DigitTask) -> float:
+    """The learning rate rises linearly during the warm-up, then falls to zero."""
+    return task.learning_rate * min(1.0, step / task.warmup) * math.sqrt(1 - (step - 1) / task.steps)
 
 
 def loss_of(model: nn.Module, batch: Batch) -> torch.Tensor:
@@ -75,13 +75,13 @@ def loss_of(model: nn.Module, batch: Batch) -> torch.Tensor:
     return functional.cross_entropy(logits.flatten(0, 1), batch.outputs.tokens.flatten(), ignore_index=PADDING)
 
 
-def exact(model: nn.Module, lesson: Lesson, *, shortest: int = 0, count: int = 400, seed: int = 12345) -> float:
-    """The share of fresh rows, of the lesson's lengths or the longer ones, that greedy search gets exactly right."""
+def exact(model: nn.Module, task: DigitTask, *, shortest: int = 0, count: int = 400, seed: int = 12345) -> float:
+    """The share of fresh rows, of the task's lengths or the longer ones, that greedy search gets exactly right."""
     random_source = random.Random(seed)
-    low = max(shortest, lesson.shortest)
-    rows = [row for _ in range(count // 50) for row in draw(random_source, low, lesson.longest, 50)]
+    low = max(shortest, task.shortest)
+    rows = [row for _ in range(count // 50) for row in draw(random_source, low, task.longest, 50)]
     outputs = generate(
         model, encode_source_rows(rows), DecodingConfig(beam_size=1, max_length_ratio=1.0, max_length_extra=5)
     )
-    right = [best[0].tokens == TASKS[lesson.task](row) for best, row in zip(outputs, rows, strict=True)]
+    right = [best[0].tokens == TASKS[task.name](row) for best, row in zip(outputs, rows, strict=True)]
     return sum(right) / len(right)

@@ -28,7 +28,7 @@ class Said:
     words: Tensor  # (B)
 
 
-class Reciter:
+class RepeatingModel:
     """Says WORD as often as its source has words and then END; RIVAL is always the second likeliest.
 
     With a `patience` its END comes that many words late.

@@ -11,7 +11,7 @@ from regard.inference.translator import Translation
 from regard.tracing.alignment import WordAlignment
 
 
-def voice(
+def word_translator(
     speak: Callable[[str], str],
     *,
     longest: int = 10_000,
@@ -28,7 +28,7 @@ def voice(
     return SentenceTranslator(say, lambda sentence: len(sentence) <= longest, batch_size)
 
 
-def backwards() -> SentenceTranslator:
+def reversing_translator() -> SentenceTranslator:
     """A voice that says the words in the opposite order, and whose attention knows it."""
 
     async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:
