@@ -61,7 +61,7 @@ def final_hash(run: Path) -> str:
     for part in (last.weights, last.optimizer, last.ema):
         for name in sorted(part):
             digest.update(name.encode() + part[name].numpy().tobytes())
-    return f"{last.progress.step}:{digest.hexdigest()}"
+    return f"{last.state.step}:{digest.hexdigest()}"
 
 
 def forked(action: Callable[[], object]) -> int:

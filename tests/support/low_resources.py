@@ -39,7 +39,7 @@ NOBODY = 65534
 def checkpoint_of(step: int) -> Checkpoint:
     """A checkpoint of 600 kB."""
     tensors = {f"{name}": torch.full((50_000,), float(step)) for name in ("a", "b")}
-    progress = TrainerState(
+    state = TrainerState(
         step=step,
         epoch=0,
         cursor=0,
@@ -50,7 +50,7 @@ def checkpoint_of(step: int) -> Checkpoint:
         consecutive_skips=0,
         environment={},
     )
-    return Checkpoint(tensors, {"a/exp_avg": tensors["a"]}, {}, progress)
+    return Checkpoint(tensors, {"a/exp_avg": tensors["a"]}, {}, state)
 
 
 @contextmanager
@@ -91,8 +91,8 @@ def attempt(parent: Path, step: int) -> dict[str, Any]:
     assert found is not None
     return {
         "message": message,
-        "step": found.progress.step,
-        "is_right": all(bool((tensor == found.progress.step).all()) for tensor in found.weights.values()),
+        "step": found.state.step,
+        "is_right": all(bool((tensor == found.state.step).all()) for tensor in found.weights.values()),
         "passed_over": passed_over,
         "names": sorted(path.name for path in parent.iterdir()),
     }

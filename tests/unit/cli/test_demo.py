@@ -90,7 +90,7 @@ class Running:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, *more: str) -> None:
-        command = [sys.executable, "-m", "regard", "demo", "--no-browser", "--port=0", "--pairs=300", "--pictures=60"]
+        command = [sys.executable, "-m", "regard", "demo", "--no-browser", "--port=0", "--pairs=300", "--images=60"]
         places = [f"--directory={self.directory}", f"--recipes={self.recipes}"]
         self.process = subprocess.Popen(
             [*command, *places, *more],
@@ -193,7 +193,7 @@ def test_run_killed_before_saving_is_started_again(tmp_path: Path, recipes: Path
 
 def small_demo(place: Path, recipes: Path, *probes: str) -> Demo:
     return Demo(
-        place / "demo", recipes, pairs=300, pictures=60, probes=probes, port=0, browser=False, exit_when_done=True
+        place / "demo", recipes, pairs=300, images=60, probes=probes
     )
 
 
@@ -220,5 +220,5 @@ def test_without_recipes_demo_explains_where_to_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "regard", "demo", f"--recipes={tmp_path}", f"--directory={tmp_path / 'demo'}"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
-    assert "world-transformer.toml is not there" in ended.stderr
+    assert "world-transformer.toml does not exist" in ended.stderr
     assert not (tmp_path / "demo").exists()

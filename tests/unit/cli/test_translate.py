@@ -119,7 +119,7 @@ def test_json_has_every_field_of_a_line(regard: Regard, transformer: Path, tmp_p
 def test_a_beam_narrower_than_nbest_is_refused(regard: Regard, transformer: Path, corpus: Path) -> None:
     ended = regard("translate", transformer, "--input", corpus / "valid.en", "--beam", 2, "--nbest", 3)
     assert ended.code == 2
-    assert ended.err.startswith("error: 1 problem in the decoding options:\n  decoding: nbest is 3 and beam 2")
+    assert ended.err.startswith("error: 1 problem in the decoding options:\n  decoding: nbest is 3 and beam_size 2")
 
 
 def test_line_over_the_limit_is_cut_with_warning(regard: Regard, attending: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from regard.data.captions import CaptionedImage
 from regard.data.images import draw_flip
 from regard.errors import RegardError
 from regard.inference.captioner import Captioner
-from regard.training import step as trainer_module
+from regard.training import objective as objective_module
 from regard.training import validation as validation_module
 from regard.training.checkpoint import list_checkpoints, load_checkpoint
 from regard.training.corpora import prepare_corpus, rank_batches
@@ -60,7 +60,7 @@ def test_words_missing_from_the_vocabulary_give_warning(scenes: Path, tmp_path: 
     config = picture_config(scenes)
     assert "unknown" not in corpus_of(config, tmp_path / "all").describe()
     told = corpus_of(with_tokens(config, vocab_size=16), tmp_path / "few").describe()
-    assert "% of the training tokens are unknown to the vocabulary: the model reads and says ⁇" in told
+    assert "% of the training tokens are unknown to the vocabulary: the model reads and writes ⁇" in told
 
 
 def test_both_normalisations_of_a_caption_score_equal() -> None:
@@ -82,14 +82,14 @@ def test_stopped_run_resumes_as_if_uninterrupted(scenes: Path, tmp_path: Path) -
 def test_skipped_step_leaves_encoder_statistics_unchanged(
     scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real_loss, calls = trainer_module.compute_loss, iter(range(10**6))
+    real_loss, calls = objective_module.compute_loss, iter(range(10**6))
 
     def loss_with_one_bad_pixel(model: Any, batch: Any, **options: Any) -> torch.Tensor:
         if next(calls) == 1:
             batch.source.pixels[0, 0, 0, 0] = float("nan")
         return real_loss(model, batch, **options)
 
-    monkeypatch.setattr(trainer_module, "compute_loss", loss_with_one_bad_pixel)
+    monkeypatch.setattr(objective_module, "compute_loss", loss_with_one_bad_pixel)
     events = run_to_the_end(picture_config(scenes), tmp_path)
     assert [event.step for event in events if isinstance(event, StepSkipped)] == [2]
     saved = load_checkpoint(list_checkpoints(tmp_path / "checkpoints")[-1])
@@ -138,7 +138,7 @@ def test_wrong_probe_is_reported_before_preparation(scenes: Path, tmp_path: Path
 def test_vocabulary_and_images_are_prepared_once(scenes: Path, tmp_path: Path) -> None:
     config, told = picture_config(scenes), []
     first = prepare_corpus(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
-    assert told[-1] == ("learning the vocabulary", 0)
+    assert told[-1] == ("training the vocabulary", 0)
     assert ("preparing the images of train", 24) in told
     told.clear()
     again = prepare_corpus(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
@@ -200,20 +200,20 @@ def test_set_without_short_captions_is_reported(scenes: Path, tmp_path: Path) ->
 def test_dropped_or_too_long_captions_are_reported(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     lengths = corpus_of(config, tmp_path).lengths[1]
-    longest, beyond = int(lengths.max()), int((lengths > 7).sum())  # with END, 8 tokens may be said
+    longest, beyond = int(lengths.max()), int((lengths > 7).sum())  # with END, 8 tokens may be generated
     assert 0 < beyond < 24
     told = corpus_of(config, tmp_path).describe()
-    assert "24 pictures with 24 captions; one vocabulary" in told
+    assert "24 images with 24 captions; one vocabulary" in told
     assert f"warning: {beyond} of the captions are longer than 7 tokens" in told
     assert f"--set decoding.max_length_extra={longest + 1}" in told
     data = msgspec.structs.replace(config.data, max_tokens=7)
     told = corpus_of(msgspec.structs.replace(config, data=data), tmp_path).describe()
     kept = 24 - beyond
-    assert f"24 pictures with {kept} captions; dropped {beyond} blank or longer than data.max_tokens" in told
+    assert f"24 images with {kept} captions; dropped {beyond} blank or longer than data.max_tokens" in told
     assert "warning" not in told
 
 
-# --- a frozen eye ----------------------------------------------------------------------------------------------------
+# --- a frozen encoder ------------------------------------------------------------------------------------------------
 
 
 def test_frozen_encoder_without_weights_is_refused(scenes: Path, tmp_path: Path) -> None:
@@ -226,12 +226,12 @@ def test_frozen_encoder_computes_each_image_once(scenes: Path, tmp_path: Path, w
     model = FROZEN | {"image_encoder": FROZEN["image_encoder"] | {"weights": str(weights)}}  # type: ignore[operator]
     config = picture_config(scenes, model=model, steps=4)
     run_to_the_end(config, tmp_path)
-    assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == ["train", "train-flipped", "valid"]
+    assert sorted(path.name for path in (tmp_path / "images").iterdir()) == ["train", "train-flipped", "valid"]
     first = load_checkpoint(list_checkpoints(tmp_path / "checkpoints")[-1]).weights
     bundle = load_bundle(tmp_path / "model")
     published = dict(bundle.model.named_parameters())["image_encoder.network._conv_stem.weight"]
     assert torch.equal(first["image_encoder.network._conv_stem.weight"], published)
-    captioner = Captioner(bundle)  # the bundle has the eye in it: the directory of the weights is no longer needed
+    captioner = Captioner(bundle)  # the bundle includes the encoder: the directory of the weights is no longer needed
     corpus = corpus_of(config, tmp_path)
     seen = corpus.valid.source([0]).features  # type: ignore[attr-defined]
     own = bundle.model.image_encoder(captioner.to_batch([corpus.valid.captioned[0].image]))  # type: ignore[attr-defined,operator]
