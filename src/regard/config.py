@@ -28,7 +28,7 @@ PositiveFloat = Annotated[float, Meta(gt=0, le=1e9)]
 ScoreName = Literal["dot", "scaled_dot", "general", "additive"]  # attention/scores.py
 PositionsName = Literal["sinusoidal", "learned", "rotary", "none"]  # layers/positions.py
 CellType = Literal["rnn", "gru", "lstm"]  # layers/recurrent.py
-Activation = Literal["relu", "gelu", "silu"]  # layers/transformer_block.py
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]  # layers/transformer_block.py
 MAX_SOURCE_TOKENS = 1024  # longer lines are truncated: the time of attention grows with the square of the length
 
 
@@ -53,8 +53,14 @@ class TransformerStackConfig(ConfigSection, frozen=True, kw_only=True):
     width: PositiveInt = 512
     heads: PositiveInt = 8
     ffn_width: PositiveInt = 2048  # width inside the feed-forward network
+    key_value_heads: NonNegativeInt = 0  # fewer than `heads`: grouped-query attention; 0: as many
 
     def __post_init__(self) -> None:
+        if self.key_value_heads and self.heads % self.key_value_heads:
+            raise ValueError(
+                f"heads is {self.heads} and key_value_heads {self.key_value_heads}; the heads must divide evenly "
+                "among those of the keys and values"
+            )
         if self.width % self.heads:
             raise ValueError(
                 f"width is {self.width} and heads {self.heads}; the width must divide evenly among the heads"
@@ -78,10 +84,16 @@ class TransformerStyle(ConfigSection, frozen=True, kw_only=True):
     """The options of every model made from Transformer blocks."""
 
     norm: Literal["post", "pre"] = "post"
+    norm_type: Literal["layer_norm", "rms_norm"] = "layer_norm"
+    norm_epsilon: PositiveFloat = 1e-5  # added to the variance before the root
     activation: Activation = "relu"
+    gated_ffn: bool = False  # W_2 (f(W_1 x) * W_3 x): with silu, SwiGLU
+    linear_bias: bool = True  # of the linear layers inside the blocks
     positions: PositionsName = "sinusoidal"
     max_position_embeddings: PositiveInt = 1024  # learned positions only
+    rotary_base: PositiveFloat = 10_000.0  # rotary positions only
     dropout: Fraction = 0.1
+    attention_dropout: Fraction = 0.0  # dropout of the attention weights
 
     @property
     def max_positions(self) -> int | None:
@@ -146,8 +158,10 @@ class TransformerConfig(TransformerStyle, frozen=True, kw_only=True, tag_field="
     decoder: TransformerStackConfig = TransformerStackConfig()
     decoder_autoregression: Literal["self-attention", "ssru"] = "self-attention"
     share_embeddings: bool = False  # one embedding table for source and target: needs one vocabulary
+    scale_embeddings: bool = True  # multiply them by the root of the width
     tie_word_embeddings: bool = True  # the output layer is the target's embedding table
-    attention_dropout: Fraction = 0.0  # dropout of the attention weights
+    output_bias: bool = False  # of a tied output layer; one with its own weights always has a bias
+    source_end: bool = True  # False: END after the source is not visible to any query (models of OpenNMT)
 
     def __post_init__(self) -> None:
         if self.share_embeddings and self.encoder.width != self.decoder.width:

@@ -10,7 +10,8 @@ from regard.attention.attend import attend
 from regard.attention.attention_layer import AttentionLayer
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.scores import AdditiveScore, dot, make_score, scaled_dot
-from regard.layers.transformer_block import SSRU
+from regard.config import TransformerStackConfig
+from regard.layers.transformer_block import SSRU, BlockOptions
 
 QUERY = torch.tensor([[1.0, 2.0], [0.0, -1.0]])
 KEY = torch.tensor([[3.0, 0.0], [1.0, 1.0]])
@@ -107,7 +108,7 @@ def test_two_heads_of_width_one_by_hand() -> None:
 
 
 def test_two_steps_of_the_recurrent_mixer_by_hand() -> None:
-    layer = SSRU(1)
+    layer = SSRU(TransformerStackConfig(width=1, heads=1), BlockOptions())
     set_weight(layer.forget, [[math.log(3.0)]], bias=[0.0])
     set_weight(layer.candidate, [[8.0]])
     # step 1: f = sigmoid(log 3) = 3/4, c = 3/4 * 4 + 1/4 * 8 = 5;  step 2: f = 1/4, c = 1/4 * 5 + 3/4 * -8 = -4.75

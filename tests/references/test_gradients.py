@@ -9,7 +9,8 @@ from regard.attention.attend import attend
 from regard.attention.hooks import record_attention
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.scores import SCORES, make_score
-from regard.layers.transformer_block import SSRU
+from regard.config import TransformerStackConfig
+from regard.layers.transformer_block import SSRU, BlockOptions
 
 BATCH, QUERIES, KEYS = 2, 3, 5
 
@@ -100,7 +101,7 @@ def test_query_without_visible_keys_has_zero_gradient(is_open: bool) -> None:
 
 def test_gradients_of_the_recurrent_mixer() -> None:
     torch.manual_seed(4)
-    layer = SSRU(3).double()
+    layer = SSRU(TransformerStackConfig(width=3, heads=1), BlockOptions()).double()
     names, parameters = list(dict(layer.named_parameters())), list(layer.parameters())
 
     def output(x: Tensor, cell: Tensor, *weights: Tensor) -> Tensor:

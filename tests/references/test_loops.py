@@ -9,8 +9,9 @@ from regard.attention.attention_layer import AttentionLayer
 from regard.attention.hooks import record_attention
 from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.scores import SCORES
+from regard.config import TransformerStackConfig
 from regard.layers.image_encoders import GridSelfAttention
-from regard.layers.transformer_block import SSRU
+from regard.layers.transformer_block import SSRU, BlockOptions
 from tests.support import attention_loops as loops
 
 BATCH, QUERIES, KEYS, HEADS = 2, 3, 7, 5
@@ -90,7 +91,7 @@ def test_attention_over_a_grid_equals_a_loop(dtype: torch.dtype) -> None:
 @every_precision
 def test_the_recurrent_mixer_equals_a_loop(dtype: torch.dtype) -> None:
     torch.manual_seed(3)
-    layer = SSRU(5).to(dtype)
+    layer = SSRU(TransformerStackConfig(width=5, heads=1), BlockOptions()).to(dtype)
     x, cell = spread(BATCH, 7, 5, dtype=dtype), spread(BATCH, 5, dtype=dtype)
     found, last = layer(x, cell, None, torch.arange(7))
     rows = [loops.ssru(row, first, plain(layer)) for row, first in zip(x.tolist(), cell.tolist(), strict=True)]

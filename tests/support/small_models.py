@@ -108,10 +108,31 @@ def _transformers() -> Iterator[tuple[str, ModelConfig]]:
         )
 
 
+def _marian() -> Iterator[tuple[str, ModelConfig]]:
+    stack = TransformerStackConfig(layers=1, width=15, heads=3, ffn_width=7)
+    options: dict[str, Any] = {"norm_epsilon": 1e-3, "output_bias": True, "scale_embeddings": False}
+    for name, source_end in (("bias", True), ("open", False)):
+        yield (
+            f"transformer-post-{name}",
+            TransformerConfig(encoder=stack, decoder=stack, source_end=source_end, **options),
+        )
+
+
 def _decoders() -> Iterator[tuple[str, ModelConfig]]:
     for (positions, sizes), norm, activation in zip(_placed_stacks(), cycle(NORMS), cycle(ACTIVATIONS), strict=False):
         style: dict[str, Any] = {"norm": norm, "activation": activation, "positions": positions}
         yield f"decoder-only-{positions}", DecoderOnlyConfig(transformer=sizes, max_position_embeddings=64, **style)
+    llama = DecoderOnlyConfig(
+        transformer=TransformerStackConfig(layers=2, width=24, heads=6, ffn_width=7, key_value_heads=2),
+        norm_type="rms_norm",
+        norm_epsilon=1e-3,
+        activation="silu",
+        gated_ffn=True,
+        linear_bias=False,
+        positions="rotary",
+        rotary_base=500.0,
+    )
+    yield "decoder-only-llama", llama
 
 
 def _readers() -> Iterator[tuple[str, ModelConfig]]:
@@ -163,7 +184,16 @@ def _captioners() -> Iterator[tuple[str, ModelConfig]]:
 
 
 CATALOGUE: dict[str, ModelConfig] = dict(
-    [*_recurrent(), *_attending(), *_transformers(), *_decoders(), *_readers(), *_convolutional(), *_captioners()]
+    [
+        *_recurrent(),
+        *_attending(),
+        *_transformers(),
+        *_marian(),
+        *_decoders(),
+        *_readers(),
+        *_convolutional(),
+        *_captioners(),
+    ]
 )
 CAPTIONERS = [name for name, _ in _captioners()]
 READERS = [name for name, config in CATALOGUE.items() if isinstance(config, EncoderOnlyConfig)]

@@ -16,6 +16,13 @@ test("a layer norm is numpy's", () => {
   );
 });
 
+test("RMSNorm subtracts no mean", () => {
+  const { mean, deviation, output } = layerNorm({ ...given.norm, is_centered: false });
+  assertClose(mean, 0);
+  assertClose(deviation, given.rms_norm_expected.deviation);
+  assertClose(output, given.rms_norm_expected.output);
+});
+
 test("the error function keeps its digits", () => {
   given.activation_inputs.forEach((x, index) => {
     const expected = given.erf[index];

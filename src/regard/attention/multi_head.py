@@ -1,6 +1,8 @@
 r"""Multi-head attention: each head has its own W_Q, W_K, W_V of a part of the width; the heads are joined by W_O.
 
 head_h = attend(q_h . k_h / sqrt(D), v_h),   output = [head_1 ... head_H] W_O          Vaswani et al., 2017
+
+With fewer heads of keys and values, groups of neighbouring heads use the same ones      Ainslie et al., 2023
 """
 
 from collections.abc import Callable
@@ -28,29 +30,35 @@ class MultiHeadAttention(nn.Module):
         width: int,
         heads: int,
         *,
+        key_value_heads: int = 0,
         key_width: int | None = None,
+        bias: bool = True,
         dropout: float = 0.0,
         rotate: RotaryFunction | None = None,
     ) -> None:
         super().__init__()
         self.heads, self.dropout, self.rotate = heads, dropout, rotate
-        self.query = nn.Linear(width, width)
-        self.key = nn.Linear(key_width or width, width)
-        self.value = nn.Linear(key_width or width, width)
-        self.output = nn.Linear(width, width)
+        self.key_value_heads = key_value_heads or heads
+        projected_width = width // heads * self.key_value_heads
+        self.query = nn.Linear(width, width, bias)
+        self.key = nn.Linear(key_width or width, projected_width, bias)
+        self.value = nn.Linear(key_width or width, projected_width, bias)
+        self.output = nn.Linear(width, width, bias)
         self.score = ScaledDotScore(width // heads, width // heads)
 
     def key_values(self, inputs: Float[Tensor, "B K inputs"], positions: Positions = None) -> KeyValues:
         """Keys and values of the inputs, to attend to now or to cache."""
-        return KeyValues.from_tensors(
-            self._rotated(self._split(self.key(inputs)), positions), self._split(self.value(inputs))
-        )
+        key, value = (self._split(part(inputs), self.key_value_heads) for part in (self.key, self.value))
+        key, group = self._rotated(key, positions), self.heads // self.key_value_heads
+        if group > 1:
+            key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
+        return KeyValues.from_tensors(key, value)
 
     def forward(
         self, x: Float[Tensor, "B Q W"], key_values: KeyValues, visible: Visible = None, *, positions: Positions = None
     ) -> Float[Tensor, "B Q W"]:
         """The output of attention for each position of x, over the keys that are visible to it."""
-        query = self._rotated(self._split(self.query(x)), positions)
+        query = self._rotated(self._split(self.query(x), self.heads), positions)
         dropout = self.dropout if self.training else 0.0
         # The fused kernel returns no weights, and lets a masked NaN or Inf leak (0 * NaN).
         if active_recording(self) or not (visible is None or key_values.is_finite):
@@ -60,8 +68,8 @@ class MultiHeadAttention(nn.Module):
         output: Tensor = self.output(context.transpose(1, 2).flatten(2))  # (B, H, Q, D) -> (B, Q, W)
         return output
 
-    def _split(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B H T D"]:
-        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
+    def _split(self, x: Float[Tensor, "B T W"], heads: int) -> Float[Tensor, "B H T D"]:
+        return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
 
     def _rotated(self, x: Float[Tensor, "B H T D"], positions: Positions) -> Float[Tensor, "B H T D"]:
         return x if self.rotate is None else self.rotate(x, positions)

@@ -48,7 +48,6 @@ QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
 INSTALL_HINT = "pip install 'regard[ctranslate2]'"
 MAX_POSITIONS = 2304  # in the table that is written: a source of 1,025 tokens, and an output of 2 * 1,025 + 20
 SUPPRESSED_LOGIT = -1e4  # added to the logits of padding, BEGIN and MASK: their probability is exactly 0 in float32
-NORM_EPSILON = 1e-5  # that of torch.nn.LayerNorm
 
 Arrays = dict[str, NDArray[np.float32]]
 
@@ -97,9 +96,23 @@ def unsupported_features(config: Config) -> list[str]:
     if not isinstance(model, TransformerConfig):
         kind = str(type(model).__struct_config__.tag)
         return [f"model.kind is {kind!r}: CTranslate2 has encoder-decoder Transformers, and no such model"]
-    if model.decoder_autoregression == "ssru":
-        return ['model.decoder_autoregression is "ssru": CTranslate2 has self-attention in its decoder, no recurrence']
-    return []
+    found = {
+        'model.decoder_autoregression is "ssru": CTranslate2 has self-attention in its decoder, no recurrence': (
+            model.decoder_autoregression == "ssru"
+        ),
+    }
+    return [reason for reason, holds in (found | uncommon_layers(model)).items() if holds]
+
+
+def uncommon_layers(model: TransformerConfig) -> dict[str, bool]:
+    """Layers that no exported encoder-decoder model has here, each with whether this model has it."""
+    has_groups = bool(model.encoder.key_value_heads or model.decoder.key_value_heads)
+    return {
+        'model.norm_type is "rms_norm": an exported model has layer norms': model.norm_type == "rms_norm",
+        "model.gated_ffn is true: an exported model has plain feed-forward networks": model.gated_ffn,
+        "model.linear_bias is false: an exported model has biases": not model.linear_bias,
+        "key_value_heads is set: an exported model has as many heads of keys as of queries": has_groups,
+    }
 
 
 def raise_unsupported(reasons: list[str], program: str, *, settings: Iterable[str] = ()) -> None:
@@ -191,17 +204,20 @@ def make_spec(bundle: "Bundle") -> Any:
     config = _require_transformer(bundle)
     activation = common_spec.Activation
     names = {"relu": activation.RELU, "gelu": activation.GELU, "silu": activation.SWISH}
+    names |= {"gelu_tanh": activation.GELUTanh}
     style = {"pre_norm": config.norm == "pre", "activation": names[config.activation]}
     if config.positions == "rotary":
         style |= {"rotary_dim": 0, "rotary_interleave": False}  # of all of a head's width; pairs (i, i + D/2)
+        style |= {"rotary_base": config.rotary_base}
     encoder = transformer_spec.TransformerEncoderSpec(config.encoder.layers, config.encoder.heads, **style)
     decoder = transformer_spec.TransformerDecoderSpec(config.decoder.layers, config.decoder.heads, **style)
     spec = TransformerSpec(encoder, decoder)
     # Copies: CTranslate2 quantises in place, and these would be the model's own weights.
     arrays = {name: tensor.float().numpy().copy() for name, tensor in named_tensors(bundle.model).items()}
     arrays.setdefault("target_embedding.tokens.weight", arrays["source_embedding.tokens.weight"])
-    spec.config.layer_norm_epsilon = NORM_EPSILON
-    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = config.norm_epsilon
+    spec.config.add_source_eos = config.source_end
+    spec.encoder.scale_embeddings = spec.decoder.scale_embeddings = config.scale_embeddings
     pieces = {identity: piece for piece, identity in RESERVED.items()}
     spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = pieces[UNKNOWN], pieces[BEGIN], pieces[END]
     spec.config.decoder_start_token = pieces[BEGIN]
@@ -211,7 +227,8 @@ def make_spec(bundle: "Bundle") -> Any:
     _fill_stack(spec.decoder, arrays, "decoder", config)
     projection = spec.decoder.projection
     projection.weight = arrays.get("output.weight", arrays["target_embedding.tokens.weight"])  # its own, or tied
-    projection.bias = arrays.get("output.bias", np.zeros(len(projection.weight), dtype=np.float32)).copy()
+    no_bias = np.zeros(len(projection.weight), dtype=np.float32)
+    projection.bias = arrays.get("output.bias", arrays.get("output_bias", no_bias)).copy()
     projection.bias[SUPPRESSED_TOKENS] = SUPPRESSED_LOGIT
     return spec
 

@@ -16,11 +16,18 @@ from regard.bundle import Bundle, named_tensors
 from regard.config import Config, TransformerConfig
 from regard.decoding.loop import SUPPRESSED_TOKENS
 from regard.files import atomic_directory
-from regard.interop.ctranslate2 import MAX_POSITIONS, SUPPRESSED_LOGIT, raise_unsupported, require_finite_weights
+from regard.interop.ctranslate2 import (
+    MAX_POSITIONS,
+    SUPPRESSED_LOGIT,
+    raise_unsupported,
+    require_finite_weights,
+    uncommon_layers,
+)
 from regard.special_tokens import BEGIN, END, PADDING
 from regard.tokenization.tokenizer import TokenizerPair
 
 MAX_OUTPUT_TOKENS = 512  # the default limit of generate()
+ACTIVATION_NAMES = {"gelu_tanh": "gelu_new"}  # where the transformers library has another name
 ATTENTION_PARTS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
 Tensors = dict[str, Tensor]
 
@@ -59,7 +66,16 @@ def _unsupported_with_settings(config: Config, tokenizers: TokenizerPair) -> dic
             "tokenizer.model_type=unigram",
             has_words,
         ),
+        f"model.norm_epsilon is {model.norm_epsilon}: Marian's is 1e-05": (
+            "model.norm_epsilon=1e-5",
+            model.norm_epsilon != 1e-5,
+        ),
+        "model.source_end is false: Marian reads END after the source": (
+            "model.source_end=true",
+            not model.source_end,
+        ),
     }
+    found |= {reason: ("", holds) for reason, holds in uncommon_layers(model).items()}
     return {reason: setting for reason, (setting, holds) in found.items() if holds}
 
 
@@ -138,7 +154,7 @@ def _width_order(config: TransformerConfig) -> Tensor:
 
 def _logits_bias(ours: Tensors, vocabulary: int) -> Tensor:
     """The output layer's bias, which suppresses the tokens that are never generated."""
-    bias = ours.get("output.bias", torch.zeros(vocabulary)).clone()
+    bias = ours.get("output.bias", ours.get("output_bias", torch.zeros(vocabulary))).clone()
     bias[SUPPRESSED_TOKENS] = SUPPRESSED_LOGIT
     return bias.unsqueeze(0)
 
@@ -159,11 +175,11 @@ def _model_config(config: TransformerConfig, tokenizers: TokenizerPair) -> dict[
             "share_encoder_decoder_embeddings": _has_shared_embedding(config),
             "tie_word_embeddings": config.tie_word_embeddings,
             "d_model": config.encoder.width,
-            "activation_function": config.activation,
+            "activation_function": ACTIVATION_NAMES.get(config.activation, config.activation),
             "dropout": config.dropout,
             "attention_dropout": config.attention_dropout,
             "activation_dropout": 0.0,
-            "scale_embedding": True,
+            "scale_embedding": config.scale_embeddings,
             "max_position_embeddings": MAX_POSITIONS,
             "forced_eos_token_id": None,
             "dtype": "float32",

@@ -42,9 +42,9 @@ class TokenEmbedding(nn.Module):
         embedded = functional.embedding(tokens, self.weight, padding_idx=PADDING)
         return embedded if self.scale == 1.0 else embedded * self.scale
 
-    def tied_projection(self) -> OutputProjection:
+    def tied_projection(self, bias: Float[Tensor, " V"] | None = None) -> OutputProjection:
         """The tied output layer: the dot product of a hidden state with every token's vector."""
-        return OutputProjection(self.weight, None)
+        return OutputProjection(self.weight, bias)
 
 
 class PositionedEmbedding(nn.Module):

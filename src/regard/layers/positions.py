@@ -12,6 +12,7 @@ To add an encoding, write a class here with its `name` and `formula`, list it in
 to `PositionsName` in config.py.
 """
 
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -19,16 +20,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention.multi_head import RotaryFunction
+from regard.config import TransformerStyle
 from regard.errors import RegardError
 
+DEFAULTS = TransformerStyle()
 Rotated = Float[Tensor, "B H T D"]
 
 
-def angles(positions: Int[Tensor, " T"], width: int) -> Float[Tensor, "T half"]:
-    """t / 10000^(2i / W) for every position t and every i below W / 2; in float64 where the device supports it."""
+def angles(positions: Int[Tensor, " T"], width: int, base: float = 10_000.0) -> Float[Tensor, "T half"]:
+    """t / base^(2i / W) for every position t and every i below W / 2; in float64 where the device supports it."""
     dtype = torch.float32 if positions.device.type == "mps" else torch.float64  # MPS has no float64
     exponents = torch.arange(0, width, 2, device=positions.device, dtype=dtype) / width
-    return positions.to(dtype)[:, None] / 10_000**exponents
+    return positions.to(dtype)[:, None] / base**exponents
 
 
 def sinusoidal(positions: Int[Tensor, " T"], width: int) -> Float[Tensor, "T W"]:
@@ -37,11 +40,11 @@ def sinusoidal(positions: Int[Tensor, " T"], width: int) -> Float[Tensor, "T W"]
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :width]
 
 
-def apply_rotary(x: Rotated, positions: Int[Tensor, " T"] | None) -> Rotated:
+def apply_rotary(x: Rotated, positions: Int[Tensor, " T"] | None, base: float = 10_000.0) -> Rotated:
     """Each pair of entries (i, i + D/2) rotated by its angle: a dot product then depends only on the distance."""
     if positions is None:
         raise ValueError("rotary positions need the positions to rotate by")
-    angle = angles(positions, x.shape[-1])
+    angle = angles(positions, x.shape[-1], base)
     dtype = torch.promote_types(x.dtype, torch.float32)  # narrower numbers are rotated in float32 and rounded once
     sine, cosine = angle.sin().to(dtype), angle.cos().to(dtype)
     first, second = x.chunk(2, dim=-1)
@@ -55,7 +58,7 @@ class PositionEncoding(nn.Module):
     formula: ClassVar[str]
     rotate: RotaryFunction | None = None
 
-    def __init__(self, width: int, max_position_embeddings: int = 0) -> None:  # noqa: ARG002  (learned positions only)
+    def __init__(self, width: int, style: TransformerStyle = DEFAULTS) -> None:  # noqa: ARG002  (some have options)
         super().__init__()
         self.width = width
 
@@ -84,9 +87,9 @@ class LearnedPositions(PositionEncoding):
     name = "learned"
     formula = "p(t) = P[t]"
 
-    def __init__(self, width: int, max_position_embeddings: int) -> None:
-        super().__init__(width)
-        self.weight = nn.Parameter(torch.randn(max_position_embeddings, width) * 0.02)
+    def __init__(self, width: int, style: TransformerStyle = DEFAULTS) -> None:
+        super().__init__(width, style)
+        self.weight = nn.Parameter(torch.randn(style.max_position_embeddings, width) * 0.02)
 
     def encoding(self, positions: Int[Tensor, " T"]) -> Float[Tensor, "T W"]:
         last = int(positions[-1])
@@ -103,7 +106,11 @@ class RotaryPositions(PositionEncoding):
 
     name = "rotary"
     formula = "q(t) = R(t) q, k(t) = R(t) k"
-    rotate = staticmethod(apply_rotary)
+
+    def __init__(self, width: int, style: TransformerStyle = DEFAULTS) -> None:
+        super().__init__(width, style)
+        self.base = style.rotary_base
+        self.rotate = partial(apply_rotary, base=self.base)
 
 
 class NoPositions(PositionEncoding):
@@ -118,8 +125,10 @@ POSITION_ENCODINGS: dict[str, type[PositionEncoding]] = {
 }
 
 
-def make_positions(name: str, width: int, *, max_position_embeddings: int) -> PositionEncoding:
-    """The position encoding of this name."""
-    if name not in POSITION_ENCODINGS:
-        raise ValueError(f"{name!r} is not a position encoding; choose one of {', '.join(POSITION_ENCODINGS)}")
-    return POSITION_ENCODINGS[name](width, max_position_embeddings)
+def make_positions(style: TransformerStyle, width: int) -> PositionEncoding:
+    """The position encoding that a config names."""
+    if style.positions not in POSITION_ENCODINGS:
+        raise ValueError(
+            f"{style.positions!r} is not a position encoding; choose one of {', '.join(POSITION_ENCODINGS)}"
+        )
+    return POSITION_ENCODINGS[style.positions](width, style)

@@ -10,7 +10,7 @@ Self-attention and SSRU take the cache of earlier positions and return it with t
 alike. An encoder block has self-attention and feed-forward; a decoder block has cross-attention between them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import torch
@@ -21,24 +21,36 @@ from regard.attention.attention_layer import Visible
 from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.attention.multi_head import MultiHeadAttention, RotaryFunction
 from regard.attention.visibility import causal
-from regard.config import TransformerStackConfig
+from regard.config import TransformerStackConfig, TransformerStyle
 from regard.cpu import Dropout
 
-ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
+
+class TanhGELU(nn.GELU):
+    """GELU with the normal distribution approximated by tanh, as in GPT-2."""
+
+    def __init__(self) -> None:
+        super().__init__(approximate="tanh")
+
+
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "gelu_tanh": TanhGELU, "silu": nn.SiLU}
 BlockCache = KeyValues | Float[Tensor, "B W"]
 
 
 class FeedForward(nn.Module):
-    """W_2 f(W_1 x) for each position, with f one of ReLU, GELU and SiLU."""
+    """W_2 f(W_1 x) or, gated, W_2 (f(W_1 x) * W_3 x), for each position (Shazeer, 2020)."""
 
-    def __init__(self, width: int, inner_width: int, *, activation: str = "relu") -> None:
+    def __init__(
+        self, width: int, inner_width: int, *, activation: str = "relu", is_gated: bool = False, bias: bool = True
+    ) -> None:
         super().__init__()
-        self.fc1 = nn.Linear(width, inner_width)
+        self.fc1 = nn.Linear(width, inner_width, bias)
         self.activation = ACTIVATIONS[activation]()
-        self.fc2 = nn.Linear(inner_width, width)
+        self.fc2 = nn.Linear(inner_width, width, bias)
+        self.fc3 = nn.Linear(width, inner_width, bias) if is_gated else None
 
     def forward(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
-        output: Tensor = self.fc2(self.activation(self.fc1(x)))
+        inner: Tensor = self.activation(self.fc1(x))
+        output: Tensor = self.fc2(inner if self.fc3 is None else inner * self.fc3(x))
         return output
 
 
@@ -47,9 +59,16 @@ class SelfAttention(nn.Module):
 
     name: ClassVar[str] = "self-attention"
 
-    def __init__(self, width: int, heads: int, *, dropout: float = 0.0, rotate: RotaryFunction | None = None) -> None:
+    def __init__(self, sizes: TransformerStackConfig, options: "BlockOptions") -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(width, heads, dropout=dropout, rotate=rotate)
+        self.attention = MultiHeadAttention(
+            sizes.width,
+            sizes.heads,
+            key_value_heads=sizes.key_value_heads,
+            bias=options.linear_bias,
+            dropout=options.attention_dropout,
+            rotate=options.rotate,
+        )
 
     def forward(
         self, x: Float[Tensor, "B T W"], cache: BlockCache | None, visible: Visible, positions: Int[Tensor, " T"]
@@ -64,17 +83,10 @@ class SSRU(nn.Module):
 
     name: ClassVar[str] = "ssru"
 
-    def __init__(
-        self,
-        width: int,
-        heads: int = 1,  # noqa: ARG002  (the same arguments as SelfAttention)
-        *,
-        dropout: float = 0.0,  # noqa: ARG002
-        rotate: RotaryFunction | None = None,  # noqa: ARG002
-    ) -> None:
+    def __init__(self, sizes: TransformerStackConfig, options: "BlockOptions") -> None:  # noqa: ARG002
         super().__init__()
-        self.forget = nn.Linear(width, width)
-        self.candidate = nn.Linear(width, width, bias=False)
+        self.forget = nn.Linear(sizes.width, sizes.width)
+        self.candidate = nn.Linear(sizes.width, sizes.width, bias=False)
 
     def forward(
         self,
@@ -103,11 +115,27 @@ class BlockOptions:
     """What all blocks of a stack share besides their sizes."""
 
     norm: str = "post"
+    norm_type: str = "layer_norm"
+    norm_epsilon: float = 1e-5
     activation: str = "relu"
-    autoregression: str = "self-attention"
+    gated_ffn: bool = False
+    linear_bias: bool = True
     dropout: float = 0.0
     attention_dropout: float = 0.0
+    autoregression: str = "self-attention"
     rotate: RotaryFunction | None = None
+
+    @classmethod
+    def from_style(
+        cls, style: TransformerStyle, rotate: RotaryFunction | None, *, autoregression: str = "self-attention"
+    ) -> "BlockOptions":
+        """The options of a config, whose fields have the same names."""
+        shared = {field.name for field in fields(cls)} - {"autoregression", "rotate"}
+        return cls(**{name: getattr(style, name) for name in shared}, autoregression=autoregression, rotate=rotate)
+
+    def make_norm(self, width: int) -> nn.LayerNorm | nn.RMSNorm:
+        """A normalisation of one position: LayerNorm, or RMSNorm, which subtracts no mean and adds no bias."""
+        return (nn.RMSNorm if self.norm_type == "rms_norm" else nn.LayerNorm)(width, self.norm_epsilon)
 
 
 @dataclass(frozen=True)
@@ -135,7 +163,7 @@ class Residual(nn.Module):
 
     def __init__(self, width: int, options: BlockOptions) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = options.make_norm(width)
         self.is_pre = options.norm == "pre"
         self.dropout = Dropout(options.dropout)
 
@@ -156,15 +184,23 @@ class TransformerBlock(nn.Module):
         self, sizes: TransformerStackConfig, options: BlockOptions, *, memory_width: int | None = None
     ) -> None:
         super().__init__()
-        width, heads, dropout = sizes.width, sizes.heads, options.attention_dropout
-        self_attention = SELF_ATTENTION_TYPES[options.autoregression]
-        self.self_attention = self_attention(width, heads, dropout=dropout, rotate=options.rotate)
+        width, bias = sizes.width, options.linear_bias
+        self.self_attention = SELF_ATTENTION_TYPES[options.autoregression](sizes, options)
         self.self_attention_residual = Residual(width, options)
         self.cross_attention: MultiHeadAttention | None = None
         if memory_width is not None:
-            self.cross_attention = MultiHeadAttention(width, heads, key_width=memory_width, dropout=dropout)
+            self.cross_attention = MultiHeadAttention(
+                width,
+                sizes.heads,
+                key_value_heads=sizes.key_value_heads,
+                key_width=memory_width,
+                bias=bias,
+                dropout=options.attention_dropout,
+            )
             self.cross_attention_residual = Residual(width, options)
-        self.feed_forward = FeedForward(width, sizes.ffn_width, activation=options.activation)
+        self.feed_forward = FeedForward(
+            width, sizes.ffn_width, activation=options.activation, is_gated=options.gated_ffn, bias=bias
+        )
         self.feed_forward_residual = Residual(width, options)
 
     def forward(
@@ -197,7 +233,7 @@ class TransformerStack(nn.Module):
         self.blocks = nn.ModuleList(
             TransformerBlock(sizes, options, memory_width=memory_width) for _ in range(sizes.layers)
         )
-        self.norm = nn.LayerNorm(sizes.width) if options.norm == "pre" else nn.Identity()
+        self.norm = options.make_norm(sizes.width) if options.norm == "pre" else nn.Identity()
 
     def project_memory(self, memory: Float[Tensor, "B S M"], visible: Visible) -> CrossAttentionMemory:
         """The keys and values of the memory for the cross-attention of every block, computed once."""

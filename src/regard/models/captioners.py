@@ -159,12 +159,10 @@ class TransformerCaptioner(nn.Module):
         self.max_positions = config.max_positions
         self.image_encoder = ImageEncoder(config.image_encoder, dropout=config.dropout)
         self.grid_projection = GridProjection(self.image_encoder.width, width, dropout=config.dropout)
-        positions = make_positions(config.positions, width, max_position_embeddings=config.max_position_embeddings)
+        positions = make_positions(config, width)
         tokens = TokenEmbedding(vocabulary, width, scaled=True)
         self.embedding = PositionedEmbedding(tokens, positions, dropout=config.dropout)
-        options = BlockOptions(
-            norm=config.norm, activation=config.activation, dropout=config.dropout, rotate=positions.rotate
-        )
+        options = BlockOptions.from_style(config, positions.rotate)
         self.image_decoder = TransformerStack(config.decoder, options, memory_width=width)
         init_xavier(self)
 

@@ -28,12 +28,10 @@ class DecoderOnlyModel(nn.Module):
         super().__init__()
         self.max_positions = config.max_positions
         width = config.transformer.width
-        positions = make_positions(config.positions, width, max_position_embeddings=config.max_position_embeddings)
+        positions = make_positions(config, width)
         tokens = TokenEmbedding(vocabulary, width)
         self.embedding = PositionedEmbedding(tokens, positions, dropout=config.dropout)
-        options = BlockOptions(
-            norm=config.norm, activation=config.activation, dropout=config.dropout, rotate=positions.rotate
-        )
+        options = BlockOptions.from_style(config, positions.rotate)
         self.decoder = TransformerStack(config.transformer, options)
         init_xavier(self)
 

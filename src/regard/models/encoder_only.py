@@ -21,13 +21,11 @@ class EncoderOnlyModel(nn.Module):
         super().__init__()
         self.max_positions = config.max_positions
         width = config.transformer.width
-        positions = make_positions(config.positions, width, max_position_embeddings=config.max_position_embeddings)
+        positions = make_positions(config, width)
         self.embedding = PositionedEmbedding(TokenEmbedding(vocabulary, width), positions, dropout=0.0)
-        self.norm = nn.LayerNorm(width)
+        self.norm = nn.LayerNorm(width, config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
-        options = BlockOptions(
-            norm=config.norm, activation=config.activation, dropout=config.dropout, rotate=positions.rotate
-        )
+        options = BlockOptions.from_style(config, positions.rotate)
         self.encoder = TransformerStack(config.transformer, options)
         self.head = ClassHead(width, config) if config.classes else MaskedTokenHead(self.embedding.tokens, config)
         init_xavier(self)
@@ -59,7 +57,7 @@ class MaskedTokenHead(nn.Module):
         self.tokens = tokens
         self.transform = nn.Linear(config.transformer.width, config.transformer.width)
         self.activation = ACTIVATIONS[config.activation]()
-        self.norm = nn.LayerNorm(config.transformer.width)
+        self.norm = nn.LayerNorm(config.transformer.width, config.norm_epsilon)
         self.bias = nn.Parameter(torch.zeros(len(tokens.weight)))
 
     def transform_hidden(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:

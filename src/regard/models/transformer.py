@@ -29,21 +29,29 @@ class TransformerModel(nn.Module):
     def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.max_positions = config.max_positions
-        source = TokenEmbedding(source_vocabulary, config.encoder.width, scaled=True)
+        source = TokenEmbedding(source_vocabulary, config.encoder.width, scaled=config.scale_embeddings)
         target = source
         if not config.share_embeddings:
-            target = TokenEmbedding(target_vocabulary, config.decoder.width, scaled=True)
+            target = TokenEmbedding(target_vocabulary, config.decoder.width, scaled=config.scale_embeddings)
         self.source_embedding = _positioned_embedding(source, config.encoder.width, config)
         self.target_embedding = _positioned_embedding(target, config.decoder.width, config)
-        self.encoder = TransformerStack(config.encoder, _block_options(config, "self-attention", self.source_embedding))
-        decoder_options = _block_options(config, config.decoder_autoregression, self.target_embedding)
+        rotate = self.source_embedding.positions.rotate
+        self.encoder = TransformerStack(config.encoder, BlockOptions.from_style(config, rotate))
+        decoder_options = BlockOptions.from_style(config, rotate, autoregression=config.decoder_autoregression)
         self.decoder = TransformerStack(config.decoder, decoder_options, memory_width=config.encoder.width)
         self.output = None if config.tie_word_embeddings else nn.Linear(config.decoder.width, target_vocabulary)
+        has_bias = config.tie_word_embeddings and config.output_bias
+        self.output_bias = nn.Parameter(torch.zeros(target_vocabulary)) if has_bias else None
+        self.source_end = config.source_end
         init_xavier(self)
 
     def encode(self, source: PaddedTokens) -> CrossAttentionMemory:
         positions = torch.arange(source.tokens.shape[1], device=source.tokens.device)
-        visible = real_keys(source.is_real) if source.has_padding else None
+        is_real = source.is_real
+        if not self.source_end:
+            is_real = is_real & is_real.roll(-1, dims=1)  # the last token of each row is END
+            is_real[:, -1] = False
+        visible = real_keys(is_real) if source.has_padding or not self.source_end else None
         encoded, _ = self.encoder(self.source_embedding(source.tokens, positions), visible, positions)
         return self.decoder.project_memory(encoded, visible)
 
@@ -56,21 +64,9 @@ class TransformerModel(nn.Module):
         visible = causal_visibility(positions, length)
         embedded = self.target_embedding(tokens, positions)
         hidden, cache = self.decoder(embedded, visible, positions, cache=state, memory=memory)
-        tied = self.target_embedding.tokens.tied_projection()
+        tied = self.target_embedding.tokens.tied_projection(self.output_bias)
         return DecoderOutput(hidden, tied if self.output is None else OutputProjection.from_linear(self.output), cache)
 
 
 def _positioned_embedding(tokens: TokenEmbedding, width: int, config: TransformerConfig) -> PositionedEmbedding:
-    positions = make_positions(config.positions, width, max_position_embeddings=config.max_position_embeddings)
-    return PositionedEmbedding(tokens, positions, dropout=config.dropout)
-
-
-def _block_options(config: TransformerConfig, autoregression: str, embedding: PositionedEmbedding) -> BlockOptions:
-    return BlockOptions(
-        norm=config.norm,
-        activation=config.activation,
-        autoregression=autoregression,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        rotate=embedding.positions.rotate,
-    )
+    return PositionedEmbedding(tokens, make_positions(config, width), dropout=config.dropout)

@@ -217,10 +217,15 @@ def _matrices(layer: AttentionArrays) -> dict[str, Any]:
     heads = len(layer.weights)
     found: dict[str, Any] = {}
     for name, linear in layer.projections.items():
-        weight = linear.weight if name != "output" else np.stack(np.split(linear.weight, heads, axis=1))
-        found[f"{name}_weight"] = _encode_array(weight if name == "output" else _by_head(weight, heads))
-        if linear.bias is not None:
-            found[f"{name}_bias"] = _encode_array(linear.bias if name == "output" else _by_head(linear.bias, heads))
+        if name == "output":
+            found["output_weight"] = _encode_array(np.stack(np.split(linear.weight, heads, axis=1)))
+            found |= {} if linear.bias is None else {"output_bias": _encode_array(linear.bias)}
+            continue
+        for part, rows in (("weight", linear.weight), ("bias", linear.bias)):
+            if rows is not None:  # several heads may use one head of keys and values
+                own_heads = len(rows) // layer.key.shape[-1]
+                by_head = np.repeat(_by_head(rows, own_heads), heads // own_heads, axis=0)
+                found[f"{name}_{part}"] = _encode_array(by_head)
     return found
 
 

@@ -70,12 +70,13 @@ def iter_arrays(numbers: Any) -> Iterator[Array]:
 
 
 class LayerNormArithmetic(Struct, frozen=True, kw_only=True):
-    """A layer normalisation of one position."""
+    """A normalisation of one position: LayerNorm, or RMSNorm, whose mean and bias are 0 here."""
 
     x: FloatRow
     gain: FloatRow
     bias: FloatRow
     epsilon: float
+    is_centered: bool  # False: RMSNorm, which subtracts no mean
     output: FloatRow
 
 
@@ -102,12 +103,16 @@ class SublayerArithmetic(Struct, frozen=True, kw_only=True):
 
 
 class FeedForwardArithmetic(Struct, frozen=True, kw_only=True):
-    """W_2 f(W_1 x + b_1) + b_2, with the selected row of each matrix; None where a file leaves it out."""
+    """W_2 f(W_1 x + b_1) + b_2, with the selected row of each matrix; None where a file leaves it out.
+
+    A gated network multiplies f(W_1 x + b_1) by W_3 x + b_3 first.
+    """
 
     activation: str
     x: FloatRow
     fc1_output: FloatRow  # W_1 x + b_1
     activated: FloatRow
+    fc3_output: FloatRow | None  # W_3 x + b_3 of a gated network
     output: FloatRow
     fc1_row: int
     fc1_weight: FloatRow | None
@@ -408,8 +413,10 @@ def _head_projections(arrays: AttentionArrays, head: int) -> dict[str, Any]:
     """The head's rows of W_Q, W_K, W_V and its columns of W_O, with their biases."""
     parts: dict[str, Any] = {}
     for name, widths in (("query", arrays.query), ("key", arrays.key), ("value", arrays.value)):
-        own = slice(head * widths.shape[-1], (head + 1) * widths.shape[-1])
-        linear = arrays.projections.get(name)
+        linear, width = arrays.projections.get(name), widths.shape[-1]
+        if linear is not None:  # several heads may use one head of keys and values
+            projected = head // (len(widths) * width // len(linear.weight))
+            own = slice(projected * width, (projected + 1) * width)
         parts[f"{name}_weight"] = None if linear is None else linear.weight[own].tolist()
         parts[f"{name}_bias"] = None if linear is None or linear.bias is None else linear.bias[own].tolist()
     width, linear = arrays.context.shape[-1], arrays.projections.get("output")

@@ -20,6 +20,7 @@ from regard.models.interface import embedding_of_stack
 from regard.tracing.activations import Activations, linear_arrays, to_array
 from regard.tracing.arithmetic import BlockArrays, PerPosition, SublayerKind
 
+NORMS = (nn.LayerNorm, nn.RMSNorm)
 SUBLAYER_NAMES = ("self_attention", "cross_attention", "feed_forward")
 _ACTIVATION_NAMES = {kind: name for name, kind in ACTIVATIONS.items()}
 ActivationsByName = dict[str, Activations]
@@ -31,7 +32,7 @@ def block_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     inside = (TransformerBlock, FeedForward, MaskedTokenHead)  # and their children
     for name, module in model.named_modules():
         is_child = isinstance(model.get_submodule(name.rpartition(".")[0]), inside)
-        if is_child or isinstance(module, (TransformerBlock, PositionedEmbedding, nn.LayerNorm)):
+        if is_child or isinstance(module, (TransformerBlock, PositionedEmbedding, *NORMS)):
             yield name, module
 
 
@@ -54,7 +55,7 @@ class _BlockCapture:
 
     def block(self, stack_name: str, stack: TransformerStack, number: int) -> BlockArrays:
         name, is_last = f"{stack_name}.blocks.{number}", number == len(stack.blocks) - 1
-        has_last_norm = is_last and isinstance(stack.norm, nn.LayerNorm)
+        has_last_norm = is_last and isinstance(stack.norm, NORMS)
         block: TransformerBlock = stack.blocks[number]  # type: ignore[assignment]
         tree = {
             "number": number,
@@ -101,6 +102,7 @@ class _BlockCapture:
             "x": self._input(f"{name}.fc1"),
             "fc1_output": self._output(f"{name}.fc1"),
             "activated": self._output(f"{name}.activation"),
+            "fc3_output": None if network.fc3 is None else self._output(f"{name}.fc3"),
             "output": self._output(f"{name}.fc2"),
         }
 
@@ -130,8 +132,15 @@ class _BlockCapture:
 
     def _norm(self, name: str) -> Tree:
         norm: Any = self.model.get_submodule(name)
-        gain, bias = to_array(norm.weight), to_array(norm.bias)
-        return {"x": self._input(name), "gain": gain, "bias": bias, "epsilon": norm.eps, "output": self._output(name)}
+        is_centered = isinstance(norm, nn.LayerNorm)
+        return {
+            "x": self._input(name),
+            "gain": to_array(norm.weight),
+            "bias": to_array(norm.bias if is_centered else torch.zeros_like(norm.weight)),
+            "epsilon": norm.eps,
+            "is_centered": is_centered,
+            "output": self._output(name),
+        }
 
     def _input(self, name: str) -> PerPosition:
         return PerPosition(to_array(self.activations[name].inputs[0]))

@@ -294,7 +294,7 @@ def position_encodings(bundle: Bundle, length: int) -> PositionsResponse:
             )
         case "rotary":
             width //= stack.heads
-            turned = angles(places, width)
+            turned = angles(places, width, config.rotary_base)
             values = torch.cat([turned.sin(), turned.cos()], dim=-1).tolist()
             return PositionsResponse(kind="rotary", layout="halves", width=width, values=values)
         case _:

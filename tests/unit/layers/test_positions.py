@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
+from regard.config import TransformerStyle
 from regard.errors import RegardError
 from regard.layers.positions import (
     POSITION_ENCODINGS,
@@ -133,20 +134,20 @@ def test_each_pair_is_turned_by_its_own_angle() -> None:
 
 
 def test_learned_positions_add_the_vector_of_each_position() -> None:
-    module = LearnedPositions(5, max_position_embeddings=7)
+    module = LearnedPositions(5, TransformerStyle(max_position_embeddings=7))
     x = torch.randn(2, 3, 5)
     assert torch.equal(module(x, torch.tensor([4, 5, 6])), x + module.weight[4:7])
 
 
 def test_position_past_the_maximum_is_an_explained_error() -> None:
-    module = LearnedPositions(5, max_position_embeddings=7)
+    module = LearnedPositions(5, TransformerStyle(max_position_embeddings=7))
     with pytest.raises(RegardError, match=r"8 positions.*7 learned positions.*shorter input"):
         module(torch.randn(2, 3, 5), torch.tensor([5, 6, 7]))
 
 
 @pytest.mark.parametrize("name", POSITION_ENCODINGS)
 def test_every_encoding_adds_or_rotates_as_declared(name: str) -> None:
-    made, x = make_positions(name, 6, max_position_embeddings=11), torch.randn(2, 3, 6)
+    made, x = make_positions(TransformerStyle(positions=name), 6), torch.randn(2, 3, 6)
     added = made.encoding(torch.arange(3))
     assert made.name == name
     assert torch.equal(made(x, torch.arange(3)), x if added is None else x + added.float())
@@ -156,4 +157,12 @@ def test_every_encoding_adds_or_rotates_as_declared(name: str) -> None:
 
 def test_unknown_encoding_is_an_error_with_choices() -> None:
     with pytest.raises(ValueError, match=r"'alibi'.*sinusoidal, learned, rotary, none"):
-        make_positions("alibi", 6, max_position_embeddings=11)
+        make_positions(TransformerStyle(positions="alibi"), 6)
+
+
+def test_rotary_base_changes_the_angles() -> None:
+    made, x = make_positions(TransformerStyle(positions="rotary", rotary_base=500.0), 6), torch.randn(1, 2, 4, 6)
+    as_complex = torch.complex(x[..., :3], x[..., 3:])
+    turned = as_complex * torch.exp(1j * torch.arange(4)[:, None] / 500 ** (torch.arange(3) / 3))
+    assert made.rotate is not None
+    assert_close(made.rotate(x, torch.arange(4)), torch.cat([turned.real, turned.imag], dim=-1))

@@ -36,6 +36,7 @@ TOKENIZER = Tokenizer.train([WORDS], model_type="word", vocab_size=32)
 BENDS = {
     "relu": lambda x: np.maximum(x, 0),
     "gelu": lambda x: x * (1 + np.vectorize(erf)(x / np.sqrt(2))) / 2,
+    "gelu_tanh": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2,
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
 
@@ -101,16 +102,18 @@ def norms_of(block: BlockArithmetic) -> list[LayerNormArithmetic]:
 
 def check_norm(norm: LayerNormArithmetic) -> None:
     x = exact(norm.x)
-    standard = (x - x.mean()) / np.sqrt(x.var() + norm.epsilon)
+    mean = x.mean() if norm.is_centered else 0.0
+    standard = (x - mean) / np.sqrt(((x - mean) ** 2).mean() + norm.epsilon)
     assert norm.output == pytest.approx(standard * exact(norm.gain) + exact(norm.bias), **AS_SHOWN)
 
 
 def check_feed_forward(network: FeedForwardArithmetic) -> None:
     assert (network.fc1_row, network.fc2_row) == (2, 1)
-    inner = exact(network.fc1_weight) @ exact(network.x) + network.fc1_bias
+    inner = exact(network.fc1_weight) @ exact(network.x) + (network.fc1_bias or 0.0)
     assert network.fc1_output[2] == pytest.approx(inner, **AS_SHOWN)
     assert network.activated == pytest.approx(BENDS[network.activation](exact(network.fc1_output)), **AS_SHOWN)
-    outer = exact(network.fc2_weight) @ exact(network.activated) + network.fc2_bias
+    gate = 1.0 if network.fc3_output is None else exact(network.fc3_output)
+    outer = exact(network.fc2_weight) @ (exact(network.activated) * gate) + (network.fc2_bias or 0.0)
     assert network.output[1] == pytest.approx(outer, **AS_SHOWN)
 
 

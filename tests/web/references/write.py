@@ -144,12 +144,14 @@ def block_cases() -> dict[str, Any]:
     numbers = Numbers(6)
     x, gain, bias, epsilon = numbers(9) * 3 + 1, numbers(9), numbers(9), 1e-5
     mean, deviation = x.mean(), np.sqrt(x.var() + epsilon)
-    norm = {"x": x, "gain": gain, "bias": bias, "epsilon": epsilon}
+    norm = {"x": x, "gain": gain, "bias": bias, "epsilon": epsilon, "is_centered": True}
+    root = np.sqrt((x**2).mean() + epsilon)
     at = np.concatenate([np.linspace(-8, 8, 33), [1e-9, -1e-9, 3e-4]])
     erf = np.vectorize(math.erf)
     activations = {
         "relu": np.maximum(at, 0),
         "gelu": at * (1 + erf(at / math.sqrt(2))) / 2,
+        "gelu_tanh": at * (1 + np.tanh(math.sqrt(2 / math.pi) * (at + 0.044715 * at**3))) / 2,
         "silu": at / (1 + np.exp(-at)),
     }
     hidden, rows, row_bias = numbers(6), numbers(12, 6), numbers(12)
@@ -160,6 +162,7 @@ def block_cases() -> dict[str, Any]:
         {
             "norm": norm,
             "norm_expected": {"mean": mean, "deviation": deviation, "output": (x - mean) / deviation * gain + bias},
+            "rms_norm_expected": {"deviation": root, "output": x / root * gain + bias},
             "activation_inputs": at,
             "erf": erf(at),
             "activations": activations,

@@ -219,6 +219,7 @@ export interface LayerNormArithmetic {
   gain: number[];
   bias: number[];
   epsilon: number;
+  is_centered: boolean;
   output: number[];
 }
 
@@ -237,6 +238,7 @@ export interface FeedForwardArithmetic {
   x: number[];
   fc1_output: number[];
   activated: number[];
+  fc3_output: number[] | null;
   output: number[];
   fc1_row: number;
   fc1_weight: number[] | null;

@@ -55,8 +55,9 @@ function blockOfLayer(data, layer) {
  */
 function normSteps(norm, query, before = null) {
   if (!norm) return null;
-  const { x, gain, bias, epsilon, output } = norm;
-  return { x: x ? part(x, query) : before, gain: part(gain), bias: part(bias), epsilon, output: part(output, query) };
+  const { gain, bias, epsilon, is_centered } = norm;
+  const rows = { x: norm.x ? part(norm.x, query) : before, output: part(norm.output, query) };
+  return { ...rows, gain: part(gain), bias: part(bias), epsilon, is_centered };
 }
 
 /**
@@ -113,6 +114,7 @@ function feedForwardSteps(network, query, subLayer, fc1Row, fc2Row) {
     x: subLayer.pre_norm?.output ?? subLayer.x,
     fc1_output: part(network.fc1_output, query),
     activated: part(network.activated, query),
+    fc3_output: part(network.fc3_output, query),
     output: subLayer.output,
     fc1_row: fc1Row,
     fc1_weight: part(network.fc1_weight, fc1Row),

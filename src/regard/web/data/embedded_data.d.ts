@@ -62,6 +62,7 @@ export interface PackedNorm {
   gain: PackedArray;
   bias: PackedArray | null;
   epsilon: number;
+  is_centered: boolean;
   output: PackedArray;
 }
 
@@ -98,6 +99,7 @@ export interface PackedFeedForward {
   activation: string;
   fc1_output: PackedArray;
   activated: PackedArray;
+  fc3_output: PackedArray | null;
   fc1_weight: PackedArray | null;
   fc1_bias: PackedArray | null;
   fc2_weight: PackedArray | null;

@@ -4,7 +4,7 @@
 import { dotProduct } from "./attention.js";
 
 /** @import { Vector } from "./attention.js" */
-/** @typedef {{ x: Vector, gain: Vector, bias: Vector, epsilon: number, output: Vector }} Norm */
+/** @typedef {{ x: Vector, gain: Vector, bias: Vector, epsilon: number, is_centered: boolean, output: Vector }} Norm */
 
 /**
  * One sub-layer of a block with its residual connection.
@@ -24,6 +24,7 @@ import { dotProduct } from "./attention.js";
  * @property {Vector} x
  * @property {Vector} fc1_output
  * @property {Vector} activated
+ * @property {Vector | null} fc3_output of a gated network, which multiplies `activated` by it
  * @property {Vector} output
  * @property {number} fc1_row the row of W_1 that is given
  * @property {Vector | null} fc1_weight null where a file has left the matrix out
@@ -54,10 +55,11 @@ import { dotProduct } from "./attention.js";
 
 /**
  * Mean and standard deviation of x, and each number less the mean, divided by the deviation, times its gain, plus its bias.
- * @param {Pick<Norm, "x" | "gain" | "bias" | "epsilon">} norm
+ * RMSNorm subtracts no mean.
+ * @param {Pick<Norm, "x" | "gain" | "bias" | "epsilon" | "is_centered">} norm
  */
-export function layerNorm({ x, gain, bias, epsilon }) {
-  const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
+export function layerNorm({ x, gain, bias, epsilon, is_centered }) {
+  const mean = is_centered ? x.reduce((sum, value) => sum + value, 0) / x.length : 0;
   const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length;
   const deviation = Math.sqrt(variance + epsilon);
   const standard = x.map((value) => (value - mean) / deviation);
@@ -82,6 +84,10 @@ export function errorFunction(x) {
 export const ACTIVATIONS = {
   relu: { label: "ReLU", apply: (/** @type {number} */ x) => Math.max(0, x) },
   gelu: { label: "GELU", apply: (/** @type {number} */ x) => (x * (1 + errorFunction(x / Math.SQRT2))) / 2 },
+  gelu_tanh: {
+    label: "GELU",
+    apply: (/** @type {number} */ x) => (x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))) / 2,
+  },
   silu: { label: "SiLU", apply: (/** @type {number} */ x) => x / (1 + Math.exp(-x)) },
 };
 /** @typedef {keyof typeof ACTIVATIONS} ActivationName */

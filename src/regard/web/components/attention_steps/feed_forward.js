@@ -18,6 +18,7 @@ import { queryLabel, StepCard } from "./step_card.js";
 const ACTIVATION_TEXTS = /** @type {const} */ ({
   relu: "block.relu_text",
   gelu: "block.gelu_text",
+  gelu_tanh: "block.gelu_text",
   silu: "block.silu_text",
 });
 
@@ -36,11 +37,13 @@ export function InnerCard({ step, number, isHalf }) {
   const terms = rowTerms(network.fc1_weight, network.x, network.fc1_bias, { matrix: 1, row: chosen, letter });
   const total = terms?.reduce((sum, { value }) => sum + value, 0) ?? network.fc1_output[chosen];
   const widths = { width: network.x.length, inner: network.fc1_output.length };
-  const text = `${t("block.widen_text", widths)} ${t(ACTIVATION_TEXTS[name])}`;
+  const gated = network.fc3_output;
+  const text = `${t("block.widen_text", widths)} ${t(ACTIVATION_TEXTS[name])}${gated ? ` ${t("block.gated_text")}` : ""}`;
   const rows = [
     { letter, token, values: network.x },
     { letter: `W₁${letter}`, token, values: network.fc1_output, chosen, onChoose },
     { letter: "a", token, values: network.activated, chosen, onChoose },
+    ...(gated ? [{ letter: `W₃${letter}`, token, values: gated, chosen, onChoose }] : []),
   ];
   return h(
     StepCard,
@@ -73,10 +76,12 @@ export function OuterCard({ step, number, isHalf }) {
   const { feed_forward: network } = /** @type {Block} */ (step.detail.block);
   const chosen = network.fc2_row;
   const onChoose = (/** @type {number} */ index) => step.onChange({ fc2_row: String(index) });
-  const terms = rowTerms(network.fc2_weight, network.activated, network.fc2_bias, {
+  const { activated, fc3_output: gated } = network;
+  const inner = gated ? activated.map((value, index) => value * gated[index]) : activated;
+  const terms = rowTerms(network.fc2_weight, inner, network.fc2_bias, {
     matrix: 2,
     row: chosen,
-    letter: "a",
+    letter: gated ? "g" : "a",
   });
   const total = terms?.reduce((sum, { value }) => sum + value, 0) ?? network.output[chosen];
   return h(
