@@ -124,7 +124,7 @@ def test_metric_labels_are_few_for_any_requests(own_api: OwnApiServer) -> None:
     figures = asked(own_api, "GET", "/metrics").text
     routes = set(re.findall(r'regard_requests_total\{route="([^"]*)"', figures))
     assert "none" in routes
-    assert "/api/v1/traces/{id}/weights" in routes
+    assert "/api/v1/traces/{trace_id}/weights" in routes
     assert not any(re.search("[0-9]", route.replace("v1", "").replace("v2", "")) for route in routes)
     assert set(re.findall(r'pair="([^"]*)"', figures)) <= {"en-ko", "ko-en"}
     assert own_api.server.figure("regard_ready_models") == 2

@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.server.app import all_endpoints
-from regard.server.endpoint import openapi
-from regard.server.monitoring import Metrics
+from regard.server.openapi import openapi
 
 FILE = Path(__file__).parents[2] / "src" / "regard" / "web" / "data" / "api_types.d.ts"
 HEADER = "/** Records of /api/v1, written by tests/web/api_types.py from the OpenAPI document. Do not edit. */\n"
@@ -14,7 +13,7 @@ PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean":
 
 def api_types() -> str:
     """TypeScript's interface of each record, in the order of the document; descriptions stay in the document."""
-    own = [endpoint for endpoint in all_endpoints(Metrics()) if endpoint.path.startswith("/api/v1/")]
+    own = [endpoint for endpoint in all_endpoints() if endpoint.path.startswith("/api/v1/")]
     schemas = openapi(own)["components"]["schemas"]
     return HEADER + "".join(_declaration(name, schema) for name, schema in schemas.items())
 

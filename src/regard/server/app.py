@@ -1,6 +1,7 @@
 """The server as a whole: settings, the endpoints of all APIs, health, and `serve`."""
 
 import asyncio
+import functools
 import os
 import socket
 import sys
@@ -8,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 import uvicorn
@@ -22,16 +24,19 @@ from regard.inference.interface import EngineName
 from regard.server.api import captions, deepl, libretranslate, runs, text, traces
 from regard.server.auth import ApiKeys, HostPolicy, parse_proxy_address
 from regard.server.batcher import Batcher
-from regard.server.endpoint import PLAIN_TEXT, Endpoint, json_response, openapi, routes
+from regard.server.endpoint import PLAIN_TEXT, Endpoint, Endpoints, json_response, routes
 from regard.server.errors import ApiError
 from regard.server.lifecycle import Lifecycle, Server, TimedHttpProtocol
 from regard.server.limits import Limits
 from regard.server.middleware import AdmissionMiddleware
 from regard.server.models import ModelRegistry
 from regard.server.monitoring import Metrics, start_logs
+from regard.server.openapi import openapi
 from regard.server.page import page_routes
 from regard.server.service import Service
 from regard.training.runs import find_models
+
+ENDPOINTS = Endpoints()
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,6 @@ class ServerSettings:
     report: Path | None = None
     limits: Limits = field(default_factory=Limits)
     workers: int = 1
-
-
-@dataclass(frozen=True)
-class ServerParts:
-    """The objects that live as long as the server."""
-
-    service: Service
-    lifecycle: Lifecycle
-    metrics: Metrics
 
 
 def serve(settings: ServerSettings, *, on_start: Callable[[str], object]) -> int:
@@ -87,9 +83,9 @@ def _check_address(host: str, port: int) -> None:
 
 async def _run_server(settings: ServerSettings, on_start: Callable[[str], object]) -> int:
     torch.set_num_threads(max(1, (os.cpu_count() or 1) - 1))  # one core is left for the event loop
-    parts = build_parts(settings)
+    lifecycle = Lifecycle(build_service(settings))
     config = uvicorn.Config(
-        build_app(settings, parts),
+        build_app(settings, lifecycle),
         host=settings.host,
         port=settings.port,
         access_log=False,
@@ -104,21 +100,22 @@ async def _run_server(settings: ServerSettings, on_start: Callable[[str], object
         ws="none",
         backlog=2048,
     )
-    server = Server(config, parts.lifecycle, on_start)
-    parts.lifecycle.on_failure = server.stop_now
+    server = Server(config, lifecycle, on_start)
+    lifecycle.on_failure = server.stop_now
     await server.serve()
-    if parts.lifecycle.failure is not None:
-        raise parts.lifecycle.failure
+    if lifecycle.failure is not None:
+        raise lifecycle.failure
     return 0 if server.stopped_by is None else 128 + server.stopped_by
 
 
-def build_parts(settings: ServerSettings) -> ServerParts:
-    """The parts of the server; raises for wrong settings, before the port is opened."""
+def build_service(settings: ServerSettings) -> Service:
+    """The service with all its parts; raises for wrong settings, before the port is opened."""
     metrics = Metrics()
     models = ModelRegistry(find_models(settings.models, settings.runs), engine=settings.engine)
     batcher = Batcher(settings.limits, metrics.record_batch, workers=settings.workers)
     gold = runs.GoldFiles(settings.gold)
     components = [
+        metrics,
         gold,
         runs.EvaluationReportFile(settings.report),
         traces.TraceCache(),
@@ -129,34 +126,28 @@ def build_parts(settings: ServerSettings) -> ServerParts:
     metrics.observe_queue(batcher)
     metrics.ready.set_function(lambda: sum(one.is_ready for one in models.all))
     metrics.load_failures.set_function(lambda: len(models.failing()))
-    return ServerParts(service, Lifecycle(service), metrics)
+    return service
 
 
-def build_app(settings: ServerSettings, parts: ServerParts) -> ASGIApp:
+def build_app(settings: ServerSettings, lifecycle: Lifecycle) -> ASGIApp:
     """All routes behind the admission middleware."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
-        watching = asyncio.ensure_future(parts.lifecycle.watch_models())
+        watching = asyncio.ensure_future(lifecycle.watch_models())
         yield
         watching.cancel()
-        await parts.service.batcher.close()
+        await lifecycle.service.batcher.close()
 
-    endpoints = all_endpoints(parts.metrics)
+    endpoints = all_endpoints()
     app = Starlette(
-        routes=[*page_routes(), *routes(endpoints, parts.service)],
+        routes=[*page_routes(), *routes(endpoints, lifecycle.service)],
         lifespan=lifespan,
         exception_handlers={Exception: _reraise, 404: _reraise, 405: _reraise},
     )
     host_policy = HostPolicy.from_options(settings.host, hosts=settings.allowed_hosts, origins=settings.allowed_origins)
-    admission = AdmissionMiddleware(
-        app,
-        parts.service,
-        host_policy,
-        parts.lifecycle,
-        parts.metrics,
-        queued_paths=[endpoint.path for endpoint in endpoints if endpoint.uses_queue],
-    )
+    queued_paths = [endpoint.path for endpoint in endpoints if endpoint.uses_queue]
+    admission = AdmissionMiddleware(app, lifecycle, host_policy, queued_paths=queued_paths)
     if not host_policy.origins:
         return admission
     return CORSMiddleware(  # outermost, so that pages of allowed origins can read errors too
@@ -172,49 +163,38 @@ async def _reraise(request: Request, error: Exception) -> Response:  # noqa: ARG
     raise error  # for the admission middleware, which knows the error format of each API
 
 
-def all_endpoints(metrics: Metrics) -> list[Endpoint]:
+@ENDPOINTS.add("GET", "/livez", response=PLAIN_TEXT, needs_key=False)
+async def live() -> Response:
+    """The process responds."""
+    return PlainTextResponse("alive\n")
+
+
+@ENDPOINTS.add("GET", "/readyz", response=PLAIN_TEXT, needs_key=False)
+async def ready(service: Service) -> Response:
+    """A model is loaded and warmed up."""
+    if not service.is_ready:
+        raise ApiError(503, "not_ready", "No model is ready yet, or the server is stopping.", retry_after=1)
+    return PlainTextResponse("ready\n")
+
+
+@ENDPOINTS.add("GET", "/metrics", response=PLAIN_TEXT, needs_key=False)
+async def metrics(service: Service) -> Response:
+    """Metrics for Prometheus."""
+    return service.component(Metrics).page()
+
+
+@ENDPOINTS.add("GET", "/api/v1/openapi.json", response=dict[str, Any], needs_key=False)
+async def openapi_document() -> Response:
+    """This document."""
+    return json_response(_openapi_document())
+
+
+@functools.cache
+def _openapi_document() -> dict[str, Any]:
+    return openapi(all_endpoints())
+
+
+def all_endpoints() -> list[Endpoint]:
     """The endpoints of every API, of health and metrics, and of the OpenAPI document."""
-    described = [
-        *text.ENDPOINTS,
-        *traces.ENDPOINTS,
-        *captions.ENDPOINTS,
-        *runs.ENDPOINTS,
-        *libretranslate.ENDPOINTS,
-        *deepl.ENDPOINTS,
-        *health_endpoints(metrics),
-    ]
-    document = openapi(described)
-
-    async def send_document(service: Service, query: None, request: Request) -> Response:  # noqa: ARG001
-        return json_response(document)
-
-    path = "/api/v1/openapi.json"
-    return [
-        *described,
-        Endpoint(method="GET", path=path, handler=send_document, key="none", summary="The OpenAPI document."),
-    ]
-
-
-def health_endpoints(metrics: Metrics) -> list[Endpoint]:
-    """Liveness, readiness and metrics."""
-
-    async def live(service: Service, query: None, request: Request) -> Response:  # noqa: ARG001
-        return PlainTextResponse("alive\n")
-
-    async def ready(service: Service, query: None, request: Request) -> Response:  # noqa: ARG001
-        if not service.is_ready:
-            raise ApiError(503, "not_ready", "No model is ready yet, or the server is stopping.", retry_after=1)
-        return PlainTextResponse("ready\n")
-
-    async def figures(service: Service, query: None, request: Request) -> Response:  # noqa: ARG001
-        return metrics.page()
-
-    declared = [
-        ("/livez", live, "The process responds."),
-        ("/readyz", ready, "A model is loaded and warmed up."),
-        ("/metrics", figures, "Metrics for Prometheus."),
-    ]
-    return [
-        Endpoint(method="GET", path=path, handler=handler, response=PLAIN_TEXT, key="none", summary=summary)
-        for path, handler, summary in declared
-    ]
+    modules = (text, traces, captions, runs, libretranslate, deepl)
+    return [*(endpoint for module in modules for endpoint in module.ENDPOINTS), *ENDPOINTS]

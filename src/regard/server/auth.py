@@ -2,9 +2,11 @@
 
 import hmac
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
+
+from starlette.requests import Request
 
 from regard.errors import RegardError
 from regard.server.errors import ApiError
@@ -41,10 +43,12 @@ class HostPolicy:
         allowed = frozenset(name.lower() for name in (*LOOPBACK, *own, *map(_parse_allowed_host, hosts)))
         return cls(allowed, frozenset(map(_parse_allowed_origin, origins)))
 
-    def check_host(self, host: str) -> None:
-        """Raise if the Host header is not allowed: another site may have bound its own name to this address."""
+    def check_host(self, headers: Sequence[str]) -> str:
+        """The Host header; raises if it is not allowed: another site may have bound its own name to this address."""
+        host = headers[0] if headers else ""
         if ANY not in self.hosts and host_without_port(host).lower() not in self.hosts:
             raise ApiError(421, "wrong_host", "This host name is not allowed. Start the server with --allow-host.")
+        return host
 
     def check_origin(self, method: str, origin: str | None, *, host: str) -> None:
         """Raise if a page of another origin, which is not allowed, sends a request that changes something."""
@@ -73,18 +77,21 @@ class ApiKeys:
     def required(self) -> bool:
         return bool(self._keys)
 
-    def identify(self, headers: Mapping[str, str], *, given: str | None = None) -> int | None:
-        """The index of the key in the headers, or of the one given in a body; None if it is missing or wrong.
-
-        Headers are Authorization: Bearer or DeepL-Auth-Key, and X-API-Key. The time does not depend on the keys.
-        """
-        if given is None:
-            scheme, _, value = headers.get("authorization", "").partition(" ")
-            is_key = scheme.lower() in ("bearer", "deepl-auth-key")
-            given = value.strip() if is_key else headers.get("x-api-key", "")
-        offered = given.encode("utf-8", "replace")
-        matches = [hmac.compare_digest(offered, key) for key in self._keys]
+    def identify(self, offered: str | None) -> int | None:
+        """The index of the key; None if it is missing or wrong. The time does not depend on the keys."""
+        encoded = (offered or "").encode("utf-8", "replace")
+        matches = [hmac.compare_digest(encoded, key) for key in self._keys]
         return matches.index(True) if any(matches) else None
+
+    def in_request(self, request: Request) -> int | None:
+        """The index of the key in the headers or in the query, where old clients of DeepL send it."""
+        if not self._keys:
+            return None
+        headers, query = request.headers, request.query_params
+        scheme, _, value = headers.get("authorization", "").partition(" ")
+        if scheme.lower() in ("bearer", "deepl-auth-key"):
+            return self.identify(value.strip())
+        return self.identify(headers.get("x-api-key") or query.get("api_key") or query.get("auth_key"))
 
 
 def host_without_port(host: str) -> str:

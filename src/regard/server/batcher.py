@@ -181,8 +181,6 @@ class Batcher:
 
     async def submit(self, job: BatchJob, items: list[Any]) -> list[Any]:
         """The results of the items, which share batches with those of other clients."""
-        if not items:
-            return []
         self.require_room()
         return await self._results(job, items)
 
@@ -287,8 +285,16 @@ class Batcher:
         else:
             seconds = time.monotonic() - started_at
             self._release_worker(len(batch), seconds)
-            self._record_speed(BatchResult(job, items, results, sum(queued.cost for queued in batch), seconds))
-            await _deliver_results(batch, results)
+            finished = BatchResult(job, items, results, sum(queued.cost for queued in batch), seconds)
+            if not isinstance(job, ExclusiveJob):
+                measured = finished.cost / max(seconds, 1e-3)
+                self.speed = SPEED_SMOOTHING * self.speed + (1 - SPEED_SMOOTHING) * measured
+            self.on_batch(finished)
+            for number, (queued, result) in enumerate(zip(batch, results, strict=True), start=1):
+                if not queued.result.done():
+                    queued.result.set_result(result)
+                if number % RESULTS_PER_SLICE == 0:  # each result wakes a request, which writes its response
+                    await asyncio.sleep(0)
 
     def _release_worker(self, size: int, seconds: float) -> None:
         """Make a worker free; the batch that it ran tells how many items to wait for."""
@@ -296,18 +302,3 @@ class Batcher:
         self._expected = size + len(self.waiting)
         self._wait_until = time.monotonic() + min(MAX_BATCH_WAIT, BATCH_WAIT_SHARE * seconds)
         self._dispatch()
-
-    def _record_speed(self, finished: BatchResult) -> None:
-        if not isinstance(finished.job, ExclusiveJob):
-            measured = finished.cost / max(finished.seconds, 1e-3)
-            self.speed = SPEED_SMOOTHING * self.speed + (1 - SPEED_SMOOTHING) * measured
-        self.on_batch(finished)
-
-
-async def _deliver_results(batch: list[QueueItem], results: list[Any]) -> None:
-    """Set the results in slices, since each wakes a request that writes its response."""
-    for number, (queued, result) in enumerate(zip(batch, results, strict=True), start=1):
-        if not queued.result.done():
-            queued.result.set_result(result)
-        if number % RESULTS_PER_SLICE == 0:
-            await asyncio.sleep(0)

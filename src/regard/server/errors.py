@@ -4,6 +4,7 @@ Each API that the server offers has its own error format, and its clients parse 
 path. An error message never repeats what the client sent.
 """
 
+import asyncio
 import math
 
 import msgspec
@@ -90,7 +91,7 @@ def key_error(path: str) -> ApiError:
     return ApiError(status, "key_required", "This server requires an API key. Send a valid one.")
 
 
-def to_api_error(error: Exception) -> ApiError:
+def to_api_error(error: BaseException) -> ApiError:
     """The ApiError for any exception that a handler raised."""
     match error:
         case ApiError():
@@ -102,6 +103,8 @@ def to_api_error(error: Exception) -> ApiError:
             return ApiError(405, "wrong_method", "This path does not support that method.", allow=allow)
         case HTTPException(status_code=404):
             return ApiError(404, "not_found", "There is nothing at this path.")
+        case asyncio.CancelledError():
+            return ApiError(503, "stopped", "The server stopped before the response was ready.", retry_after=1)
         case HTTPException():
             return ApiError(error.status_code, "bad_request", "The request cannot be parsed.")
         case _:

@@ -1,7 +1,8 @@
-"""From start to stop: load models as they appear, drain on SIGTERM, and bound the headers of each connection."""
+"""From start to stop: load models as they appear, drain on a signal, and bound each connection in time and bytes."""
 
 import asyncio
 import gc
+import math
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -13,13 +14,13 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from regard.errors import RegardError
-from regard.server.models import ServedModel
 from regard.server.monitoring import log_error, log_info
 from regard.server.service import Service
 
 POLL_SECONDS = 1.0  # between checks for models that are new or have changed
 DRAIN_SECONDS = 8.5  # for the requests that were admitted before the server stops
 HEADER_TIMEOUT = 10.0  # seconds
+TICKS_PER_SECOND = 10  # of uvicorn's main loop
 MAX_HEADER_BYTES = 65_536  # of one request, its first line included
 HEADERS_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -33,7 +34,6 @@ class Lifecycle:
         self.on_failure: Callable[[], object] = lambda: None
         self.active_requests = 0
         self._idle = asyncio.Event()
-        self._idle.set()
 
     @property
     def is_draining(self) -> bool:
@@ -43,7 +43,6 @@ class Lifecycle:
     def track_request(self, *, is_work: bool) -> Iterator[None]:
         """Count a request as active; a health probe is not work."""
         self.active_requests += is_work
-        self._idle.clear()
         try:
             yield
         finally:
@@ -56,20 +55,17 @@ class Lifecycle:
         while True:
             loaded = await asyncio.to_thread(self.service.models.load_changed)
             for model, problem in loaded:
-                self._log_model(model, problem)
+                if problem is None:
+                    log_info("a model is ready", model=model.name, engine=model.engine)
+                elif model.is_required and not model.is_ready:
+                    self.failure = problem
+                    self.on_failure()
+                else:
+                    log_error(f"a model cannot be loaded: {problem}", model=model.name)
             if loaded:
                 gc.collect()
                 gc.freeze()  # models stay: scanning them in each collection would take a tenth of a second
             await asyncio.sleep(POLL_SECONDS)
-
-    def _log_model(self, model: ServedModel, problem: RegardError | None) -> None:
-        if problem is None:
-            log_info("a model is ready", model=model.name, engine=model.engine)
-        elif model.is_required and not model.is_ready:
-            self.failure = problem
-            self.on_failure()
-        else:
-            log_error(f"a model cannot be loaded: {problem}", model=model.name)
 
     async def drain(self) -> None:
         """Refuse new requests; return when all admitted ones have their responses, or when the time is up."""
@@ -118,6 +114,13 @@ class Server(uvicorn.Server):
 
         self._draining = asyncio.ensure_future(drain_and_stop())
 
+    async def on_tick(self, counter: int) -> bool:
+        if counter % TICKS_PER_SECOND == 0:
+            now = asyncio.get_running_loop().time()
+            for connection in list(self.server_state.connections):
+                connection.check_deadline(now)  # type: ignore[union-attr]
+        return await super().on_tick(counter)
+
 
 class TimedHttpProtocol(HttpToolsProtocol):
     """A connection whose request headers are bounded in bytes and in time, which uvicorn does not do with httptools.
@@ -126,22 +129,22 @@ class TimedHttpProtocol(HttpToolsProtocol):
     its response has the same time.
     """
 
-    _timer: asyncio.TimerHandle | None = None
+    _deadline = math.inf  # on the clock of the event loop
     _is_in_headers = False
     _is_in_request = False
     _header_bytes = 0  # received of headers that are not complete
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._timer = self.loop.call_later(HEADER_TIMEOUT, self._close)
+        self._deadline = self.loop.time() + HEADER_TIMEOUT
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         is_answered = self.cycle is None or self.cycle.response_complete
         if not self._is_in_headers and not (self._is_in_request and is_answered):
-            self._stop_timer()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(HEADER_TIMEOUT, self._close)
+            self._deadline = math.inf
+        elif self._deadline == math.inf:
+            self._deadline = self.loop.time() + HEADER_TIMEOUT
         self._header_bytes += len(data)
         if self._is_in_headers and self._header_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
             self.transport.write(HEADERS_TOO_LARGE)
@@ -160,15 +163,7 @@ class TimedHttpProtocol(HttpToolsProtocol):
         self._is_in_request = False
         super().on_message_complete()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _close(self) -> None:
-        self._timer = None
-        self.transport.close()
+    def check_deadline(self, now: float) -> None:
+        """Close the connection if its time is up; the server calls it once per second."""
+        if now > self._deadline:
+            self.transport.close()

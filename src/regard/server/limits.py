@@ -4,6 +4,8 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from starlette.requests import Request
+
 from regard.server.errors import ApiError
 
 
@@ -40,12 +42,19 @@ class Limits:
                 f"The texts have more than {self.max_total_characters} characters together. Send fewer at a time.",
             )
 
-    def check_search(self, beam_size: int, nbest: int) -> None:
-        """Raise if the beam size or the number of outputs is out of range."""
+    def choose_beam_size(self, own: int, requested: int | None, nbest: int = 1) -> int:
+        """The beam size for a request, at least `nbest`; by default the model's own, within the limit."""
+        beam_size = min(own, self.max_beam_size) if requested is None else requested
         if not 1 <= beam_size <= self.max_beam_size:
             raise ApiError(400, "bad_beam_size", f"beam_size must be from 1 to {self.max_beam_size}.")
         if not 1 <= nbest <= self.max_nbest:
             raise ApiError(400, "bad_nbest", f"The number of outputs must be from 1 to {self.max_nbest}.")
+        return max(beam_size, nbest)
+
+
+def client_address(request: Request) -> str:
+    """The address for which requests without a key are counted."""
+    return request.client.host if request.client else "unknown"
 
 
 class RateLimiter:
@@ -57,11 +66,12 @@ class RateLimiter:
         self.limits = limits
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # client: requests left, time
 
-    def acquire(self, client: str) -> None:
-        """Count a request of the client; raise if its bucket is empty."""
+    def acquire(self, address: str, *, key: int | None = None) -> None:
+        """Count a request for its key or, without one, for its address; raise if the bucket is empty."""
         rate, burst = self.limits.rate, float(self.limits.burst)
         if not rate:
             return
+        client = address if key is None else f"key {key}"
         now = time.monotonic()
         left, then = self._buckets.pop(client, (burst, now))
         left = min(burst, left + (now - then) * rate)

@@ -3,11 +3,12 @@
 Probes of liveness, readiness and metrics are always admitted, so that a busy server does not appear dead.
 """
 
+import asyncio
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,10 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from regard.server.auth import SECURITY_HEADERS, HostPolicy
 from regard.server.errors import ApiError, ClientDisconnected, error_response, to_api_error
 from regard.server.lifecycle import Lifecycle
-from regard.server.limits import RateLimiter
+from regard.server.limits import client_address
 from regard.server.monitoring import Metrics, log_exception, log_info, request_id
 from regard.server.page import is_page_request
-from regard.server.service import Service
 
 ALWAYS_ADMITTED = frozenset({"/livez", "/readyz", "/metrics", "/health"})
 DOWNLOAD_PREFIXES = ("/translate_file/", "/download_file/")  # admitted while the server drains
@@ -31,77 +31,85 @@ CLIENT_CLOSED_REQUEST = 499  # the status that servers log for a client that dis
 class RequestContext:
     """One request, and the status of its response."""
 
-    scope: Scope
-    receive: Receive
-    send: Send
-    headers: Headers
-    request_id: str
+    request: Request
+    id: str
+    path: str
     started_at: float = field(default_factory=time.monotonic)
     status: int = 0
-
-    @property
-    def path(self) -> str:
-        return str(self.scope["path"])
 
     @property
     def is_always_admitted(self) -> bool:
         return self.path in ALWAYS_ADMITTED
 
     @property
-    def is_download(self) -> bool:
-        """Whether it is about a file that was accepted earlier."""
-        return self.scope["method"] == "GET" and self.path.startswith(DOWNLOAD_PREFIXES)
-
-    @property
     def route(self) -> str:
         """The pattern of the route: a client chooses the path, but not the pattern."""
-        route = self.scope.get("route")
+        route = self.request.scope.get("route")
         return route.path if isinstance(route, Route) else "none"
+
+    @property
+    def has_unread_body(self) -> bool:
+        """Whether much of a refused body would still arrive."""
+        if self.status < 400:
+            return False
+        length = self.request.headers.get("content-length", "0")
+        is_short = length.isascii() and length.isdigit() and len(length) <= 18 and int(length) <= MAX_UNREAD_BYTES
+        return self.status == 413 or not is_short
 
 
 class AdmissionMiddleware:
     """Admits or refuses requests, adds the common headers, and logs and counts each response."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        service: Service,
-        host_policy: HostPolicy,
-        lifecycle: Lifecycle,
-        metrics: Metrics,
-        *,
-        queued_paths: Collection[str] = (),
+        self, app: ASGIApp, lifecycle: Lifecycle, host_policy: HostPolicy, *, queued_paths: Collection[str] = ()
     ) -> None:
-        self.app, self.service, self.host_policy = app, service, host_policy
-        self.lifecycle, self.metrics = lifecycle, metrics
+        self.app, self.lifecycle, self.host_policy = app, lifecycle, host_policy
+        self.service = lifecycle.service
+        self.metrics = self.service.component(Metrics)
         self.queued_paths = frozenset(queued_paths)
-        self.rate_limiter = RateLimiter(service.limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        context = RequestContext(scope, receive, send, headers, request_id(headers.get("x-request-id")))
-        with self.lifecycle.track_request(is_work=not context.is_always_admitted):
-            await self._serve(context)
-        self._log_request(context)
+        request = Request(scope)
+        context = RequestContext(request, request_id(request.headers.get("x-request-id")), scope["path"])
 
-    async def _serve(self, context: RequestContext) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                context.status = message["status"]
+                self.add_headers(context, MutableHeaders(scope=message))
+            await send(message)
+
+        with self.lifecycle.track_request(is_work=not context.is_always_admitted):
+            await self._respond(context, receive, send_with_headers)
+        seconds = time.monotonic() - context.started_at
+        self.metrics.record_request(context.route, context.status, seconds)
+        if not context.is_always_admitted and context.status not in (429, 503):
+            log_info(
+                "request",
+                request=context.id,
+                route=context.route,
+                method=request.method,
+                status=context.status,
+                milliseconds=round(seconds * 1000, 1),
+            )
+
+    async def _respond(self, context: RequestContext, receive: Receive, send: Send) -> None:
+        scope = context.request.scope
         try:
             self.admit(context)
-            await self.app(context.scope, context.receive, self._send_with_headers(context))
+            await self.app(scope, receive, send)
         except ClientDisconnected:
             self.metrics.client_disconnects.inc()
             context.status = context.status or CLIENT_CLOSED_REQUEST
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             if context.status:
                 raise  # the response has started: it cannot be replaced by an error
             api_error = to_api_error(error)
             if api_error.status == 500:
-                log_exception("a request failed", request=context.request_id, route=context.route)
-            response = error_response(context.path, api_error)
-            await response(context.scope, context.receive, self._send_with_headers(context))
+                log_exception("a request failed", request=context.id, route=context.route)
+            await error_response(context.path, api_error)(scope, receive, send)
 
     def admit(self, context: RequestContext) -> None:
         """Raise if the request must not or cannot be served; the cheapest check comes first.
@@ -110,63 +118,28 @@ class AdmissionMiddleware:
         """
         if context.is_always_admitted:
             return
-        if len(context.scope["headers"]) > MAX_HEADERS:
+        request, method, path = context.request, context.request.method, context.path
+        if len(request.headers) > MAX_HEADERS:
             raise ApiError(431, "too_many_headers", f"There are more than {MAX_HEADERS} headers.")
-        method, host = context.scope["method"], context.headers.get("host", "")
-        self.host_policy.check_host(host)
-        self.host_policy.check_origin(method, context.headers.get("origin"), host=host)
-        if self.lifecycle.is_draining and not context.is_download:
+        host = self.host_policy.check_host(request.headers.getlist("host"))
+        self.host_policy.check_origin(method, request.headers.get("origin"), host=host)
+        is_download = method == "GET" and path.startswith(DOWNLOAD_PREFIXES)
+        if self.lifecycle.is_draining and not is_download:
             raise ApiError(503, "draining", "The server is stopping. Retry on another one.", retry_after=1)
-        if not is_page_request(method, context.path):
-            self._limit_rate(Request(context.scope))
-        if method == "POST" and context.path in self.queued_paths:
+        if not is_page_request(method, path):
+            request.state.key = self.service.keys.in_request(request)
+            self.service.rate_limiter.acquire(client_address(request), key=request.state.key)
+        if method == "POST" and path in self.queued_paths:
             self.service.batcher.require_room()
-
-    def _limit_rate(self, request: Request) -> None:
-        """Count the request for its key or, without one, for its address."""
-        key = self.service.keys.identify(request.headers)
-        address = request.client.host if request.client else "unknown"
-        self.rate_limiter.acquire(f"key {key}" if key is not None else f"address {address}")
-
-    def _send_with_headers(self, context: RequestContext) -> Send:
-        async def send(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                context.status = message["status"]
-                self.add_headers(context, MutableHeaders(scope=message))
-            await context.send(message)
-
-        return send
 
     def add_headers(self, context: RequestContext, headers: MutableHeaders) -> None:
         """Add the headers that every response has."""
         for name, value in SECURITY_HEADERS.items():
             headers.setdefault(name, value)
-        headers["x-request-id"] = context.request_id
+        headers["x-request-id"] = context.id
         headers.setdefault("cache-control", "no-store")
-        origin = context.headers.get("origin")
+        origin = context.request.headers.get("origin")
         if origin is not None and self.host_policy.is_allowed_origin(origin):
             headers["cross-origin-resource-policy"] = "cross-origin"
-        if self.lifecycle.is_draining or _has_unread_body(context):
+        if self.lifecycle.is_draining or context.has_unread_body:
             headers["connection"] = "close"
-
-    def _log_request(self, context: RequestContext) -> None:
-        seconds = time.monotonic() - context.started_at
-        self.metrics.record_request(context.route, context.status, seconds)
-        if not context.is_always_admitted and context.status not in (429, 503):
-            log_info(
-                "request",
-                request=context.request_id,
-                route=context.route,
-                method=context.scope["method"],
-                status=context.status,
-                milliseconds=round(seconds * 1000, 1),
-            )
-
-
-def _has_unread_body(context: RequestContext) -> bool:
-    """Whether much of a refused body would still arrive."""
-    if context.status < 400:
-        return False
-    length = context.headers.get("content-length", "0")
-    is_long = not length.isascii() or not length.isdigit() or len(length) > 18 or int(length) > MAX_UNREAD_BYTES
-    return context.status == 413 or is_long

@@ -2,8 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,7 +73,7 @@ class ServedModel:
         self.head_selection = HeadSelection()  # for word alignment: the best head, once it is measured
         self.failures = RetryBackoff()  # of loading the directory
         self._version: DirectoryVersion | None = None
-        self._decoding_config = lru_cache(maxsize=64)(self._make_decoding_config)
+        self._decoding_configs: dict[tuple[int, int], DecodingConfig] = {}  # by beam size and n-best: at most 100
 
     @property
     def is_ready(self) -> bool:
@@ -139,24 +138,25 @@ class ServedModel:
     def load(self) -> None:
         """Load and warm up in the calling thread; requests use the earlier version until this is done."""
         version = directory_version(self.directory)
-        pipeline = _open(self.directory, self.engine_name)
+        path = self.directory / CONFIG_FILE
+        is_translator = not path.is_file() or task_of(Config.load(path).model) == "translation"
+        pipeline = load(self.directory, engine=self.engine_name if is_translator else None)  # others have no engines
         warm_up(pipeline)
         self._version, self.failures = version, RetryBackoff()  # first: who sees it ready must not see it stale
         self.head_selection = HeadSelection()
         self.engine = pipeline.engine.description if isinstance(pipeline, Translator) else "torch"
-        self._decoding_config.cache_clear()
+        self._decoding_configs = {}
         self.pipeline = pipeline
 
     def translate_job(self, options: DecodeRequest, limits: Limits) -> TranslateJob:
         """The batch job that translates with these options."""
         translator = self.require(Translator)
-        beam_size = options.beam_size
-        if beam_size is None:
-            beam_size = min(translator.config.decoding.beam_size, limits.max_beam_size)
-        limits.check_search(beam_size, options.nbest)
-        config = self._decoding_config(max(beam_size, options.nbest), options.nbest)
+        own = translator.config.decoding.beam_size
+        key = limits.choose_beam_size(own, options.beam_size, options.nbest), options.nbest
+        if key not in self._decoding_configs:
+            self._decoding_configs[key] = translator.decoding_config(beam_size=key[0], nbest=key[1])
         head_selection = self.head_selection if options.align and self.has_cross_attention else None
-        return TranslateJob(translator, config, head_selection, "-".join(self.languages))
+        return TranslateJob(translator, self._decoding_configs[key], head_selection, "-".join(self.languages))
 
     def record(self) -> ModelRecord | None:
         """The model as the API describes it; None if not even its config exists yet."""
@@ -181,9 +181,6 @@ class ServedModel:
             is_ready=self.is_ready,
             task=task,
         )
-
-    def _make_decoding_config(self, beam_size: int, nbest: int) -> DecodingConfig:
-        return self.require(Translator).decoding_config(beam_size=beam_size, nbest=nbest)
 
 
 class ModelRegistry:
@@ -223,11 +220,17 @@ class ModelRegistry:
         candidates = [self.get(name)] if name is not None else self.ready(task)
         if not candidates:
             raise self.not_ready_error(task)
-        wanted = (source, target)
-        matching = [one for one in candidates if all(map(_language_matches, one.languages, wanted))]
-        if not matching:
+        best, best_score = None, -1
+        for one in candidates:
+            wanted = [
+                (own, code) for own, code in zip(one.languages, (source, target), strict=True) if code is not None
+            ]
+            score = sum(plain_code(own) == plain_code(code) for own, code in wanted)  # the regions match too
+            if all(base_code(own) == base_code(code) for own, code in wanted) and score > best_score:
+                best, best_score = one, score
+        if best is None:
             raise ApiError(400, "no_pair", "No model translates between these languages. GET /languages lists them.")
-        return max(matching, key=lambda one: sum(map(_region_matches, one.languages, wanted)))  # of equals, the first
+        return best
 
     def not_ready_error(self, task: Task = "translation") -> ApiError:
         """The error while no model for the task is ready: a retry helps only if one is still to be loaded."""
@@ -239,8 +242,25 @@ class ModelRegistry:
 
     def load_changed(self) -> list[tuple[ServedModel, RegardError | None]]:
         """Load each model that is new or has changed; the outcomes, without a failure that is already known."""
+        outcomes: list[tuple[ServedModel, RegardError | None]] = []
         with self._lock:
-            return [(one, problem) for one in self.all if one.is_stale for problem in _try_to_load(one)]
+            for model in self.all:
+                if not model.is_stale:
+                    continue
+                version = directory_version(model.directory)
+                problem: RegardError | None = None
+                try:
+                    model.load()
+                except Exception as error:  # such as too little memory: the other models must still be loaded
+                    if not model.failures.add(str(error), version):
+                        continue
+                    if isinstance(error, RegardError):
+                        problem = error
+                    else:
+                        log_exception("a model cannot be loaded", model=model.name)
+                        problem = RegardError(f"{model.directory} cannot be loaded: {error}")
+                outcomes.append((model, problem))
+        return outcomes
 
 
 class RetryBackoff:
@@ -268,13 +288,6 @@ class RetryBackoff:
         return reason != before
 
 
-def _open(directory: Path, engine: EngineName | None) -> Pipeline:
-    """The pipeline in a directory, with its weights for traces; the engine is an option for translators only."""
-    path = directory / CONFIG_FILE
-    is_translator = not path.is_file() or task_of(Config.load(path).model) == "translation"
-    return load(directory, engine=engine if is_translator else None)
-
-
 def warm_up(pipeline: Pipeline) -> None:
     """Run once all that the first request would have to wait for."""
     if isinstance(pipeline, Translator):
@@ -298,22 +311,6 @@ def directory_version(directory: Path) -> DirectoryVersion | None:
     return found.st_mtime_ns, found.st_ino
 
 
-def _try_to_load(model: ServedModel) -> Iterator[RegardError | None]:
-    """Load the model and yield None, or the problem if it is a new one."""
-    version = directory_version(model.directory)
-    try:
-        model.load()
-    except RegardError as error:
-        if model.failures.add(str(error), version):
-            yield error
-    except Exception as error:  # such as too little memory: the other models must still be loaded
-        if model.failures.add(str(error), version):
-            log_exception("a model cannot be loaded", model=model.name)
-            yield RegardError(f"{model.directory} cannot be loaded: {error}")
-    else:
-        yield None
-
-
 def _torch_model(pipeline: Pipeline | None) -> Module | None:
     return None if pipeline is None or pipeline.bundle is None else pipeline.bundle.model
 
@@ -323,12 +320,3 @@ def _attention_names(pipeline: Pipeline | None) -> list[str]:
     model = _torch_model(pipeline)
     names = [name for name, _ in model.named_modules()] if model else []
     return [name for name in names if name.rpartition(".")[2] in ATTENTION_NAMES]
-
-
-def _language_matches(own: str, wanted: str | None) -> bool:
-    """Whether the languages are equal, whatever their regions: "en" for "en-US", "zh-CN" for "zh"."""
-    return wanted is None or base_code(own) == base_code(wanted)
-
-
-def _region_matches(own: str, wanted: str | None) -> bool:
-    return wanted is not None and plain_code(own) == plain_code(wanted)

@@ -115,7 +115,10 @@ class Metrics:
         self.wait = Gauge("regard_expected_wait_seconds", "Time that a new text would wait.", **own)
         self.ready = Gauge("regard_ready_models", "Models that are loaded and warmed up.", **own)
         self.load_failures = Gauge("regard_model_load_failures", "Models that cannot be loaded.", **own)
-        self._of_route = lru_cache(maxsize=1024)(self._labelled)  # finding labels takes longer than counting
+        # Finding the labels takes longer than counting.
+        self._of_route = lru_cache(maxsize=1024)(
+            lambda route, status: (self.requests.labels(route, str(status)), self.latency.labels(route))
+        )
 
     def observe_queue(self, batcher: Batcher) -> None:
         """Read the length of the queue whenever the metrics are requested."""
@@ -127,9 +130,6 @@ class Metrics:
         requests, latency = self._of_route(route, status)
         requests.inc()
         latency.observe(seconds)
-
-    def _labelled(self, route: str, status: int) -> tuple[Counter, Histogram]:
-        return self.requests.labels(route, str(status)), self.latency.labels(route)
 
     def record_batch(self, finished: BatchResult) -> None:
         """Count a batch."""

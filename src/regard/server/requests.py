@@ -68,7 +68,7 @@ async def read_fields(request: Request, limits: Limits, kind: type[Fields]) -> F
         fields |= _group_items([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
         await form.close()
     elif (body := await read_body(request, limits.max_body_bytes, limits)).strip():
-        fields |= _group_items(_form_items(body)) if media == FORM else parse_json(body, dict[str, Any])
+        fields |= _group_items(parse_form(body)) if media == FORM else parse_json(body, dict[str, Any])
     return convert_fields(fields, kind, is_text=is_text)
 
 
@@ -183,7 +183,8 @@ def _group_items(items: list[tuple[str, str]]) -> dict[str, Any]:
     return fields
 
 
-def _form_items(body: bytes) -> list[tuple[str, str]]:
+def parse_form(body: bytes) -> list[tuple[str, str]]:
+    """The items of a form in UTF-8."""
     try:
         return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:

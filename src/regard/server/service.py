@@ -17,7 +17,7 @@ from regard.server.auth import ApiKeys
 from regard.server.batcher import RETRY_SECONDS, Batcher, DecodeRequest
 from regard.server.errors import ApiError
 from regard.server.jobs import DocumentJobs
-from regard.server.limits import Limits
+from regard.server.limits import Limits, RateLimiter
 from regard.server.models import ModelRegistry, ServedModel
 
 MAX_TOKENS_PER_CHARACTER = 4
@@ -70,6 +70,7 @@ class Service:
         self.keys = keys
         self.batcher = batcher
         self.jobs = DocumentJobs()
+        self.rate_limiter = RateLimiter(limits)
         self.characters: Counter[int | None] = Counter()  # translated through DeepL's API, by key
         self.is_draining = False
         self._components = {type(one): one for one in components}
@@ -125,7 +126,7 @@ class Service:
     ) -> list[TranslatedText]:
         """Each text by the model for its language pair; without a source, its language is detected."""
         self.limits.check_texts(texts)
-        self.limits.check_search(1, options.nbest)
+        self.limits.choose_beam_size(1, None, options.nbest)  # raises for too many, also if nothing is translated
         directions = await self.choose_directions(texts, source=source, target=target)
         translated = [TranslatedText(one, [text] * options.nbest) for text, one in zip(texts, directions, strict=True)]
         for model in dict.fromkeys(direction.model for direction in directions):
@@ -143,24 +144,27 @@ class Service:
     ) -> list[LanguageDirection]:
         """The language direction of each text; detection runs in a thread."""
 
-        def choose() -> list[LanguageDirection]:
-            return [self._choose_direction(text, source, target) for text in texts]
-
-        return choose() if source else await asyncio.to_thread(choose)
-
-    def _choose_direction(self, text: str, source: str | None, target: str) -> LanguageDirection:
         if not self.models.ready():
             raise self.models.not_ready_error()
-        confidence = 1.0
-        if source is None:
+        if source is not None:
+            found = [(source, 1.0)] * len(texts)
+        else:
             into = [pair for pair in self.pairs() if base_code(pair.target) == base_code(target)]
             if not into:
                 raise ApiError(400, "no_target", "No model translates into the target language. See GET /languages.")
             known = [code for pair in into for code in (pair.source, pair.target)]
-            source, confidence = detect_source(text, known, target)
-        if base_code(source) == base_code(target) and base_code(target) in self.languages():
-            return LanguageDirection(source, confidence, None)
-        return LanguageDirection(source, confidence, self.models.choose(source=source, target=target))
+            found = await asyncio.to_thread(lambda: [detect_source(text, known, target) for text in texts])
+        is_target = base_code(target) in self.languages()
+        return [
+            LanguageDirection(
+                code,
+                confidence,
+                None
+                if is_target and base_code(code) == base_code(target)
+                else self.models.choose(source=code, target=target),
+            )
+            for code, confidence in found
+        ]
 
     def sentence_translator(
         self, model: ServedModel, options: DecodeRequest, *, is_background: bool = False
@@ -183,8 +187,13 @@ class Service:
             has_begun = True
             return outputs
 
-        batch_size = model.translate_job(options, self.limits).batch_size
-        return SentenceTranslator(translate, _fits(model.require(Translator)), batch_size)
+        translator = model.require(Translator)
+        encode, longest = translator.tokenizers.source.encode, translator.max_source_tokens
+
+        def fits(sentence: str) -> bool:  # within the model's maximum length; a short one need not be tokenised
+            return MAX_TOKENS_PER_CHARACTER * len(sentence) < longest or len(encode(sentence)) <= longest
+
+        return SentenceTranslator(translate, fits, model.translate_job(options, self.limits).batch_size)
 
 
 def detect_source(
@@ -195,13 +204,3 @@ def detect_source(
     own = next(one for one in found if base_code(one[0]) == base_code(target))
     others = [one for one in found if base_code(one[0]) != base_code(target)]
     return own if not others or own[1] > target_odds * others[0][1] else others[0]
-
-
-def _fits(translator: Translator) -> Callable[[str], bool]:
-    """Whether a sentence is within the model's maximum length; short ones need not be tokenised."""
-    encode, longest = translator.tokenizers.source.encode, translator.max_source_tokens
-
-    def fits(sentence: str) -> bool:
-        return MAX_TOKENS_PER_CHARACTER * len(sentence) < longest or len(encode(sentence)) <= longest
-
-    return fits

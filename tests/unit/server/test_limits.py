@@ -30,8 +30,10 @@ def test_each_text_limit_refuses_by_its_own_name(texts: list[str], code: str) ->
 @pytest.mark.parametrize(("beam", "nbest"), [(0, 1), (6, 1), (5, 0), (5, 3), (-1, 1)])
 def test_a_search_wider_than_allowed_is_refused(beam: int, nbest: int) -> None:
     with pytest.raises(ApiError):
-        Limits(max_beam_size=5, max_nbest=2).check_search(beam, nbest)
-    Limits(max_beam_size=5, max_nbest=2).check_search(5, 2)
+        Limits(max_beam_size=5, max_nbest=2).choose_beam_size(1, beam, nbest)
+    assert Limits(max_beam_size=5, max_nbest=2).choose_beam_size(1, 5, 2) == 5
+    assert Limits(max_beam_size=5, max_nbest=2).choose_beam_size(8, None, 2) == 5
+    assert Limits(max_beam_size=5, max_nbest=2).choose_beam_size(1, None, 2) == 2
 
 
 def test_client_may_burst_then_keeps_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:

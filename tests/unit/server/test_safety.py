@@ -3,24 +3,31 @@
 from contextlib import nullcontext
 
 import pytest
+from starlette.requests import Request
 
 from regard.errors import RegardError
 from regard.server.auth import ApiKeys, HostPolicy, host_without_port
 from regard.server.errors import ApiError
 
 
+def asking(headers: dict[str, str], *, query: str = "") -> Request:
+    """A request with these headers."""
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    return Request({"type": "http", "method": "GET", "path": "/", "headers": raw, "query_string": query.encode()})
+
+
 @pytest.mark.parametrize(
     "host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000", "LOCALHOST", "me.example"]
 )
 def test_loopback_and_allowed_names_are_ours(host: str) -> None:
-    HostPolicy.from_options("127.0.0.1", hosts=["me.example"]).check_host(host)
+    HostPolicy.from_options("127.0.0.1", hosts=["me.example"]).check_host([host])
 
 
 @pytest.mark.parametrize("allowed", ["me.example:8000", "ME.example", "*"])
 def test_port_in_an_allowed_name_is_ignored(allowed: str) -> None:
     for host in ("me.example", "me.example:80"):
-        HostPolicy.from_options("127.0.0.1", hosts=[allowed]).check_host(host)
-    HostPolicy.from_options("127.0.0.1", hosts=["[2001:db8::1]:8000"]).check_host("[2001:db8::1]")
+        HostPolicy.from_options("127.0.0.1", hosts=[allowed]).check_host([host])
+    HostPolicy.from_options("127.0.0.1", hosts=["[2001:db8::1]:8000"]).check_host(["[2001:db8::1]"])
 
 
 @pytest.mark.parametrize("host", ["https://me.example", "me.example/", "", ":8000", "*.example.org"])
@@ -49,15 +56,15 @@ def test_pages_of_any_origin_may_be_allowed() -> None:
 )
 def test_no_other_host_is(host: str) -> None:
     with pytest.raises(ApiError) as refused:
-        HostPolicy.from_options("127.0.0.1").check_host(host)
+        HostPolicy.from_options("127.0.0.1").check_host([host])
     assert refused.value.status == 421
 
 
 def test_listening_address_is_allowed_unless_wildcard() -> None:
-    HostPolicy.from_options("192.0.2.7").check_host("192.0.2.7:80")
-    HostPolicy.from_options("2001:db8::1").check_host("[2001:db8::1]:80")
+    HostPolicy.from_options("192.0.2.7").check_host(["192.0.2.7:80"])
+    HostPolicy.from_options("2001:db8::1").check_host(["[2001:db8::1]:80"])
     with pytest.raises(ApiError):
-        HostPolicy.from_options("0.0.0.0").check_host("0.0.0.0:80")  # noqa: S104
+        HostPolicy.from_options("0.0.0.0").check_host(["0.0.0.0:80"])  # noqa: S104
 
 
 @pytest.mark.parametrize(
@@ -88,14 +95,20 @@ def test_a_port_is_no_part_of_a_name() -> None:
     [{"authorization": "Bearer two"}, {"authorization": "DeepL-Auth-Key two"}, {"x-api-key": "two"}],
 )
 def test_key_is_read_from_any_of_its_headers(headers: dict[str, str]) -> None:
-    assert ApiKeys(["one", "two"]).identify(headers) == 1
+    assert ApiKeys(["one", "two"]).in_request(asking(headers)) == 1
+
+
+@pytest.mark.parametrize("name", ["api_key", "auth_key"])
+def test_key_may_be_in_the_query(name: str) -> None:
+    assert ApiKeys(["one", "two"]).in_request(asking({}, query=f"q=a&{name}=two")) == 1
+    assert ApiKeys(["one", "two"]).in_request(asking({"x-api-key": "wrong"}, query=f"{name}=two")) is None
 
 
 @pytest.mark.parametrize(
-    "headers", [{}, {"authorization": "Bearer tw"}, {"authorization": "two"}, {"x-api-key": "\ud800"}]
+    "headers", [{}, {"authorization": "Bearer tw"}, {"authorization": "two"}, {"x-api-key": "\xff"}]
 )
 def test_without_a_valid_key_nothing_opens(headers: dict[str, str]) -> None:
-    assert ApiKeys(["one", "two"]).identify(headers) is None
+    assert ApiKeys(["one", "two"]).in_request(asking(headers)) is None
     assert not ApiKeys([]).required
 
 
@@ -106,5 +119,6 @@ def test_empty_key_is_an_error(key: str) -> None:
 
 
 def test_key_in_body_counts_like_a_header() -> None:
-    assert ApiKeys(["one"]).identify({}, given="one") == 0
-    assert ApiKeys(["one"]).identify({}, given="") is None
+    assert ApiKeys(["one"]).identify("one") == 0
+    assert ApiKeys(["one"]).identify("\ud800") is None
+    assert ApiKeys(["one"]).identify("") is None

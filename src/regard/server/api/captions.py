@@ -31,7 +31,8 @@ from regard.plotting.html_data import (
 )
 from regard.server.api.text import decode_with_callback
 from regard.server.api.traces import TraceCache
-from regard.server.endpoint import Content, EmitEvent, Endpoint, EventStream, Number, event_stream, stream_events
+from regard.server.batcher import BatchCancelled
+from regard.server.endpoint import Content, EmitEvent, Endpoints, EventStream, Number, event_stream, stream_events
 from regard.server.errors import ApiError
 from regard.server.models import ServedModel
 from regard.server.requests import Upload
@@ -39,6 +40,7 @@ from regard.server.service import Service
 from regard.tracing.image_maps import partial_word_maps
 from regard.worlds.scenes import read_boxes
 
+ENDPOINTS = Endpoints()
 WEIGHT_DECIMALS = 4  # of the weights in a stream
 MAX_EXAMPLE_IMAGES = 12  # of the model's validation set
 
@@ -154,24 +156,38 @@ class CaptionInput:
         return caption_summary(traced, identity=trace_id, model=self.model.name)
 
 
-async def caption(service: Service, upload: Upload[CaptionQuery], request: Request) -> CaptionSummary:  # noqa: ARG001
-    """A caption, and the id of its trace."""
+@ENDPOINTS.add("POST", "/api/v1/captions", upload_field="image", allow_raw_upload=True, uses_queue=True)
+async def caption(service: Service, upload: Upload[CaptionQuery]) -> CaptionSummary:
+    """Caption an image, and trace the attention of each word."""
     given = await _read_input(service, upload)
     traced = await service.batcher.run_exclusive(functools.partial(caption_image, given), cost=given.cost)
     return given.record(service, traced)
 
 
+@ENDPOINTS.add(
+    "POST",
+    "/api/v1/captions/stream",
+    upload_field="image",
+    allow_raw_upload=True,
+    uses_queue=True,
+    response=event_stream("image", "partial", "done", "error"),
+)
 async def stream(service: Service, upload: Upload[CaptionQuery], request: Request) -> EventStream:
-    """A caption word by word, each with its attention map."""
+    """Caption an image as a stream.
+
+    Events: `image`, `partial` with the words so far and their attention maps, then `done` with the whole response, or
+    `error`.
+    """
     given = await _read_input(service, upload)
     work = functools.partial(stream_caption, given)
     events = stream_events(service, work, lambda traced: given.record(service, traced), cost=given.cost)
     return EventStream(request, events)
 
 
-async def list_examples(service: Service, query: None, request: Request) -> ExampleImagesResponse:  # noqa: ARG001
-    """Images of the model's validation set."""
-    examples = await service.component(ExampleImageCache).all(service.models.get(request.path_params["name"]))
+@ENDPOINTS.add("GET", "/api/v1/models/{name}/examples")
+async def list_examples(service: Service, name: str) -> ExampleImagesResponse:
+    """Images to try: the first of the model's validation set."""
+    examples = await service.component(ExampleImageCache).all(service.models.get(name))
     return ExampleImagesResponse(
         [
             ExampleImageRecord(number=number, captions=one.captioned.captions, has_boxes=one.gold is not None)
@@ -180,21 +196,21 @@ async def list_examples(service: Service, query: None, request: Request) -> Exam
     )
 
 
-async def example_image(service: Service, query: None, request: Request) -> Response:  # noqa: ARG001
+@ENDPOINTS.add("GET", "/api/v1/models/{name}/examples/{number:number}", response=Content(PNG_TYPE))
+async def example_image(service: Service, name: str, number: int) -> Response:
     """One of them as the model gets it."""
-    model = service.models.get(request.path_params["name"])
-    example = await service.component(ExampleImageCache).get(model, request.path_params["number"])
+    model = service.models.get(name)
+    example = await service.component(ExampleImageCache).get(model, number)
     square = await asyncio.to_thread(load_square, model.require(Captioner), example.captioned.image)
     return Response(encode_png(square.transpose(1, 2, 0)), media_type=PNG_TYPE)
 
 
 async def _read_input(service: Service, upload: Upload[CaptionQuery]) -> CaptionInput:
     """The input of a caption; a file that is not an image is an error before the response starts."""
-    query, limits = upload.fields, service.limits
+    query = upload.fields
     model = service.models.choose(name=query.model, task="image-to-text")
     captioner = model.require(Captioner)
-    beam_size = query.beam_size or min(captioner.decoding_config().beam_size, limits.max_beam_size)
-    limits.check_search(beam_size, 1)
+    beam_size = service.limits.choose_beam_size(captioner.decoding_config().beam_size, query.beam_size)
     picture: Path | bytes = upload.content
     gold = None
     if query.example is not None:
@@ -225,8 +241,8 @@ def caption_image(given: CaptionInput) -> TracedCaption:
     return TracedCaption(square, captioner.image_encoder.grid_size, best, trace, given.gold)
 
 
-def stream_caption(given: CaptionInput, emit: EmitEvent) -> TracedCaption | None:
-    """The same, with an event for each word and its attention map; None if the client disconnected."""
+def stream_caption(given: CaptionInput, emit: EmitEvent) -> TracedCaption:
+    """The same, with an event for each word and its attention map."""
     captioner, square = given.captioner, given.square
     side, target = captioner.image_encoder.grid_size, captioner.bundle.tokenizers.target
     grid = captioner.encode_image(square)
@@ -242,49 +258,6 @@ def stream_caption(given: CaptionInput, emit: EmitEvent) -> TracedCaption | None
     config = captioner.decoding_config(beam_size=given.beam_size, nbest=1)
     best = decode_with_callback(captioner.bundle.model, grid, config, emit_words)  # type: ignore[arg-type]
     if best is None:
-        return None
+        raise BatchCancelled
     caption = Caption.from_hypothesis(best, target)
     return TracedCaption(square, side, caption, captioner.trace(square, best.tokens), given.gold)
-
-
-ENDPOINTS = [
-    Endpoint(
-        method="POST",
-        path="/api/v1/captions",
-        handler=caption,
-        body=CaptionQuery,
-        body_format="upload",
-        upload_field="image",
-        allow_raw_upload=True,
-        response=CaptionSummary,
-        uses_queue=True,
-        summary="Caption an image, and trace the attention of each word.",
-    ),
-    Endpoint(
-        method="POST",
-        path="/api/v1/captions/stream",
-        handler=stream,
-        body=CaptionQuery,
-        body_format="upload",
-        upload_field="image",
-        allow_raw_upload=True,
-        response=event_stream("image", "partial", "done", "error"),
-        uses_queue=True,
-        summary="Caption an image as a stream: events `image`, `partial` with the words so far and their attention "
-        "maps, then `done` with the whole response, or `error`.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/models/{name}/examples",
-        handler=list_examples,
-        response=ExampleImagesResponse,
-        summary="Images to try: the first of the model's validation set.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/models/{name}/examples/{number:number}",
-        handler=example_image,
-        response=Content(PNG_TYPE),
-        summary="One of them as the model gets it.",
-    ),
-]

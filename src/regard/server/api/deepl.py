@@ -9,10 +9,11 @@ from starlette.requests import Request
 from regard.documents import Template, XmlTagRules, plain_text_template, read_html, read_xml, without_splitting
 from regard.languages import base_code, language_name
 from regard.server.batcher import DecodeRequest
-from regard.server.endpoint import SPLIT_SENTENCES, Endpoint
+from regard.server.endpoint import SPLIT_SENTENCES, Endpoints
 from regard.server.errors import ApiError
 from regard.server.service import Service
 
+ENDPOINTS = Endpoints()
 UNLIMITED_CHARACTERS = 1_000_000_000_000  # DeepL's own number for an account without a limit
 
 # Clients reject a target without its region where DeepL has several.
@@ -45,20 +46,14 @@ class DeepLTranslateFields(msgspec.Struct, frozen=True, kw_only=True):
     ignore_tags: str | list[str] = ""  # of HTML too
     glossary_id: str | None = None
     formality: str | None = None
-    auth_key: str | None = None  # old clients send the key in the query
+    api_key: str | None = msgspec.field(default=None, name="auth_key")
 
 
 class DeepLLanguagesFields(msgspec.Struct, frozen=True):
     """The fields of /v2/languages; the Python client sends them in the body of its GET."""
 
     type: Literal["source", "target"] = "source"
-    auth_key: str | None = None
-
-
-class DeepLUsageFields(msgspec.Struct, frozen=True):
-    """The fields of /v2/usage."""
-
-    auth_key: str | None = None
+    api_key: str | None = msgspec.field(default=None, name="auth_key")
 
 
 class DeepLTranslation(msgspec.Struct, frozen=True):
@@ -90,18 +85,24 @@ class DeepLUsage(msgspec.Struct, frozen=True):
     character_limit: int
 
 
-async def translate(service: Service, body: DeepLTranslateFields, request: Request) -> DeepLTranslateResponse:
-    """Translate one text or several."""
-    _check_supported(body)
-    texts = body.text if isinstance(body.text, list) else [body.text]
+@ENDPOINTS.add(
+    "POST",
+    "/v2/translate",
+    uses_queue=True,
+    description=f"{SPLIT_SENTENCES} With `split_sentences` 0 it is not, if the model can take it as one sentence.",
+)
+async def translate(service: Service, fields: DeepLTranslateFields, request: Request) -> DeepLTranslateResponse:
+    """Translate texts as DeepL does; the fields may also come as a form, with `text` repeated."""
+    _check_supported(fields)
+    texts = fields.text if isinstance(fields.text, list) else [fields.text]
     translated = await service.translate(
         texts,
-        source=body.source_lang,
-        target=body.target_lang,
-        read=lambda text: _read_template(text, body),
+        source=fields.source_lang,
+        target=fields.target_lang,
+        read=lambda text: _read_template(text, fields),
         options=DecodeRequest(),
     )
-    service.characters[_key(service, body.auth_key, request)] += sum(map(len, texts))
+    service.characters[request.state.key] += sum(map(len, texts))
     return DeepLTranslateResponse(
         [
             DeepLTranslation(base_code(one.direction.source).upper(), one.texts[0], len(text))
@@ -110,9 +111,10 @@ async def translate(service: Service, body: DeepLTranslateFields, request: Reque
     )
 
 
-async def languages(service: Service, body: DeepLLanguagesFields, request: Request) -> list[DeepLLanguage]:  # noqa: ARG001
-    """The source languages, or the target languages."""
-    if body.type == "source":
+@ENDPOINTS.add("GET", "/v2/languages")
+async def languages(service: Service, fields: DeepLLanguagesFields) -> list[DeepLLanguage]:
+    """The source or the target languages."""
+    if fields.type == "source":
         codes = sorted({base_code(pair.source) for pair in service.pairs()})
         return [DeepLLanguage(code.upper(), language_name(code)) for code in codes]
     codes = sorted({base_code(pair.target) for pair in service.pairs()})
@@ -120,15 +122,10 @@ async def languages(service: Service, body: DeepLLanguagesFields, request: Reque
     return [DeepLLanguage(region, language_name(code), supports_formality=False) for region, code in regions]
 
 
-async def usage(service: Service, body: DeepLUsageFields, request: Request) -> DeepLUsage:
+@ENDPOINTS.add("GET", "/v2/usage")
+async def usage(service: Service, request: Request) -> DeepLUsage:
     """The number of characters that were translated."""
-    return DeepLUsage(service.characters[_key(service, body.auth_key, request)], UNLIMITED_CHARACTERS)
-
-
-def _key(service: Service, given: str | None, request: Request) -> int | None:
-    """The index of the client's key."""
-    in_headers = service.keys.identify(request.headers)
-    return service.keys.identify({}, given=given or "") if in_headers is None else in_headers
+    return DeepLUsage(service.characters[request.state.key], UNLIMITED_CHARACTERS)
 
 
 def _check_supported(body: DeepLTranslateFields) -> None:
@@ -167,36 +164,3 @@ def _tag_names(given: str | list[str]) -> frozenset[str]:
     """Tag names in a list or separated by commas."""
     texts = given if isinstance(given, list) else [given]
     return frozenset(name.strip().lower() for text in texts for name in text.split(",") if name.strip())
-
-
-ENDPOINTS = [
-    Endpoint(
-        method="POST",
-        path="/v2/translate",
-        handler=translate,
-        body=DeepLTranslateFields,
-        body_format="fields",
-        response=DeepLTranslateResponse,
-        uses_queue=True,
-        summary="Translate texts as DeepL does; the fields may also come as a form, with `text` repeated.",
-        description=f"{SPLIT_SENTENCES} With `split_sentences` 0 it is not, if the model can take it as one sentence.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/v2/languages",
-        handler=languages,
-        body=DeepLLanguagesFields,
-        body_format="fields",
-        response=list[DeepLLanguage],
-        summary="The source or the target languages.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/v2/usage",
-        handler=usage,
-        body=DeepLUsageFields,
-        body_format="fields",
-        response=DeepLUsage,
-        summary="The number of characters that were translated.",
-    ),
-]

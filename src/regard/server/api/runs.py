@@ -1,13 +1,12 @@
 """/api/v1 for runs: training events, probes, the evaluation report, and example sentences with gold alignments."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
 from regard.data.images import encode_png
@@ -19,7 +18,7 @@ from regard.plotting.html_data import PNG_TYPE
 from regard.server.endpoint import (
     FLOATS,
     Content,
-    Endpoint,
+    Endpoints,
     Number,
     NumberOrMean,
     floats_response,
@@ -30,6 +29,7 @@ from regard.server.models import ServedModel
 from regard.server.service import Service
 from regard.training.runs import Run, RunEvents, RunImages, RunProbes, RunRecord
 
+ENDPOINTS = Endpoints()
 MAX_SHOWN_SENTENCES = 50  # of one length bucket
 MAX_SCORED_SENTENCES = 200  # on which heads are measured
 MAX_EXAMPLE_SENTENCES, MAX_EXAMPLE_WORDS = 8, 12
@@ -113,37 +113,42 @@ class ComparedSentences(msgspec.Struct, frozen=True):
 # --- runs ---
 
 
-async def list_runs(service: Service, query: None, request: Request) -> RunsResponse:  # noqa: ARG001
-    """The runs of the served models."""
+@ENDPOINTS.add("GET", "/api/v1/runs")
+async def list_runs(service: Service) -> RunsResponse:
+    """The runs of the server."""
     runs = [(run, model.name if model.is_ready else None) for model, run in _runs(service)]
     return RunsResponse(await asyncio.to_thread(lambda: [run.record(name) for run, name in runs]))
 
 
-async def events(service: Service, query: EventsQuery, request: Request) -> RunEvents:
-    """The events of a run."""
-    return await _read(_find_run(service, request).events, query.after)
+@ENDPOINTS.add("GET", "/api/v1/runs/{name}/events")
+async def events(service: Service, name: str, query: EventsQuery) -> RunEvents:
+    """The events of a run after the first `after`."""
+    return await _read(_find_run(service, name).events, query.after)
 
 
-async def probes(service: Service, query: ProbesQuery, request: Request) -> RunProbes:
-    """The steps at which the attention of the probes was saved."""
-    return await _read(_find_run(service, request).probes, query.step)
+@ENDPOINTS.add("GET", "/api/v1/runs/{name}/probes")
+async def probes(service: Service, name: str, query: ProbesQuery) -> RunProbes:
+    """The steps at which the attention of the probes was saved, and the labels of one step."""
+    return await _read(_find_run(service, name).probes, query.step)
 
 
-async def probe_map(service: Service, query: HeadQuery, request: Request) -> Response:
-    """The attention map of a probe at a step."""
-    step, probe, layer = (request.path_params[name] for name in ("step", "probe", "layer"))
-    run = _find_run(service, request)
+@ENDPOINTS.add("GET", "/api/v1/runs/{name}/probes/{step:number}/{probe:number}/{layer:number}", response=FLOATS)
+async def probe_map(service: Service, name: str, step: int, probe: int, layer: int, query: HeadQuery) -> Response:
+    """The attention map of a probe: little-endian float32, queries by keys."""
+    run = _find_run(service, name)
     return floats_response(await _read(run.probe_map, step, probe, layer, index_or_none(query.head)))
 
 
-async def images(service: Service, query: None, request: Request) -> RunImages:  # noqa: ARG001
-    """The images of the probes of a captioner's run."""
-    return await _read(_find_run(service, request).images)
+@ENDPOINTS.add("GET", "/api/v1/runs/{name}/images")
+async def images(service: Service, name: str) -> RunImages:
+    """The names of the images of the probes."""
+    return await _read(_find_run(service, name).images)
 
 
-async def image(service: Service, query: None, request: Request) -> Response:  # noqa: ARG001
+@ENDPOINTS.add("GET", "/api/v1/runs/{name}/images/{probe:number}", response=Content(PNG_TYPE))
+async def image(service: Service, name: str, probe: int) -> Response:
     """The image of a probe as the model gets it."""
-    square = await _read(_find_run(service, request).image, request.path_params["probe"])
+    square = await _read(_find_run(service, name).image, probe)
     return Response(encode_png(square.transpose(1, 2, 0)), media_type=PNG_TYPE)
 
 
@@ -151,9 +156,9 @@ def _runs(service: Service) -> list[tuple[ServedModel, Run]]:
     return [(one, Run(one.name, one.run)) for one in service.models.all if one.run is not None]
 
 
-def _find_run(service: Service, request: Request) -> Run:
+def _find_run(service: Service, name: str) -> Run:
     for _, run in _runs(service):
-        if run.name == request.path_params["name"]:
+        if run.name == name:
             return run
     raise ApiError(404, "no_run", "There is no run of that name. GET /api/v1/runs lists them.")
 
@@ -169,14 +174,16 @@ async def _read(read: Callable[..., Result], *arguments: object) -> Result:
 # --- the evaluation report ---
 
 
-async def evaluation(service: Service, query: None, request: Request) -> EvaluationResponse | None:  # noqa: ARG001
-    """The figures of the models."""
+@ENDPOINTS.add("GET", "/api/v1/evaluation")
+async def evaluation(service: Service) -> EvaluationResponse | None:
+    """The figures of the models on a test set; null without a report."""
     return service.component(EvaluationReportFile).figures()
 
 
-async def evaluation_bucket(service: Service, query: None, request: Request) -> ComparedSentences:  # noqa: ARG001
-    """Sentences of one length bucket."""
-    return service.component(EvaluationReportFile).sentences(request.path_params["bucket"])
+@ENDPOINTS.add("GET", "/api/v1/evaluation/{bucket:number}")
+async def evaluation_bucket(service: Service, bucket: int) -> ComparedSentences:
+    """Sentences of one length bucket, with the output of each model."""
+    return service.component(EvaluationReportFile).sentences(bucket)
 
 
 class EvaluationReportFile:
@@ -243,32 +250,24 @@ WORKED_EXAMPLE_REVERSED = ExampleSentence(
 BUILT_IN_EXAMPLES = {("en", "ko"): [WORKED_EXAMPLE], ("ko", "en"): [WORKED_EXAMPLE_REVERSED]}
 
 
-async def examples(service: Service, query: ExamplesQuery, request: Request) -> ExampleSentencesResponse:  # noqa: ARG001
-    """Sentences to try: with gold alignments, else from the validation of a run.
-
-    Only for languages that some model has: a language is also part of a file name.
-    """
-    languages = (query.source, query.target)
+@ENDPOINTS.add("GET", "/api/v1/examples")
+async def examples(service: Service, query: ExamplesQuery) -> ExampleSentencesResponse:
+    """Sentences to try."""
+    languages = (query.source, query.target)  # only those of a model: a language is also part of a file name
     if languages in {one.languages for one in service.models.all}:
         gold = await asyncio.to_thread(service.component(GoldFiles).examples, languages)
         if gold:
             return ExampleSentencesResponse(gold)
-    runs = [
-        run
-        for model, run in _runs(service)
-        if model.languages == languages and query.model in (None, model.name) and model.task != "image-to-text"
-    ]
-    return ExampleSentencesResponse(await asyncio.to_thread(_validation_examples, runs))
-
-
-def _validation_examples(runs: Sequence[Run]) -> list[ExampleSentence]:
-    """The sentences that the last validation of the first such run logged, the shortest first."""
-    for run in runs:
-        logged = [event.get("samples", []) for event in run.events(0).events if event.get("event") == "validation"]
-        pairs = sorted(((sample[0], sample[1]) for sample in (logged[-1] if logged else [])), key=lambda it: len(it[0]))
-        if pairs:
-            return [ExampleSentence(source=source, target=target, links=None) for source, target in pairs]
-    return []
+    for model, run in _runs(service):
+        is_suitable = model.languages == languages and model.task != "image-to-text"
+        if is_suitable and query.model in (None, model.name):
+            logged = (await asyncio.to_thread(run.events, 0)).events
+            samples = [event.get("samples", []) for event in logged if event.get("event") == "validation"]
+            if samples and samples[-1]:
+                pairs = sorted(samples[-1], key=lambda sample: len(sample[0]))  # the shortest first
+                found = [ExampleSentence(source=source, target=target, links=None) for source, target, *_ in pairs]
+                return ExampleSentencesResponse(found)
+    return ExampleSentencesResponse([])
 
 
 @dataclass(frozen=True)
@@ -317,7 +316,16 @@ class GoldFiles:
         if not all(path.exists() for path in paths):
             return GoldAlignments()
         sources, targets, lines = (list(read_lines(path)) for path in paths)
-        return _match_links(prefix, sources, targets, list(parse_alignments(lines, origin=str(paths[2]))))
+        links = list(parse_alignments(lines, origin=str(paths[2])))
+        if not len(sources) == len(targets) == len(links):
+            raise RegardError(
+                f"{prefix} has {len(sources)} sources, {len(targets)} targets and {len(links)} alignments. "
+                "Give equally many of each."
+            )
+        for candidate in (links, [_reverse_links(one) for one in links]):
+            if all(map(_links_fit, sources, targets, candidate)):
+                return GoldAlignments(sources, targets, candidate)
+        raise RegardError(f"{paths[2]} links words that its sentences do not have. Give the links of these sentences.")
 
     def examples(self, languages: tuple[str, str]) -> list[ExampleSentence]:
         """Sentences to try; the worked example is first if all of its words occur."""
@@ -325,21 +333,6 @@ class GoldFiles:
         known = {word for source in gold.sources for word in source.split()}
         worked = [one for one in BUILT_IN_EXAMPLES.get(languages, []) if known.issuperset(one.source.split())]
         return [*worked, *gold.examples()]
-
-
-def _match_links(
-    prefix: Path, sources: list[str], targets: list[str], links: Sequence[GoldAlignment]
-) -> GoldAlignments:
-    """The pairs with the links, or with the reversed links, whichever are within the sentences."""
-    if not len(sources) == len(targets) == len(links):
-        raise RegardError(
-            f"{prefix} has {len(sources)} sources, {len(targets)} targets and {len(links)} alignments. "
-            "Give equally many of each."
-        )
-    for candidate in (list(links), [_reverse_links(one) for one in links]):
-        if all(map(_links_fit, sources, targets, candidate)):
-            return GoldAlignments(sources, targets, candidate)
-    raise RegardError(f"{prefix}.align links words that its sentences do not have. Give the links of these sentences.")
 
 
 def _links_fit(source: str, target: str, links: GoldAlignment) -> bool:
@@ -350,70 +343,3 @@ def _links_fit(source: str, target: str, links: GoldAlignment) -> bool:
 def _reverse_links(links: GoldAlignment) -> GoldAlignment:
     sure, possible = (frozenset((target, source) for source, target in some) for some in (links.sure, links.possible))
     return GoldAlignment(sure=sure, possible=possible)
-
-
-ENDPOINTS = [
-    Endpoint(
-        method="GET", path="/api/v1/runs", handler=list_runs, response=RunsResponse, summary="The runs of the server."
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/runs/{name}/events",
-        handler=events,
-        query=EventsQuery,
-        response=RunEvents,
-        summary="The events of a run after the first `after`.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/runs/{name}/probes",
-        handler=probes,
-        query=ProbesQuery,
-        response=RunProbes,
-        summary="The steps at which the attention of the probes was saved, and the labels of one step.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/runs/{name}/probes/{step:number}/{probe:number}/{layer:number}",
-        handler=probe_map,
-        query=HeadQuery,
-        response=FLOATS,
-        summary="The attention map of a probe: little-endian float32, queries by keys.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/runs/{name}/images",
-        handler=images,
-        response=RunImages,
-        summary="The names of the images of the probes.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/runs/{name}/images/{probe:number}",
-        handler=image,
-        response=Content(PNG_TYPE),
-        summary="The image of a probe as the model gets it.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/evaluation",
-        handler=evaluation,
-        response=EvaluationResponse | None,
-        summary="The figures of the models on a test set; null without a report.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/evaluation/{bucket:number}",
-        handler=evaluation_bucket,
-        response=ComparedSentences,
-        summary="Sentences of one length bucket, with the output of each model.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/examples",
-        handler=examples,
-        query=ExamplesQuery,
-        response=ExampleSentencesResponse,
-        summary="Sentences to try.",
-    ),
-]

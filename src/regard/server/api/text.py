@@ -1,8 +1,9 @@
 """/api/v1 for texts: the models, translation, streamed translation, text generation and filling of masks."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -15,25 +16,24 @@ from regard.decoding.loop import best_hypotheses, decode_steps
 from regard.errors import RegardError
 from regard.inference.mask_filler import DEFAULT_TOP_K, MaskFiller
 from regard.inference.text_generator import TextGenerator
-from regard.inference.translator import Translation, Translator
+from regard.inference.translator import Translation
 from regard.models.interface import GenerativeModel, Source
-from regard.server.batcher import DecodeRequest, TranslateJob, estimate_tokens
+from regard.server.batcher import BatchCancelled, DecodeRequest, TranslateJob, estimate_tokens
 from regard.server.endpoint import (
     ONE_SENTENCE,
     EmitEvent,
-    Endpoint,
+    Endpoints,
     EventStream,
-    StreamEvent,
     event_stream,
     stream_events,
 )
 from regard.server.errors import ApiError
-from regard.server.limits import Limits
 from regard.server.models import ModelRecord
 from regard.server.service import Service
 from regard.tokenization.text import WORD
 from regard.tracing.alignment import WordAlignment
 
+ENDPOINTS = Endpoints()
 MAX_NEW_TOKENS = 500  # that one request may have generated
 MAX_MASKS = 16  # of one text: each takes a forward pass
 
@@ -153,13 +153,21 @@ class FillResponse(msgspec.Struct, frozen=True, kw_only=True):
     masks: list[list[TokenPredictionRecord]]
 
 
-async def list_models(service: Service, body: None, request: Request) -> ModelsResponse:  # noqa: ARG001
+@ENDPOINTS.add("GET", "/api/v1/models")
+async def list_models(service: Service) -> ModelsResponse:
     """The models that are served."""
     return ModelsResponse([record for one in service.models.all if (record := one.record()) is not None])
 
 
-async def translate(service: Service, body: TranslateRequest, request: Request) -> TranslateResponse:  # noqa: ARG001
-    """Translations with scores and, on request, word alignments."""
+@ENDPOINTS.add(
+    "POST",
+    "/api/v1/translate",
+    uses_queue=True,
+    description=f"{ONE_SENTENCE} With `split` a text is translated sentence by sentence: one translation, whose "
+    "log-probability is the sum of those of its sentences and whose score is their mean; no n-best, no links.",
+)
+async def translate(service: Service, body: TranslateRequest) -> TranslateResponse:
+    """Translate texts: n-best, scores, and links between words as ranges of characters."""
     model = service.models.choose(name=body.model, source=body.source, target=body.target)
     options = DecodeRequest(beam_size=body.beam_size, nbest=body.nbest, align=body.align)
     if not body.split:
@@ -178,20 +186,40 @@ async def translate(service: Service, body: TranslateRequest, request: Request) 
     return TranslateResponse(model=model.name, translations=records)
 
 
+@ENDPOINTS.add(
+    "POST",
+    "/api/v1/stream",
+    uses_queue=True,
+    response=event_stream("partial", "done", "error"),
+    description=ONE_SENTENCE,
+)
 async def stream(service: Service, body: StreamRequest, request: Request) -> EventStream:
-    """A translation as it grows."""
+    """Translate a text as a stream: events `partial` with the text so far, then `done` or `error`."""
     service.limits.check_texts([body.text])
     model = service.models.choose(name=body.model)
     job = model.translate_job(DecodeRequest(beam_size=body.beam_size, align=True), service.limits)
-    return EventStream(request, stream_translation(service, job, body.text))
+    work = functools.partial(stream_translation, job, body.text)
+    events = stream_events(service, work, functools.partial(translation_record, body.text), cost=job.cost(body.text))
+    return EventStream(request, events)
 
 
-async def complete(service: Service, body: CompleteRequest, request: Request) -> CompleteResponse:  # noqa: ARG001
-    """Continuations of a text."""
+@ENDPOINTS.add("POST", "/api/v1/complete", uses_queue=True)
+async def complete(service: Service, body: CompleteRequest) -> CompleteResponse:
+    """Continue a text with a decoder-only model.
+
+    The likeliest text, the `nbest` likeliest, or with `do_sample` as many samples.
+    """
     service.limits.check_texts([body.text])
     model = service.models.choose(name=body.model, task="text-generation")
     generator = model.require(TextGenerator)
-    options = _generation_options(generator, body, service.limits)
+    own = generator.decoding_config()
+    options = DecodeOptions(
+        beam_size=service.limits.choose_beam_size(own.beam_size, body.beam_size, body.nbest),
+        nbest=body.nbest,
+        do_sample=body.do_sample,
+        temperature=body.temperature,
+        max_length_extra=body.max_new_tokens or min(MAX_NEW_TOKENS, own.max_length_extra),
+    )
     config = generator.decoding_config(**options)
     cost = config.num_hypotheses * (estimate_tokens(body.text) + config.max_length_extra)
     [outputs] = await service.batcher.run_exclusive(lambda: generator.nbest([body.text], **options), cost=cost)
@@ -204,8 +232,12 @@ async def complete(service: Service, body: CompleteRequest, request: Request) ->
     return CompleteResponse(model=model.name, continuations=records)
 
 
-async def fill(service: Service, body: FillRequest, request: Request) -> FillResponse:  # noqa: ARG001
-    """The likeliest tokens for the masks of a text."""
+@ENDPOINTS.add("POST", "/api/v1/fill", uses_queue=True)
+async def fill(service: Service, body: FillRequest) -> FillResponse:
+    """Fill the masks of a text with an encoder-only model.
+
+    A mask is written `___` and stands for one token of the model's vocabulary.
+    """
     service.limits.check_texts([body.text])
     model = service.models.choose(name=body.model, task="fill-mask")
     filler = model.require(MaskFiller)
@@ -222,20 +254,6 @@ async def fill(service: Service, body: FillRequest, request: Request) -> FillRes
         for own in filled.predictions
     ]
     return FillResponse(model=model.name, text=filled.text, masks=records)
-
-
-def _generation_options(generator: TextGenerator, body: CompleteRequest, limits: Limits) -> DecodeOptions:
-    """The decoding options of a request, within the limits of the server."""
-    own = generator.decoding_config()
-    beam_size = min(own.beam_size, limits.max_beam_size) if body.beam_size is None else body.beam_size
-    limits.check_search(beam_size, body.nbest)
-    return DecodeOptions(
-        beam_size=max(beam_size, body.nbest),
-        nbest=body.nbest,
-        do_sample=body.do_sample,
-        temperature=body.temperature,
-        max_length_extra=body.max_new_tokens or min(MAX_NEW_TOKENS, own.max_length_extra),
-    )
 
 
 # --- records ---
@@ -273,28 +291,23 @@ def locate_words(text: str, words: Sequence[str]) -> list[WordSpan]:
 # --- streams ---
 
 
-def stream_translation(service: Service, job: TranslateJob, text: str) -> AsyncIterator[StreamEvent]:
-    """Events `partial` with the text so far, then `done` with the record, or `error`."""
-
-    def work(emit: EmitEvent) -> Translation:
-        if job.translator.bundle is None:
-            return job.run([text])[0][0]  # an export does not show its steps
-        return job.align(text, _decode_and_emit(job.translator, text, job.config, emit))
-
-    return stream_events(service, work, lambda output: translation_record(text, output), cost=job.cost(text))
-
-
-def _decode_and_emit(translator: Translator, text: str, config: DecodingConfig, emit: EmitEvent) -> Translation:
-    model, target = translator.require_bundle("streams").model, translator.tokenizers.target
-    row = translator.tokenizers.source.encode(text)
+def stream_translation(job: TranslateJob, text: str, emit: EmitEvent) -> Translation:
+    """The translation, with an event `partial` for the text so far after each step."""
+    translator, tokenizers = job.translator, job.translator.tokenizers
+    if translator.bundle is None:
+        return job.run([text])[0][0]  # an export does not show its steps
+    row = tokenizers.source.encode(text)
     if not row:
-        return Translation("", 0.0, 0.0, [])
+        return job.align(text, Translation("", 0.0, 0.0, []))
+    model: Any = translator.bundle.model
     source = encode_source_rows([row[: translator.max_source_tokens]], device=next(model.parameters()).device)
-    best = decode_with_callback(model, source, config, lambda tokens: emit("partial", {"text": target.decode(tokens)}))  # type: ignore[arg-type]
+    best = decode_with_callback(
+        model, source, job.config, lambda tokens: emit("partial", {"text": tokenizers.target.decode(tokens)})
+    )
     if best is None:
-        return Translation("", 0.0, 0.0, [])  # nobody receives it
+        raise BatchCancelled
     is_truncated = len(row) > translator.max_source_tokens
-    return replace(Translation.from_hypothesis(best, target), is_truncated=is_truncated)
+    return job.align(text, replace(Translation.from_hypothesis(best, tokenizers.target), is_truncated=is_truncated))
 
 
 def decode_with_callback(
@@ -308,55 +321,3 @@ def decode_with_callback(
         if not on_step(found.best_so_far()[0]):
             return None
     return best_hypotheses(found, config)[0][0]
-
-
-ENDPOINTS = [
-    Endpoint(
-        method="GET",
-        path="/api/v1/models",
-        handler=list_models,
-        response=ModelsResponse,
-        summary="The models that are served.",
-    ),
-    Endpoint(
-        method="POST",
-        path="/api/v1/translate",
-        handler=translate,
-        body=TranslateRequest,
-        response=TranslateResponse,
-        uses_queue=True,
-        summary="Translate texts: n-best, scores, and links between words as ranges of characters.",
-        description=f"{ONE_SENTENCE} With `split` a text is translated sentence by sentence: one translation, whose "
-        "log-probability is the sum of those of its sentences and whose score is their mean; no n-best, no links.",
-    ),
-    Endpoint(
-        method="POST",
-        path="/api/v1/stream",
-        handler=stream,
-        body=StreamRequest,
-        response=event_stream("partial", "done", "error"),
-        uses_queue=True,
-        summary="Translate a text as a stream: events `partial` with the text so far, then `done` or `error`.",
-        description=ONE_SENTENCE,
-    ),
-    Endpoint(
-        method="POST",
-        path="/api/v1/complete",
-        handler=complete,
-        body=CompleteRequest,
-        response=CompleteResponse,
-        uses_queue=True,
-        summary="Continue a text with a decoder-only model.",
-        description="The likeliest text, the `nbest` likeliest, or with `do_sample` as many samples.",
-    ),
-    Endpoint(
-        method="POST",
-        path="/api/v1/fill",
-        handler=fill,
-        body=FillRequest,
-        response=FillResponse,
-        uses_queue=True,
-        summary="Fill the masks of a text with an encoder-only model.",
-        description="A mask is written `___` and stands for one token of the model's vocabulary.",
-    ),
-]

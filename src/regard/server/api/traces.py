@@ -5,25 +5,26 @@ as `layer` of an `AttentionLayerInfo` does.
 """
 
 import asyncio
+import functools
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
-from starlette.requests import Request
 from starlette.responses import Response
 
+from regard.bundle import Bundle
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
+from regard.inference.translator import Translation
 from regard.server.api.runs import GoldFiles
 from regard.server.api.text import BeamSize, ShortText, TranslationRecord, translation_record
-from regard.server.batcher import DecodeRequest
+from regard.server.batcher import DecodeRequest, TranslateJob
 from regard.server.endpoint import (
     FLOATS,
     ONE_SENTENCE,
-    Endpoint,
+    Endpoints,
     Number,
     NumberOrMean,
     floats_response,
@@ -40,7 +41,7 @@ from regard.tracing.trace import PositionsResponse, Trace, TraceSummary, positio
 MAX_SHOWN_POSITIONS = 2048
 MAX_CACHE_BYTES = 256 * 2**20
 
-TracedTranslation = tuple[Trace, TranslationRecord | None]
+ENDPOINTS = Endpoints()
 
 
 class TraceRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -189,48 +190,59 @@ def no_cross_attention() -> ApiError:
     return ApiError(409, "no_attention", "This model has no cross-attention. Choose one that has.")
 
 
-async def trace(service: Service, body: TraceRequest, request: Request) -> TraceResponse:  # noqa: ARG001
-    """A new trace."""
+@ENDPOINTS.add("POST", "/api/v1/traces", uses_queue=True, description=ONE_SENTENCE)
+async def trace(service: Service, body: TraceRequest) -> TraceResponse:
+    """Trace a text: all that the model computes for its translation or for a given target.
+
+    With a language model, all that it computes for the text itself.
+    """
     service.limits.check_texts([body.text, body.target or ""])
     model = service.models.choose(name=body.model)
-    work, cost = _trace_work(service, model, body)
-    new, translation = await service.batcher.run_exclusive(work, cost=cost)
-    summary = new.summary()
-    fields = {name: getattr(summary, name) for name in TraceSummary.__struct_fields__}
-    trace_id = service.component(TraceCache).put(new)
-    return TraceResponse(id=trace_id, model=model.name, translation=translation, **fields)
-
-
-def _trace_work(
-    service: Service, model: ServedModel, body: TraceRequest
-) -> tuple[Callable[[], TracedTranslation], int]:
-    """The function that makes the trace, and its approximate cost in tokens."""
-    pipeline = model.pipeline
+    pipeline, output = model.pipeline, None
     if isinstance(pipeline, TextGenerator | MaskFiller):
         if body.target is not None or body.beam_size is not None:
             raise ApiError(400, "no_target", "A language model traces the text itself. Remove target and beam_size.")
-        return (lambda: (pipeline.trace(body.text), None)), len(body.text)
-    job = model.translate_job(DecodeRequest(beam_size=body.beam_size, align=True), service.limits)
-    bundle = model.bundle
-
-    def work() -> TracedTranslation:
-        if body.target is not None:
-            return trace_texts(bundle, body.text, body.target), None
-        output = job.run([body.text])[0][0]
-        new = trace_pair(bundle, bundle.tokenizers.source.encode(body.text), output.tokens)
-        return new, translation_record(body.text, output)
-
-    return work, 2 * job.cost(body.text)
-
-
-async def weights(service: Service, query: WeightsQuery, request: Request) -> Response:
-    """An attention map."""
-    return floats_response(_cached(service, request).weights(query.layer, index_or_none(query.head)))
+        new = await service.batcher.run_exclusive(lambda: pipeline.trace(body.text), cost=len(body.text))
+    else:
+        job = model.translate_job(DecodeRequest(beam_size=body.beam_size, align=True), service.limits)
+        work = functools.partial(trace_translation, model.bundle, job, body.text, body.target)
+        new, output = await service.batcher.run_exclusive(work, cost=2 * job.cost(body.text))
+    summary = new.summary()
+    return TraceResponse(
+        id=service.component(TraceCache).put(new),
+        model=model.name,
+        translation=None if output is None else translation_record(body.text, output),
+        **{name: getattr(summary, name) for name in TraceSummary.__struct_fields__},
+    )
 
 
-async def arithmetic(service: Service, query: ArithmeticQuery, request: Request) -> Response:
-    """The arithmetic of one query, encoded in a thread since it is long."""
-    cached = _cached(service, request)
+def trace_translation(
+    bundle: Bundle, job: TranslateJob, text: str, target: str | None
+) -> tuple[Trace, Translation | None]:
+    """The trace of a text with the given target, or with its translation."""
+    if target is not None:
+        return trace_texts(bundle, text, target), None
+    output = job.run([text])[0][0]
+    return trace_pair(bundle, bundle.tokenizers.source.encode(text), output.tokens), output
+
+
+@ENDPOINTS.add("GET", "/api/v1/traces/{trace_id}/weights", response=FLOATS)
+async def weights(service: Service, trace_id: str, query: WeightsQuery) -> Response:
+    """An attention map: little-endian float32, queries by keys."""
+    return floats_response(service.component(TraceCache).get(trace_id).weights(query.layer, index_or_none(query.head)))
+
+
+@ENDPOINTS.add(
+    "GET",
+    "/api/v1/traces/{trace_id}/arithmetic",
+    response=AttentionArithmetic,
+)
+async def arithmetic(service: Service, trace_id: str, query: ArithmeticQuery) -> Response:
+    """The arithmetic of one query in one head, and of the block around it.
+
+    fc1_row and fc2_row: the rows of the two feed-forward matrices to include.
+    """
+    cached = service.component(TraceCache).get(trace_id)
     return await asyncio.to_thread(
         lambda: json_response(
             cached.arithmetic(query.layer, query.head, query.query, fc1_row=query.fc1_row, fc2_row=query.fc2_row)
@@ -238,14 +250,16 @@ async def arithmetic(service: Service, query: ArithmeticQuery, request: Request)
     )
 
 
-async def rollout(service: Service, query: None, request: Request) -> Response:  # noqa: ARG001
+@ENDPOINTS.add("GET", "/api/v1/traces/{trace_id}/rollout", response=FLOATS)
+async def rollout(service: Service, trace_id: str) -> Response:
     """Attention rollout of the encoder."""
-    return floats_response(_cached(service, request).rollout())
+    return floats_response(service.component(TraceCache).get(trace_id).rollout())
 
 
-async def alignment(service: Service, query: AlignmentQuery, request: Request) -> AlignmentResponse:
-    """The word alignment of one head selection."""
-    cached = _cached(service, request)
+@ENDPOINTS.add("GET", "/api/v1/traces/{trace_id}/alignment")
+async def alignment(service: Service, trace_id: str, query: AlignmentQuery) -> AlignmentResponse:
+    """The attention between words, and the links that follow."""
+    cached = service.component(TraceCache).get(trace_id)
     if not cached.layers_with_role("cross"):
         raise no_cross_attention()
     selection = HeadSelection(index_or_none(query.layer), index_or_none(query.head), query.at)
@@ -258,79 +272,14 @@ async def alignment(service: Service, query: AlignmentQuery, request: Request) -
     )
 
 
-async def head_alignment(service: Service, query: None, request: Request) -> HeadAlignmentResponse:  # noqa: ARG001
-    """The alignment error rate of every head."""
-    return await service.component(HeadAlignmentCache).get(service.models.get(request.path_params["name"]))
+@ENDPOINTS.add("GET", "/api/v1/models/{name}/head-alignment", has_deadline=False)
+async def head_alignment(service: Service, name: str) -> HeadAlignmentResponse:
+    """The alignment error rate of every head and mean of heads, the best first."""
+    return await service.component(HeadAlignmentCache).get(service.models.get(name))
 
 
-async def positions(service: Service, query: PositionsQuery, request: Request) -> Response:
-    """The position encoding of a model."""
-    bundle = service.models.get(request.path_params["name"]).bundle
+@ENDPOINTS.add("GET", "/api/v1/models/{name}/positions", response=PositionsResponse)
+async def positions(service: Service, name: str, query: PositionsQuery) -> Response:
+    """The position encoding of the model."""
+    bundle = service.models.get(name).bundle
     return await asyncio.to_thread(lambda: json_response(position_encodings(bundle, query.length)))
-
-
-def _cached(service: Service, request: Request) -> Trace:
-    return service.component(TraceCache).get(request.path_params["id"])
-
-
-ENDPOINTS = [
-    Endpoint(
-        method="POST",
-        path="/api/v1/traces",
-        handler=trace,
-        body=TraceRequest,
-        response=TraceResponse,
-        uses_queue=True,
-        summary="Trace a text: all that the model computes for its translation or for a given target; with a language "
-        "model, for the text itself.",
-        description=ONE_SENTENCE,
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/traces/{id}/weights",
-        handler=weights,
-        query=WeightsQuery,
-        response=FLOATS,
-        summary="An attention map: little-endian float32, queries by keys.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/traces/{id}/arithmetic",
-        handler=arithmetic,
-        query=ArithmeticQuery,
-        response=AttentionArithmetic,
-        summary="The arithmetic of one query in one head, and of the block around it.",
-        description="fc1_row and fc2_row: the rows of the two feed-forward matrices to include.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/traces/{id}/rollout",
-        handler=rollout,
-        response=FLOATS,
-        summary="Attention rollout of the encoder.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/traces/{id}/alignment",
-        handler=alignment,
-        query=AlignmentQuery,
-        response=AlignmentResponse,
-        summary="The attention between words, and the links that follow.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/models/{name}/head-alignment",
-        handler=head_alignment,
-        response=HeadAlignmentResponse,
-        has_deadline=False,
-        summary="The alignment error rate of every head and mean of heads, the best first.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/api/v1/models/{name}/positions",
-        handler=positions,
-        query=PositionsQuery,
-        response=PositionsResponse,
-        summary="The position encoding of the model.",
-    ),
-]
