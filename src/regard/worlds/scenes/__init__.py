@@ -46,9 +46,7 @@ top, right, bottom, from the upper left corner. A word such as "of" has none.
 images of {size} x {size} pixels: {train} train, {valid} valid, {test} test
 """
 SCAN_LINES = 4  # in a row of pixels
-RIM_WIDTH = (
-    0.025  # of the background's grey around each shape, as a fraction of the side: it separates overlapping shapes
-)
+RIM_WIDTH = 0.025  # a rim of background grey around each shape, a fraction of the side: it separates overlapping shapes
 
 PALETTE: dict[ColorName, tuple[int, int, int]] = {
     "red": (220, 40, 40),
@@ -151,24 +149,21 @@ def write_world(directory: Path, options: SceneWorldOptions) -> dict[Split, int]
 
 
 def _write_files(directory: Path, drawn: Mapping[Split, list[Scene]], options: SceneWorldOptions) -> None:
-    captions, boxes = list[str](), list[str]()
-    for name, members in drawn.items():
-        written = [_write_scene(directory, f"{name}/{at:05}.png", scene, options) for at, scene in enumerate(members)]
-        captions += [f"{one.image}\t{' '.join(one.words)}" for one in written]
-        boxes += [msgspec.json.encode(one).decode() for one in written]
-        write_lines(directory / f"{name}.txt", [one.image for one in written])
-    write_lines(directory / "captions.txt", captions)
-    write_lines(directory / "boxes.jsonl", boxes)
-
-
-def _write_scene(directory: Path, name: str, scene: Scene, options: SceneWorldOptions) -> GoldBoxes:
     from PIL import Image  # imported here, because scenes themselves do not need Pillow
 
-    path = directory / "images" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(draw_scene(scene, options.size).transpose(1, 2, 0)).save(path)
-    words = scene_caption(scene, options.language)
-    return GoldBoxes(name, [word.text for word in words], gold_boxes(scene, words))
+    captions, boxes = list[str](), list[str]()
+    for split, scenes in drawn.items():
+        names = [f"{split}/{number:05}.png" for number in range(len(scenes))]
+        (directory / "images" / split).mkdir(parents=True, exist_ok=True)
+        for name, scene in zip(names, scenes, strict=True):
+            Image.fromarray(draw_scene(scene, options.size).transpose(1, 2, 0)).save(directory / "images" / name)
+            words = scene_caption(scene, options.language)
+            gold = GoldBoxes(name, [word.text for word in words], gold_boxes(scene, words))
+            captions.append(f"{name}\t{caption_text(words)}")
+            boxes.append(msgspec.json.encode(gold).decode())
+        write_lines(directory / f"{split}.txt", names)
+    write_lines(directory / "captions.txt", captions)
+    write_lines(directory / "boxes.jsonl", boxes)
 
 
 def read_boxes(path: Path) -> dict[str, GoldBoxes]:

@@ -26,7 +26,7 @@ def _english_phrase(scene: Scene, group: int) -> list[CaptionWord]:
     """`a large red circle`, `three red circles`."""
     kind, count = scene.kind(group), len(scene.groups[group])
     described = [word for word in (kind.size, kind.colour) if word]
-    shape = kind.shape if count == 1 else _english_plural(kind.shape)
+    shape = kind.shape if count == 1 else ENGLISH_PLURALS.get(kind.shape, f"{kind.shape}s")
     counted = _english_article(described[0]) if count == 1 else CaptionWord(ENGLISH_NUMBERS[count], (group,))
     return [counted, *(CaptionWord(word, (group,)) for word in (*described, shape))]
 
@@ -57,10 +57,6 @@ def _english_both(scene: Scene) -> list[CaptionWord]:
 
 def _english_article(following: str) -> CaptionWord:
     return CaptionWord("an" if following[0] in "aeiou" else "a")
-
-
-def _english_plural(shape: ShapeName) -> str:
-    return ENGLISH_PLURALS.get(shape, f"{shape}s")
 
 
 ENGLISH_SENTENCES: dict[SceneForm, Callable[[Scene], list[CaptionWord]]] = {
@@ -148,10 +144,6 @@ def _korean_between(scene: Scene) -> list[CaptionWord]:
     ]
 
 
-def _korean_around(scene: Scene) -> list[CaptionWord]:
-    return [*_korean_phrase(scene, 0, SUBJECT), *_korean_phrase(scene, 1, OBJECT), *function_words("둘러싸고 있다")]
-
-
 def _korean_list(scene: Scene) -> list[CaptionWord]:
     return [*_korean_phrase(scene, 0, AND), *_korean_phrase(scene, 1, SUBJECT)]
 
@@ -200,7 +192,11 @@ KOREAN_SENTENCES: dict[SceneForm, Callable[[Scene], list[CaptionWord]]] = {
     "column": lambda scene: _korean_first(scene, after="세로로 늘어서 있다"),
     "groups": lambda scene: [*_korean_list(scene), *function_words("있다")],
     "between": _korean_between,
-    "around": _korean_around,
+    "around": lambda scene: [
+        *_korean_phrase(scene, 0, SUBJECT),
+        *_korean_phrase(scene, 1, OBJECT),
+        *function_words("둘러싸고 있다"),
+    ],
     "counted": _korean_relation,
     "pair": _korean_pair,
     "both": _korean_both,

@@ -156,6 +156,7 @@ OUTLINES: dict[ShapeName, NDArray[np.float64]] = {
 }  # fmt: skip
 
 Point = tuple[float, float]
+Axis = Literal["x", "y"]
 ShapeGroups = tuple[tuple[Shape, ...], ...]
 SMALL, ORDINARY, LARGE = 0.085, 0.115, 0.19  # radii
 ENCLOSED, ENCLOSING = 0.105, 0.36  # the inner shape with its rim is as wide as an arm of an outer cross
@@ -208,6 +209,11 @@ def _evenly_spaced(count: int, low: float, high: float) -> list[float]:
     return [low + (high - low) * (step + 0.5) / count for step in range(count)]
 
 
+def _along(axis: Axis, positions: Sequence[float], across: float) -> list[Point]:
+    """Points at the positions on the axis, all at the same height or side."""
+    return [(position, across) if axis == "x" else (across, position) for position in positions]
+
+
 # --- one layout for each form ----------------------------------------------------------------------------------------
 
 
@@ -237,16 +243,10 @@ def _relation(rng: SeededRandom) -> tuple[ShapeGroups, str]:
     return ((one,), (other,)), where
 
 
-def _level(rng: SeededRandom) -> tuple[ShapeGroups, str]:
-    left, right = _random_kinds(rng, "", "")
-    y = rng.uniform(0.3, 0.7)
-    return (_shapes_at(rng, left, [(0.28, y)], ORDINARY), _shapes_at(rng, right, [(0.72, y)], ORDINARY)), ""
-
-
-def _upright(rng: SeededRandom) -> tuple[ShapeGroups, str]:
-    upper, lower = _random_kinds(rng, "", "")
-    x = rng.uniform(0.3, 0.7)
-    return (_shapes_at(rng, upper, [(x, 0.28)], ORDINARY), _shapes_at(rng, lower, [(x, 0.72)], ORDINARY)), ""
+def _two_shapes(rng: SeededRandom, axis: Axis) -> tuple[ShapeGroups, str]:
+    kinds = _random_kinds(rng, "", "")
+    points = _along(axis, (0.28, 0.72), rng.uniform(0.3, 0.7))
+    return tuple(_shapes_at(rng, kind, [point], ORDINARY) for kind, point in zip(kinds, points, strict=True)), ""
 
 
 def _inside(rng: SeededRandom) -> tuple[ShapeGroups, str]:
@@ -259,30 +259,22 @@ def _inside(rng: SeededRandom) -> tuple[ShapeGroups, str]:
 
 
 def _scattered(rng: SeededRandom) -> tuple[ShapeGroups, str]:
+    """Shapes well apart from each other, neither in a row nor in a column."""
     (kind,) = _random_kinds(rng, "")
-    return (_shapes_at(rng, kind, _points_apart(rng, rng.choice((2, 3, 4, 5)))),), ""
-
-
-def _points_apart(rng: SeededRandom, count: int) -> list[Point]:
-    """Positions well apart from each other, neither in a row nor in a column."""
+    count = rng.choice((2, 3, 4, 5))
     while True:
         points = [(rng.uniform(0.14, 0.86), rng.uniform(0.14, 0.86)) for _ in range(count)]
         nearest = min(math.dist(one, other) for at, one in enumerate(points) for other in points[:at])
         spreads = [max(along) - min(along) for along in zip(*points, strict=True)]
         if nearest > 0.27 and min(spreads) > 0.4:
-            return points
+            return (_shapes_at(rng, kind, points),), ""
 
 
-def _row(rng: SeededRandom) -> tuple[ShapeGroups, str]:
+def _line(rng: SeededRandom, axis: Axis) -> tuple[ShapeGroups, str]:
     (kind,) = _random_kinds(rng, "")
-    y = rng.uniform(0.2, 0.8)
-    return (_shapes_at(rng, kind, [(x, y) for x in _evenly_spaced(rng.choice((2, 3, 4)), 0.02, 0.98)]),), ""
-
-
-def _column(rng: SeededRandom) -> tuple[ShapeGroups, str]:
-    (kind,) = _random_kinds(rng, "")
-    x = rng.uniform(0.2, 0.8)
-    return (_shapes_at(rng, kind, [(x, y) for y in _evenly_spaced(rng.choice((2, 3, 4)), 0.02, 0.98)]),), ""
+    across = rng.uniform(0.2, 0.8)
+    points = _along(axis, _evenly_spaced(rng.choice((2, 3, 4)), 0.02, 0.98), across)
+    return (_shapes_at(rng, kind, points),), ""
 
 
 def _groups(rng: SeededRandom) -> tuple[ShapeGroups, str]:
@@ -323,44 +315,29 @@ def _counted(rng: SeededRandom) -> tuple[ShapeGroups, str]:
     ), where
 
 
-def _slanted_points(rng: SeededRandom) -> list[Point]:
-    """A left and a right point; one of them is clearly higher."""
+def _diagonal(rng: SeededRandom, shared: Literal["shape", "colour"]) -> tuple[ShapeGroups, str]:
+    """Two shapes, one of them clearly higher, with the same shape or the same colour."""
+    left, other = _random_kinds(rng, "", "")
+    right = ShapeKind(left.shape, other.colour) if shared == "shape" else ShapeKind(other.shape, left.colour)
     down = rng.choice((-1, 1)) * rng.uniform(0.2, 0.25)
-    return [(0.27, 0.5 + down), (0.73, 0.5 - down)]
-
-
-def _pair(rng: SeededRandom) -> tuple[ShapeGroups, str]:
-    left, other = _random_kinds(rng, "", "")
-    right = ShapeKind(left.shape, other.colour)
-    return tuple(
-        _shapes_at(rng, kind, [point], ORDINARY)
-        for kind, point in zip((left, right), _slanted_points(rng), strict=True)
-    ), ""
-
-
-def _both(rng: SeededRandom) -> tuple[ShapeGroups, str]:
-    left, other = _random_kinds(rng, "", "")
-    right = ShapeKind(other.shape, left.colour)
-    return tuple(
-        _shapes_at(rng, kind, [point], ORDINARY)
-        for kind, point in zip((left, right), _slanted_points(rng), strict=True)
-    ), ""
+    one = _shapes_at(rng, left, [(0.27, 0.5 + down)], ORDINARY)
+    return (one, _shapes_at(rng, right, [(0.73, 0.5 - down)], ORDINARY)), ""
 
 
 LAYOUTS: dict[SceneForm, Callable[[SeededRandom], tuple[ShapeGroups, str]]] = {
     "middle": _middle,
     "corner": _corner,
     "relation": _relation,
-    "beside": _level,
-    "stacked": _upright,
+    "beside": lambda rng: _two_shapes(rng, "x"),
+    "stacked": lambda rng: _two_shapes(rng, "y"),
     "inside": _inside,
     "scattered": _scattered,
-    "row": _row,
-    "column": _column,
+    "row": lambda rng: _line(rng, "x"),
+    "column": lambda rng: _line(rng, "y"),
     "groups": _groups,
     "between": _between,
     "around": _around,
     "counted": _counted,
-    "pair": _pair,
-    "both": _both,
+    "pair": lambda rng: _diagonal(rng, "shape"),
+    "both": lambda rng: _diagonal(rng, "colour"),
 }

@@ -58,7 +58,10 @@ def split(name: Split, count: int, seed: int = 0) -> list[SentencePair]:
 def draw_splits(counts: Mapping[Split, int], seed: int = 0) -> dict[Split, list[SentencePair]]:
     """The first different pairs of several splits, in one pass over the stream."""
     for name, count in counts.items():
-        check_split(name, count)
+        if name not in SPLITS:
+            raise RegardError(f"there is no split {name!r} of the sentences; choose one of {', '.join(SPLITS)}")
+        if count < 0:
+            raise RegardError(f"{count} pairs of {name} were requested; request 0 or more")
     drawn: dict[Split, list[SentencePair]] = {name: [] for name in counts}
     seen = set[str]()
     stream = sentence_pairs(seed)
@@ -69,14 +72,6 @@ def draw_splits(counts: Mapping[Split, int], seed: int = 0) -> dict[Split, list[
             seen.add(pair.source)
             drawn[name].append(pair)
     return drawn
-
-
-def check_split(name: str, count: int) -> None:
-    """Refuse a split that does not exist, or a number of pairs below zero."""
-    if name not in SPLITS:
-        raise RegardError(f"there is no split {name!r} of the sentences; choose one of {', '.join(SPLITS)}")
-    if count < 0:
-        raise RegardError(f"{count} pairs of {name} were requested; request 0 or more")
 
 
 def format_links(pair: SentencePair) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 from regard.worlds.sentences.lexicon import CASES, LOOSE, WHO, Expression, Verb
 from regard.worlds.sentences.meaning import (
     Action,
+    AnnotatedWord,
     Circumstances,
     Clause,
     Identity,
@@ -17,7 +18,6 @@ from regard.worlds.sentences.meaning import (
     QualityClause,
     Question,
     ReportClause,
-    SaidWord,
     Sentence,
     Statement,
     Subordinate,
@@ -95,34 +95,35 @@ VerbShape = Literal["base", "present", "past", "participle", "none"]
 MODALS = {("must", "present"): ["must"], ("can", "present"): ["can"], ("can", "past"): ["could"]}
 
 
-def verb_words(clause: Clause, *, inverted: bool = False) -> tuple[list[SaidWord], list[SaidWord]]:
+def verb_words(clause: Clause, *, inverted: bool = False) -> tuple[list[AnnotatedWord], list[AnnotatedWord]]:
     """The auxiliaries of the clause, `not` among them, and the words of its verb."""
     if clause.modality == "can" and clause.negated and clause.tense == "present":
-        cannot = SaidWord("cannot", ((clause, "modality"), (clause, "not"), (clause, "tense")))
+        cannot = AnnotatedWord("cannot", ((clause, "modality"), (clause, "not"), (clause, "tense")))
         return [cannot], head_words(clause, "base")
     auxiliaries, shape = auxiliary_words(clause, needs_support=inverted or clause.negated)
     if clause.negated:
-        auxiliaries.insert(1, SaidWord("not", ((clause, "not"),)))
+        auxiliaries.insert(1, AnnotatedWord("not", ((clause, "not"),)))
     return auxiliaries, head_words(clause, shape)
 
 
-def auxiliary_words(clause: Clause, *, needs_support: bool) -> tuple[list[SaidWord], VerbShape]:
+def auxiliary_words(clause: Clause, *, needs_support: bool) -> tuple[list[AnnotatedWord], VerbShape]:
     """The auxiliaries, and the shape of the verb that follows them."""
     tense: Key = (clause, "tense")
     modal = MODALS.get((clause.modality, clause.tense))
     if modal:
-        return [SaidWord(text, ((clause, "modality"), tense)) for text in modal], "base"
+        return [AnnotatedWord(text, ((clause, "modality"), tense)) for text in modal], "base"
     if clause.tense == "future":
-        return [SaidWord("will", (tense,))], "base"
+        return [AnnotatedWord("will", (tense,))], "base"
     if clause.modality == "must":
         return [], "past"
     is_copular = isinstance(clause.predicate, QualityClause | Identity | Location)
     if is_copular:
-        return [SaidWord(form_of_be(clause), (tense,))], "none"
+        return [AnnotatedWord(form_of_be(clause), (tense,))], "none"
     if clause.modality == "progressive":
-        return [SaidWord(form_of_be(clause), (tense, (clause, "modality")))], "participle"
+        return [AnnotatedWord(form_of_be(clause), (tense, (clause, "modality")))], "participle"
     if needs_support:
-        return [SaidWord(form_of_do(clause), (tense,))], "base"
+        is_third = clause.subject is None or clause.subject.is_third_singular
+        return [AnnotatedWord("did" if clause.tense == "past" else "does" if is_third else "do", (tense,))], "base"
     return [], "past" if clause.tense == "past" else "present"
 
 
@@ -137,34 +138,27 @@ def form_of_be(clause: Clause) -> str:
     return "am" if subject is not None and subject.person == "first" else "is"
 
 
-def form_of_do(clause: Clause) -> str:
-    """do, does or did."""
-    if clause.tense == "past":
-        return "did"
-    return "does" if clause.subject is None or clause.subject.is_third_singular else "do"
-
-
-def head_words(clause: Clause, shape: VerbShape) -> list[SaidWord]:
+def head_words(clause: Clause, shape: VerbShape) -> list[AnnotatedWord]:
     """The verb itself; wanting and having to come before it."""
     verb: Key = (clause, "verb")
     modality: Key = (clause, "modality")
     if clause.modality == "want":
-        wanting = SaidWord(inflect("want", "wanted", clause, shape), (modality,))
-        return [wanting, SaidWord("to", (), (modality, verb)), *lexical_words(clause, "base")]
+        wanting = AnnotatedWord(inflect("want", "wanted", clause, shape), (modality,))
+        return [wanting, AnnotatedWord("to", (), (modality, verb)), *lexical_words(clause, "base")]
     if clause.modality == "must" and clause.tense == "past":
-        had = SaidWord("had", (modality, (clause, "tense")))
-        return [had, SaidWord("to", (), (modality, verb)), *lexical_words(clause, "base")]
+        had = AnnotatedWord("had", (modality, (clause, "tense")))
+        return [had, AnnotatedWord("to", (), (modality, verb)), *lexical_words(clause, "base")]
     return lexical_words(clause, shape)
 
 
-def lexical_words(clause: Clause, shape: VerbShape) -> list[SaidWord]:
+def lexical_words(clause: Clause, shape: VerbShape) -> list[AnnotatedWord]:
     """The words of the verb in the lexicon; only the first is inflected (picks up)."""
     predicate = clause.predicate
     if isinstance(predicate, QualityClause | Identity | Location):
-        return [SaidWord("be", ((clause, "tense"),))] if shape == "base" else []
+        return [AnnotatedWord("be", ((clause, "tense"),))] if shape == "base" else []
     first, *others = predicate.verb.english.split()
     inflected = inflect(first, past(predicate.verb), clause, shape)
-    return [SaidWord(text, ((clause, "verb"),)) for text in (inflected, *others)]
+    return [AnnotatedWord(text, ((clause, "verb"),)) for text in (inflected, *others)]
 
 
 def inflect(base: str, past_form: str, clause: Clause, shape: VerbShape) -> str:
@@ -184,7 +178,7 @@ OBJECT_CASE: Case = 1
 OWNER_CASE: Case = 2
 
 
-def in_english(sentence: Sentence) -> list[SaidWord]:
+def in_english(sentence: Sentence) -> list[AnnotatedWord]:
     """The words of the sentence, with a capital at the start and a question mark where one belongs."""
     if isinstance(sentence, Question):
         words = question_words(sentence)
@@ -196,34 +190,28 @@ def in_english(sentence: Sentence) -> list[SaidWord]:
     return words
 
 
-def statement_words(statement: Statement) -> list[SaidWord]:
+def statement_words(statement: Statement) -> list[AnnotatedWord]:
     """The words of clauses and of what joins them."""
     if isinstance(statement, Clause):
         return clause_words(statement)
     if isinstance(statement, Subordinate):
-        link = SaidWord(statement.subordinator, ((statement, "link"),))
+        link = AnnotatedWord(statement.subordinator, ((statement, "link"),))
         return [*clause_words(statement.main), link, *statement_words(statement.statement)]
-    link = SaidWord(statement.connective, ((statement, "link"),))
+    link = AnnotatedWord(statement.connective, ((statement, "link"),))
     return [*statement_words(statement.first), link, *statement_words(statement.second)]
 
 
-def clause_words(clause: Clause) -> list[SaidWord]:
+def clause_words(clause: Clause) -> list[AnnotatedWord]:
     """The words of a statement of one clause."""
-    if isinstance(clause.predicate, Location) and clause.predicate.introduces:
-        return introduction_words(clause)
     auxiliaries, verb = verb_words(clause)
+    if isinstance(clause.predicate, Location) and clause.predicate.introduces:
+        there = AnnotatedWord("there", (), ((clause, "verb"),))
+        return [there, *auxiliaries, *verb, *noun_words(clause.subject), *rest_words(clause)]
     adverb = expression_words(clause, "adverb", clause.around.adverb)
     return [*subject_words(clause), *auxiliaries, *adverb, *verb, *rest_words(clause)]
 
 
-def introduction_words(clause: Clause) -> list[SaidWord]:
-    """There is something somewhere."""
-    auxiliaries, verb = verb_words(clause)
-    there = SaidWord("there", (), ((clause, "verb"),))
-    return [there, *auxiliaries, *verb, *noun_words(clause.subject), *rest_words(clause)]
-
-
-def question_words(question: Question) -> list[SaidWord]:
+def question_words(question: Question) -> list[AnnotatedWord]:
     """The words of a question; what is asked for comes first, then the auxiliary, then the subject."""
     clause = question.clause
     if question.asked == "who":
@@ -240,16 +228,16 @@ def question_words(question: Question) -> list[SaidWord]:
 # --- around the verb -------------------------------------------------------------------------------------------------
 
 
-def subject_words(clause: Clause) -> list[SaidWord]:
+def subject_words(clause: Clause) -> list[AnnotatedWord]:
     """The subject; nothing where the noun outside a relative clause stands for it, `it` for the weather."""
     if clause.gap == "subject":
         return []
     if isinstance(clause.predicate, Weather):
-        return [SaidWord("it", (), ((clause, "verb"),))]
+        return [AnnotatedWord("it", (), ((clause, "verb"),))]
     return noun_words(clause.subject)
 
 
-def rest_words(clause: Clause, *, skips_object: bool = False) -> list[SaidWord]:
+def rest_words(clause: Clause, *, skips_object: bool = False) -> list[AnnotatedWord]:
     """All that follows the verb."""
     around = around_words(clause, clause.around)
     match clause.predicate:
@@ -263,132 +251,112 @@ def rest_words(clause: Clause, *, skips_object: bool = False) -> list[SaidWord]:
         case Location(place=place):
             return [*place_words(place), *around]
         case ReportClause(content=content) as report:
-            return [SaidWord("that", ((report, "link"),)), *statement_words(content)]
+            return [AnnotatedWord("that", ((report, "link"),)), *statement_words(content)]
         case Weather():
             return around
 
 
-def quality_words(clause: Clause, quality: QualityClause) -> list[SaidWord]:
+def quality_words(clause: Clause, quality: QualityClause) -> list[AnnotatedWord]:
     """big, very big, bigger than something, as big as something."""
     verb, degree = (clause, "verb"), (quality, "degree")
     if quality.than is not None:
         *more, adjective = comparative(quality.adjective.english)
         about = (verb,) if more else (verb, degree)
-        than = SaidWord("than", ((quality, "than"),))
+        than = AnnotatedWord("than", ((quality, "than"),))
         return [
-            *(SaidWord(text, (degree,)) for text in more),
-            SaidWord(adjective, about),
+            *(AnnotatedWord(text, (degree,)) for text in more),
+            AnnotatedWord(adjective, about),
             than,
             *noun_words(quality.than),
         ]
-    plain = SaidWord(quality.adjective.english, (verb,))
+    plain = AnnotatedWord(quality.adjective.english, (verb,))
     if quality.alike is not None:
-        first, second = SaidWord("as", (), ((quality, "than"),)), SaidWord("as", ((quality, "than"),))
+        first, second = AnnotatedWord("as", (), ((quality, "than"),)), AnnotatedWord("as", ((quality, "than"),))
         return [first, plain, second, *noun_words(quality.alike)]
     return [*expression_words(quality, "degree", quality.degree), plain]
 
 
-def around_words(clause: Clause, around: Circumstances) -> list[SaidWord]:
+def around_words(clause: Clause, around: Circumstances) -> list[AnnotatedWord]:
     """To whom, how, with whom, where, with what and when."""
-    words: list[SaidWord] = []
+    words: list[AnnotatedWord] = []
     if around.receiver is not None:
-        words += [SaidWord("to", ((around.receiver, "role"),)), *noun_words(around.receiver, OBJECT_CASE)]
+        words += [AnnotatedWord("to", ((around.receiver, "role"),)), *noun_words(around.receiver, OBJECT_CASE)]
     words += expression_words(clause, "manner", around.manner)
     if around.company is not None:
-        words += [SaidWord("with", ((around.company, "role"),)), *noun_words(around.company, OBJECT_CASE)]
+        words += [AnnotatedWord("with", ((around.company, "role"),)), *noun_words(around.company, OBJECT_CASE)]
     if around.place is not None:
         words += place_words(around.place)
     if around.tool is not None:
         preposition = "with" if around.tool.determiner.english else "by"
-        words += [SaidWord(preposition, ((around.tool, "role"),)), *noun_words(around.tool, OBJECT_CASE)]
+        words += [AnnotatedWord(preposition, ((around.tool, "role"),)), *noun_words(around.tool, OBJECT_CASE)]
     return words + expression_words(clause, "time", around.time)
 
 
-def place_words(place: PlacePhrase) -> list[SaidWord]:
+def place_words(place: PlacePhrase) -> list[AnnotatedWord]:
     """The preposition and the place."""
     if place.relation is None:
-        preposition = [SaidWord(place.preposition, ((place.at, "role"),))]
+        preposition = [AnnotatedWord(place.preposition, ((place.at, "role"),))]
     else:
         preposition = expression_words(place, "relation", place.relation)
     return [*preposition, *noun_words(place.at, OBJECT_CASE)]
 
 
-def expression_words(node: object, facet: str, expression: Expression | None) -> list[SaidWord]:
+def expression_words(node: object, facet: str, expression: Expression | None) -> list[AnnotatedWord]:
     """The words of a fixed phrase that plays a part in the node."""
     words = []
     for text, label in expression.english if expression is not None else ():
         key = (node, facet + label.removeprefix(LOOSE))
-        words.append(SaidWord(text, (), (key,)) if label.startswith(LOOSE) else SaidWord(text, (key,)))
+        words.append(AnnotatedWord(text, (), (key,)) if label.startswith(LOOSE) else AnnotatedWord(text, (key,)))
     return words
 
 
 # --- the noun --------------------------------------------------------------------------------------------------------
 
 
-def noun_words(phrase: NounPhrase | None, case: Case = SUBJECT_CASE) -> list[SaidWord]:
+def noun_words(phrase: NounPhrase | None, case: Case = SUBJECT_CASE) -> list[AnnotatedWord]:
     """A noun phrase: determiner or owner, number, adjective, noun, relative clause."""
     if phrase is None:
         return []
     key: Key = (phrase, "noun")
     if phrase.noun.english in CASES:
-        words = [SaidWord(CASES[phrase.noun.english][case], (key,))]
+        words = [AnnotatedWord(CASES[phrase.noun.english][case], (key,))]
     else:
-        described = [*number_words(phrase), *adjective_words(phrase), SaidWord(noun_form(phrase), (key,))]
+        adjective = [AnnotatedWord(phrase.adjective.english, ((phrase, "adjective"),))] if phrase.adjective else []
+        is_plural = phrase.plural and phrase.measure is None
+        noun = AnnotatedWord(phrase.noun.plural if is_plural else phrase.noun.english, (key,))
+        described = [*number_words(phrase), *adjective, noun]
         words = [*determiner_words(phrase, described[0].text), *described]
     if phrase.relative is not None:
-        words += relative_words(phrase, phrase.relative)
+        pronoun = WHO.english if phrase.noun.is_in("person") else "that"
+        words += [AnnotatedWord(pronoun, ((phrase.relative, "link"),)), *clause_words(phrase.relative)]
     if phrase.joined is not None:
-        words += [SaidWord("and", ((phrase, "joined"),)), *noun_words(phrase.joined, case)]
+        words += [AnnotatedWord("and", ((phrase, "joined"),)), *noun_words(phrase.joined, case)]
     return words
 
 
-def noun_form(phrase: NounPhrase) -> str:
-    """The noun in the singular or in the plural."""
-    is_plural = phrase.plural and phrase.measure is None
-    return phrase.noun.plural if is_plural else phrase.noun.english
-
-
-def determiner_words(phrase: NounPhrase, next_word: str) -> list[SaidWord]:
-    """The owner, or else the determiner."""
+def determiner_words(phrase: NounPhrase, next_word: str) -> list[AnnotatedWord]:
+    """The owner (my, Minsu's, the teacher's), or else the determiner."""
     if phrase.owner is not None:
-        return owner_words(phrase.owner)
+        words = noun_words(phrase.owner, OWNER_CASE)
+        if phrase.owner.noun.english not in CASES:
+            words[-1] = words[-1]._replace(text=words[-1].text + "'s")
+        return words
     determiner = phrase.determiner
     if not determiner.english:
         return []
     text = indefinite_article(next_word) if determiner.english == "a" else determiner.english
     if determiner.korean:
-        return [SaidWord(text, ((phrase, "determiner"),))]
-    return [SaidWord(text, (), ((phrase, "noun"),))]
+        return [AnnotatedWord(text, ((phrase, "determiner"),))]
+    return [AnnotatedWord(text, (), ((phrase, "noun"),))]
 
 
-def owner_words(owner: NounPhrase) -> list[SaidWord]:
-    """my, Minsu's, the teacher's."""
-    words = noun_words(owner, OWNER_CASE)
-    if owner.noun.english not in CASES:
-        words[-1] = words[-1]._replace(text=words[-1].text + "'s")
-    return words
-
-
-def number_words(phrase: NounPhrase) -> list[SaidWord]:
+def number_words(phrase: NounPhrase) -> list[AnnotatedWord]:
     """three, how many, three cups of."""
     if phrase.number is None:
         return []
-    words = [SaidWord(text, ((phrase, "number"),)) for text in phrase.number.english.split()]
+    words = [AnnotatedWord(text, ((phrase, "number"),)) for text in phrase.number.english.split()]
     if phrase.measure is None:
         return words
     measure = (phrase, "measure")
     name = phrase.measure.english + ("s" if phrase.plural else "")
-    return [*words, SaidWord(name, (measure,)), SaidWord("of", (), (measure, (phrase, "noun")))]
-
-
-def adjective_words(phrase: NounPhrase) -> list[SaidWord]:
-    """The adjective before the noun."""
-    if phrase.adjective is None:
-        return []
-    return [SaidWord(phrase.adjective.english, ((phrase, "adjective"),))]
-
-
-def relative_words(phrase: NounPhrase, clause: Clause) -> list[SaidWord]:
-    """who or that, and the clause."""
-    pronoun = WHO.english if phrase.noun.is_in("person") else "that"
-    return [SaidWord(pronoun, ((clause, "link"),)), *clause_words(clause)]
+    return [*words, AnnotatedWord(name, (measure,)), AnnotatedWord("of", (), (measure, (phrase, "noun")))]

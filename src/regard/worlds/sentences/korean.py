@@ -30,6 +30,7 @@ from regard.worlds.sentences.korean_morphology import (
 from regard.worlds.sentences.lexicon import LOOSE, WEATHER, Expression
 from regard.worlds.sentences.meaning import (
     Action,
+    AnnotatedWord,
     Clause,
     Coordinate,
     Identity,
@@ -40,7 +41,6 @@ from regard.worlds.sentences.meaning import (
     QualityClause,
     Question,
     ReportClause,
-    SaidWord,
     Sentence,
     Statement,
     Subordinate,
@@ -60,20 +60,20 @@ WILL_BE = KoreanPredicate("것이다", "copula")
 class Chain(NamedTuple):
     """The finished words, and the predicate whose form is still open."""
 
-    words: tuple[SaidWord, ...]
+    words: tuple[AnnotatedWord, ...]
     current: KoreanPredicate
     about: tuple[Key, ...]
 
     def then(
-        self, form: VerbForm, following: KoreanPredicate, *about: Key, between: tuple[SaidWord, ...] = ()
+        self, form: VerbForm, following: KoreanPredicate, *about: Key, between: tuple[AnnotatedWord, ...] = ()
     ) -> "Chain":
         """The chain with the current predicate in the form, followed by another predicate."""
         finished, *others = conjugate(self.current, form).split()
-        tail = (SaidWord(text, about) for text in others)
-        return Chain((*self.words, SaidWord(finished, self.about, about), *tail, *between), following, about)
+        tail = (AnnotatedWord(text, about) for text in others)
+        return Chain((*self.words, AnnotatedWord(finished, self.about, about), *tail, *between), following, about)
 
 
-def predicate_words(clause: Clause, form: VerbForm, link: Key | None) -> list[SaidWord]:
+def predicate_words(clause: Clause, form: VerbForm, link: Key | None) -> list[AnnotatedWord]:
     """The words of the predicate, the last of them in the form that joins the clause to what follows."""
     chain = with_negation(clause, with_modality(clause, start_chain(clause)))
     if clause.tense == "future" and form != "adnominal":
@@ -81,17 +81,11 @@ def predicate_words(clause: Clause, form: VerbForm, link: Key | None) -> list[Sa
     if clause.tense == "future" and form == "adnominal":
         form = "prospective"
     tense: KoreanTense = "past" if clause.tense == "past" else "present"
-    verb, *ending = spell_predicate(chain.current, form, tense).split()
+    is_short = chain.current == WILL_BE and form == "question"  # 것이니 is shortened
+    verb, *ending = ("거니" if is_short else conjugate(chain.current, form, tense)).split()
     joint = () if link is None else (link,)
-    last = SaidWord(verb, (*chain.about, (clause, "tense"), *(() if ending else joint)), joint if ending else ())
-    return [*chain.words, last, *(SaidWord(text, joint) for text in ending)]
-
-
-def spell_predicate(predicate: KoreanPredicate, form: VerbForm, tense: KoreanTense) -> str:
-    """The form, with 것이니 shortened to 거니, as it is said."""
-    if predicate == WILL_BE and form == "question":
-        return "거니"
-    return conjugate(predicate, form, tense)
+    last = AnnotatedWord(verb, (*chain.about, (clause, "tense"), *(() if ending else joint)), joint if ending else ())
+    return [*chain.words, last, *(AnnotatedWord(text, joint) for text in ending)]
 
 
 def start_chain(clause: Clause) -> Chain:
@@ -116,7 +110,9 @@ def with_modality(clause: Clause, chain: Chain) -> Chain:
         case "plain":
             return chain
         case "progressive":
-            return chain.then("infinitive" if is_settled(clause) else "and", BE_THERE, modality)
+            # 앉아 있다: what goes on is the state that the action has led to
+            is_settled = isinstance(clause.predicate, Action) and clause.predicate.verb.has("settled")
+            return chain.then("infinitive" if is_settled else "and", BE_THERE, modality)
         case "must" if clause.negated:
             return prohibited(clause, chain)
         case "must":
@@ -124,14 +120,9 @@ def with_modality(clause: Clause, chain: Chain) -> Chain:
         case "can":
             able = NOT_BE_THERE if clause.negated else BE_THERE
             about = (modality, (clause, "not")) if clause.negated else (modality,)
-            return chain.then("prospective", able, *about, between=(SaidWord("수", (modality,)),))
+            return chain.then("prospective", able, *about, between=(AnnotatedWord("수", (modality,)),))
         case "want":
             return wanted(clause, chain)
-
-
-def is_settled(clause: Clause) -> bool:
-    """Whether what goes on is the state that the action has led to: 앉아 있다."""
-    return isinstance(clause.predicate, Action) and clause.predicate.verb.has("settled")
 
 
 def prohibited(clause: Clause, chain: Chain) -> Chain:
@@ -179,7 +170,7 @@ STATEMENT: Ending = ("statement", None)
 TOPICAL_GROUPS = ("pronoun", "name", "pointer", "kinship")
 
 
-def in_korean(sentence: Sentence) -> list[SaidWord]:
+def in_korean(sentence: Sentence) -> list[AnnotatedWord]:
     """The words of the sentence, with a question mark where one belongs."""
     if not isinstance(sentence, Question):
         return statement_words(sentence, STATEMENT, is_main=True)
@@ -188,7 +179,7 @@ def in_korean(sentence: Sentence) -> list[SaidWord]:
     return words
 
 
-def statement_words(statement: Statement, ending: Ending, *, is_main: bool) -> list[SaidWord]:
+def statement_words(statement: Statement, ending: Ending, *, is_main: bool) -> list[AnnotatedWord]:
     """The words of clauses, each with the ending that joins it to the next."""
     if isinstance(statement, Clause):
         return clause_words(statement, ending, is_main=is_main)
@@ -207,7 +198,7 @@ def connecting_form(statement: Coordinate) -> VerbForm:
     return "and then" if is_shared and statement.connective == "and" else statement.connective
 
 
-def clause_words(clause: Clause, ending: Ending, *, is_main: bool) -> list[SaidWord]:
+def clause_words(clause: Clause, ending: Ending, *, is_main: bool) -> list[AnnotatedWord]:
     """The words of one clause, its predicate last."""
     subject = subject_words(clause, is_main=is_main and clause.gap is None)
     before = before_predicate(clause)
@@ -226,10 +217,10 @@ def subject_comes_late(clause: Clause) -> bool:
 # --- the subject -----------------------------------------------------------------------------------------------------
 
 
-def subject_words(clause: Clause, *, is_main: bool) -> list[SaidWord]:
+def subject_words(clause: Clause, *, is_main: bool) -> list[AnnotatedWord]:
     """The subject with 은/는 or 이/가; nothing where the noun outside a relative clause stands for it."""
     if isinstance(clause.predicate, Weather):
-        return [SaidWord(attach(WEATHER[clause.predicate.verb.english], SUBJECT), ((clause, "verb"),))]
+        return [AnnotatedWord(attach(WEATHER[clause.predicate.verb.english], SUBJECT), ((clause, "verb"),))]
     if clause.gap == "subject" or clause.subject is None:
         return []
     is_topic = is_main and takes_topic(clause, clause.subject)
@@ -256,14 +247,14 @@ def is_known(subject: NounPhrase) -> bool:
 # --- between subject and predicate -----------------------------------------------------------------------------------
 
 
-def before_predicate(clause: Clause) -> list[SaidWord]:
+def before_predicate(clause: Clause) -> list[AnnotatedWord]:
     """When, how often, with whom, where, with what, to whom, what, and how."""
     around = clause.around
     words = expression_words(clause, "time", around.time)
     words += expression_words(clause, "adverb", around.adverb)
     if around.company is not None:
         role: Key = (around.company, "role")
-        words += [*noun_words(around.company, AND, role), SaidWord("함께", (role,))]
+        words += [*noun_words(around.company, AND, role), AnnotatedWord("함께", (role,))]
     place = [] if around.place is None else place_words(around.place, place_particle(clause))
     tool = [] if around.tool is None else noun_words(around.tool, BY, (around.tool, "role"))
     words += [*tool, *place] if goes(clause) else [*place, *tool]
@@ -287,7 +278,7 @@ def place_particle(clause: Clause) -> Particle:
     return AT if verb.has("goal") or verb.has("stay") else ACTING_AT
 
 
-def complement_words(clause: Clause) -> list[SaidWord]:
+def complement_words(clause: Clause) -> list[AnnotatedWord]:
     """The object, the thing compared with, the place to be at or what is reported."""
     match clause.predicate:
         case Action(object=NounPhrase() as target) if clause.gap != "object":
@@ -295,7 +286,8 @@ def complement_words(clause: Clause) -> list[SaidWord]:
         case QualityClause() as quality:
             return quality_words(quality)
         case Identity(noun=noun):
-            return [*describing_words(noun), *negated_noun(noun)] if clause.negated else describing_words(noun)
+            negated = [AnnotatedWord(attach(noun.noun.korean, SUBJECT), ((noun, "noun"),))]  # 학생이 아니다
+            return [*describing_words(noun), *(negated if clause.negated else [])]
         case Location(place=place):
             return place_words(place, AT)
         case ReportClause(content=content) as report:
@@ -304,38 +296,33 @@ def complement_words(clause: Clause) -> list[SaidWord]:
             return []
 
 
-def negated_noun(phrase: NounPhrase) -> list[SaidWord]:
-    """What something is not: 학생이 아니다."""
-    return [SaidWord(attach(phrase.noun.korean, SUBJECT), ((phrase, "noun"),))]
-
-
-def quality_words(quality: QualityClause) -> list[SaidWord]:
+def quality_words(quality: QualityClause) -> list[AnnotatedWord]:
     """What a quality is compared with, and its degree."""
     if quality.than is not None:
-        return [*noun_words(quality.than, THAN, (quality, "than")), SaidWord("더", ((quality, "degree"),))]
+        return [*noun_words(quality.than, THAN, (quality, "than")), AnnotatedWord("더", ((quality, "degree"),))]
     if quality.alike is not None:
         return noun_words(quality.alike, AS_MUCH_AS, (quality, "than"))
     return expression_words(quality, "degree", quality.degree)
 
 
-def place_words(place: PlacePhrase, particle: Particle) -> list[SaidWord]:
+def place_words(place: PlacePhrase, particle: Particle) -> list[AnnotatedWord]:
     """The place with its particle, or with the part of space that is meant."""
     if place.relation is None:
         return noun_words(place.at, particle, (place.at, "role"))
     return [*noun_words(place.at, NO_PARTICLE), *expression_words(place, "relation", place.relation)]
 
 
-def expression_words(node: object, facet: str, expression: Expression | None) -> list[SaidWord]:
+def expression_words(node: object, facet: str, expression: Expression | None) -> list[AnnotatedWord]:
     """The words of a fixed phrase that plays a part in the node."""
     if expression is None:
         return []
-    return [SaidWord(text, ((node, facet + label.removeprefix(LOOSE)),)) for text, label in expression.korean]
+    return [AnnotatedWord(text, ((node, facet + label.removeprefix(LOOSE)),)) for text, label in expression.korean]
 
 
 # --- the noun --------------------------------------------------------------------------------------------------------
 
 
-def noun_words(phrase: NounPhrase, particle: Particle, role: Key | None = None) -> list[SaidWord]:
+def noun_words(phrase: NounPhrase, particle: Particle, role: Key | None = None) -> list[AnnotatedWord]:
     """A noun phrase; its last word carries the particle, and with it the preposition that the particle expresses."""
     if phrase.joined is not None:
         first = own_words(phrase, AND, (phrase, "joined"))
@@ -343,15 +330,15 @@ def noun_words(phrase: NounPhrase, particle: Particle, role: Key | None = None) 
     return own_words(phrase, particle, role)
 
 
-def own_words(phrase: NounPhrase, particle: Particle, role: Key | None) -> list[SaidWord]:
+def own_words(phrase: NounPhrase, particle: Particle, role: Key | None) -> list[AnnotatedWord]:
     """Relative clause, determiner or owner, adjective, noun, number and counter."""
     words = describing_words(phrase)
     is_marked = phrase.plural and phrase.number is None and marks_plural(phrase)
-    words.append(SaidWord(phrase.noun.korean + ("들" if is_marked else ""), ((phrase, "noun"),)))
+    words.append(AnnotatedWord(phrase.noun.korean + ("들" if is_marked else ""), ((phrase, "noun"),)))
     words += counting_words(phrase)
     last = words[-1]
     about = (*last.about, role) if role is not None else last.about
-    words[-1] = SaidWord(attach(last.text, particle), about, last.near)
+    words[-1] = AnnotatedWord(attach(last.text, particle), about, last.near)
     return words
 
 
@@ -360,26 +347,32 @@ def marks_plural(phrase: NounPhrase) -> bool:
     return phrase.noun.is_in("person") or (phrase.noun.is_living and not phrase.is_general)
 
 
-def describing_words(phrase: NounPhrase) -> list[SaidWord]:
+def describing_words(phrase: NounPhrase) -> list[AnnotatedWord]:
     """All that stands before the noun."""
-    words: list[SaidWord] = []
+    words: list[AnnotatedWord] = []
     if phrase.relative is not None:
         words += clause_words(phrase.relative, ("adnominal", (phrase.relative, "link")), is_main=False)
     if phrase.owner is not None:
         words += noun_words(phrase.owner, OF)
     elif phrase.determiner.korean:
-        words.append(SaidWord(phrase.determiner.korean, ((phrase, "determiner"),)))
+        words.append(AnnotatedWord(phrase.determiner.korean, ((phrase, "determiner"),)))
     if phrase.adjective is not None:
         quality = KoreanPredicate(phrase.adjective.korean, "adjective")
-        words.append(SaidWord(conjugate(quality, "adnominal"), ((phrase, "adjective"),)))
+        words.append(AnnotatedWord(conjugate(quality, "adnominal"), ((phrase, "adjective"),)))
     return words
 
 
-def counting_words(phrase: NounPhrase) -> list[SaidWord]:
+def counting_words(phrase: NounPhrase) -> list[AnnotatedWord]:
     """The number and its counter, or the number and the measure."""
     if phrase.number is None:
         return []
     number = (phrase, "number")
     if phrase.measure is not None:
-        return [SaidWord(phrase.number.korean, (number,)), SaidWord(phrase.measure.korean, ((phrase, "measure"),))]
-    return [SaidWord(phrase.number.korean, (number,)), SaidWord(phrase.noun.counter, (number,), ((phrase, "noun"),))]
+        return [
+            AnnotatedWord(phrase.number.korean, (number,)),
+            AnnotatedWord(phrase.measure.korean, ((phrase, "measure"),)),
+        ]
+    return [
+        AnnotatedWord(phrase.number.korean, (number,)),
+        AnnotatedWord(phrase.noun.counter, (number,), ((phrase, "noun"),)),
+    ]

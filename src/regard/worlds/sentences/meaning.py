@@ -223,7 +223,7 @@ Key = tuple[object, str]  # a node of the meaning, and a facet of it
 Link = tuple[int, int]
 
 
-class SaidWord(NamedTuple):
+class AnnotatedWord(NamedTuple):
     """A word with the facets of meaning that it expresses, and those that it only helps to express."""
 
     text: str
@@ -253,7 +253,9 @@ def swap(pair: SentencePair) -> SentencePair:
     )
 
 
-def link_words(source: Sequence[SaidWord], target: Sequence[SaidWord]) -> tuple[frozenset[Link], frozenset[Link]]:
+def link_words(
+    source: Sequence[AnnotatedWord], target: Sequence[AnnotatedWord]
+) -> tuple[frozenset[Link], frozenset[Link]]:
     """The sure links, where both words express a facet, and the possible ones, where at least one helps to."""
     target_words: dict[Key, list[tuple[int, bool]]] = {}
     for index, word in enumerate(target):
@@ -272,7 +274,7 @@ def link_words(source: Sequence[SaidWord], target: Sequence[SaidWord]) -> tuple[
     return frozenset(sure), frozenset(possible)
 
 
-def make_pair(source: Sequence[SaidWord], target: Sequence[SaidWord], pattern: str) -> SentencePair:
+def make_pair(source: Sequence[AnnotatedWord], target: Sequence[AnnotatedWord], pattern: str) -> SentencePair:
     """The pair that two lists of words make."""
     sure, possible = link_words(source, target)
     return SentencePair(

@@ -50,26 +50,6 @@ SEQUENCES: tuple[Subordinator, ...] = ("before", "after")
 MAX_DEPTH = 2
 
 
-def because(rng: SeededRandom) -> Subordinate:
-    """The girl reads a book because it rains."""
-    return random_subordinate(rng, "because", random_tense(rng))
-
-
-def when_clause(rng: SeededRandom) -> Subordinate:
-    """Minsu reads a book when the baby sleeps."""
-    return random_subordinate(rng, "when", random_tense(rng))
-
-
-def condition(rng: SeededRandom) -> Subordinate:
-    """We will go to the park if it does not rain."""
-    return random_subordinate(rng, "if", "future" if rng.happens(0.6) else "present")
-
-
-def sequence(rng: SeededRandom) -> Subordinate:
-    """Minsu washed the apple before Yuna came to the kitchen."""
-    return random_subordinate(rng, rng.choice(SEQUENCES), random_tense(rng))
-
-
 def random_subordinate(rng: SeededRandom, subordinator: Subordinator, tense: Tense) -> Subordinate:
     """A main clause in the tense, and the statement that it hangs on."""
     main = main_clause(rng, subordinator, tense)
@@ -197,11 +177,6 @@ def reported(rng: SeededRandom, tense: Tense) -> Clause | Subordinate:
 DETAILS = (LEAN, SPARSE, SPARSE, RICH)
 
 
-def simple(rng: SeededRandom) -> Sentence:
-    """The boy eats an apple."""
-    return random_action(rng, random_stance(rng), LEAN)
-
-
 def showing(rng: SeededRandom, draw: Callable[[SeededRandom], Clause], shows: Callable[[Clause], object]) -> Clause:
     """The first clause drawn that shows what its pattern is for."""
     while not shows(clause := draw(rng)):
@@ -296,21 +271,6 @@ def relative(rng: SeededRandom) -> Sentence:
     )
 
 
-def comparing(rng: SeededRandom) -> Sentence:
-    """The car is faster than the bus."""
-    return comparison(rng, Stance(past_or_present(rng)))
-
-
-def being(rng: SeededRandom) -> Sentence:
-    """Minsu is a student; this is my book."""
-    return identity(rng, Stance(past_or_present(rng)), SPARSE)
-
-
-def locating(rng: SeededRandom) -> Sentence:
-    """There is a cat under the table; Minsu is at the library."""
-    return location(rng, Stance(past_or_present(rng)), SPARSE)
-
-
 def general(rng: SeededRandom) -> Sentence:
     """AI changes the world; robots must obey orders."""
     modality = rng.choice(GENERAL_MODALITIES)
@@ -322,13 +282,8 @@ def general(rng: SeededRandom) -> Sentence:
     return complete(rng, verb, subject, Stance(modality=modality), LEAN)
 
 
-def giving(rng: SeededRandom) -> Sentence:
-    """The teacher gives a book to the student."""
-    return random_action(rng, random_stance(rng), rng.choice(DETAILS), rng.choice(GIVING))
-
-
 PATTERNS: dict[str, tuple[float, Callable[[SeededRandom], Sentence]]] = {
-    "simple": (7, simple),
+    "simple": (7, lambda rng: random_action(rng, random_stance(rng), LEAN)),
     "adjective": (6, with_adjectives),
     "place": (5, with_place),
     "time": (6, with_time),
@@ -337,16 +292,16 @@ PATTERNS: dict[str, tuple[float, Callable[[SeededRandom], Sentence]]] = {
     "number": (6, number),
     "possession": (5, possession),
     "relative": (7, relative),
-    "comparison": (4, comparing),
+    "comparison": (4, lambda rng: comparison(rng, Stance(past_or_present(rng)))),
     "modal": (5, ability),
-    "identity": (3, being),
-    "location": (3, locating),
-    "giving": (3, giving),
+    "identity": (3, lambda rng: identity(rng, Stance(past_or_present(rng)), SPARSE)),
+    "location": (3, lambda rng: location(rng, Stance(past_or_present(rng)), SPARSE)),
+    "giving": (3, lambda rng: random_action(rng, random_stance(rng), rng.choice(DETAILS), rng.choice(GIVING))),
     "general": (3, general),
-    "because": (8, because),
-    "when": (7, when_clause),
-    "if": (6, condition),
-    "sequence": (5, sequence),
+    "because": (8, lambda rng: random_subordinate(rng, "because", random_tense(rng))),
+    "when": (7, lambda rng: random_subordinate(rng, "when", random_tense(rng))),
+    "if": (6, lambda rng: random_subordinate(rng, "if", "future" if rng.happens(0.6) else "present")),
+    "sequence": (5, lambda rng: random_subordinate(rng, rng.choice(SEQUENCES), random_tense(rng))),
     "report": (5, report),
     "coordination": (36, coordination),
 }
