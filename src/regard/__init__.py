@@ -45,6 +45,7 @@ _LOCATIONS = {
     "encode_source_rows": "regard.batch",
     "evaluate": "regard.inference.evaluation",
     "generate": "regard.decoding.loop",
+    "intervene": "regard.tracing.interventions",
     "load": "regard.inference.open",
     "load_bundle": "regard.bundle",
     "new_bundle": "regard.bundle",

@@ -43,6 +43,7 @@ from regard.tracing.alignment import HeadSelection as HeadSelection
 from regard.tracing.alignment import WordAlignment as WordAlignment
 from regard.tracing.capture import record_attention as record_attention
 from regard.tracing.image_maps import word_image_maps as word_image_maps
+from regard.tracing.interventions import intervene as intervene
 from regard.tracing.trace import Trace as Trace
 from regard.tracing.trace import trace_pair as trace_pair
 from regard.tracing.trace import trace_texts as trace_texts
@@ -85,6 +86,7 @@ __all__ = [
     "encode_source_rows",
     "evaluate",
     "generate",
+    "intervene",
     "load",
     "load_bundle",
     "new_bundle",

@@ -28,9 +28,7 @@ def attend(
 ) -> AttentionOutput:
     """Weights that sum to one over the visible keys, and the sum of the values under them."""
     weights = softmax_over_visible(scores, visible)
-    dropped = functional.dropout(weights, dropout)
-    is_finite = all_finite(value) if is_finite is None else is_finite
-    return AttentionOutput(dropped @ value if is_finite else weighted_sum(dropped, value), weights)
+    return AttentionOutput(attended_values(weights, value, dropout=dropout, is_finite=is_finite), weights)
 
 
 def softmax_over_visible(scores: Float[Tensor, "... Q K"], visible: Bool[Tensor, "..."] | None) -> Tensor:
@@ -41,6 +39,15 @@ def softmax_over_visible(scores: Float[Tensor, "... Q K"], visible: Bool[Tensor,
     is_fully_masked = ~visible.any(dim=-1, keepdim=True)
     visible_scores = scores.masked_fill(~visible, float("-inf")).masked_fill(is_fully_masked, 0.0)
     return visible_scores.softmax(dim=-1).masked_fill(~visible, 0.0)
+
+
+def attended_values(
+    weights: Float[Tensor, "... Q K"], value: Float[Tensor, "... K D"], *, dropout: float, is_finite: bool | None
+) -> Float[Tensor, "... Q D"]:
+    """The sum of the values under the weights, some of which dropout sets to zero."""
+    dropped = functional.dropout(weights, dropout)
+    is_finite = all_finite(value) if is_finite is None else is_finite
+    return dropped @ value if is_finite else weighted_sum(dropped, value)
 
 
 def weighted_sum(weights: Float[Tensor, "... Q K"], value: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q D"]:

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.attention.attend import AttentionOutput, attend
-from regard.attention.hooks import active_recording
+from regard.attention.attend import AttentionOutput, attended_values, softmax_over_visible
+from regard.attention.hooks import SequencePositions, active_recording, edit, has_edits
 from regard.attention.key_value_cache import KeyValues
 from regard.attention.scores import AttentionScore, make_score
 from regard.attention.visibility import causal
@@ -44,10 +44,17 @@ class AttentionLayer(nn.Module):
         )
 
     def forward(
-        self, query: Float[Tensor, "B Q query"], key_values: KeyValues, visible: Visible = None
+        self,
+        query: Float[Tensor, "B Q query"],
+        key_values: KeyValues,
+        visible: Visible = None,
+        *,
+        positions: SequencePositions = None,
     ) -> AttentionOutput:
         """The context of each query (B, Q, D_v), and its weights over the inputs (B, Q, K)."""
-        context, weights = attend_with_score(self, self.score, query.unsqueeze(1), key_values, visible)
+        context, weights = attend_with_score(
+            self, self.score, query.unsqueeze(1), key_values, visible, positions=positions
+        )
         return AttentionOutput(context.squeeze(1), weights.squeeze(1))  # one head: (B, 1, Q, K)
 
 
@@ -58,15 +65,22 @@ def attend_with_score(
     key_values: KeyValues,
     visible: Visible,
     dropout: float = 0.0,
+    positions: SequencePositions = None,
 ) -> AttentionOutput:
-    """Attention step by step, with each step passed to the recording of the layer, if there is one."""
+    """Attention step by step, each step open to the layer's edits and its recording, if there are any."""
     key, value = key_values.key, key_values.value
     if not key_values.is_finite:  # mark a key with NaN or Inf in its value, where `attend` can mask it
         finite = key.isfinite().all(dim=-1, keepdim=True)
         key, value = key.masked_fill(~finite, 0.0), value.masked_fill(~finite, float("nan"))
     scores = score(query, key)
     visible = causal(*map(torch.arange, scores.shape[-2:])).to(scores.device) if isinstance(visible, str) else visible
-    context, weights = attend(scores, value, visible, dropout=dropout, is_finite=key_values.is_finite)
+    if has_edits(layer):
+        all_visible = (torch.ones_like(scores, dtype=torch.bool) if visible is None else visible).expand_as(scores)
+        scores = edit(layer, "scores", scores, positions, without=score.unscaled(query, key))
+        visible = edit(layer, "visible", all_visible, positions)
+    weights = edit(layer, "weights", softmax_over_visible(scores, visible), positions, visible=visible)
+    context = attended_values(weights, value, dropout=dropout, is_finite=key_values.is_finite)
+    context = edit(layer, "context", context, positions)
     if (recording := active_recording(layer)) is not None:
         all_visible = (torch.ones_like(scores, dtype=torch.bool) if visible is None else visible).expand_as(scores)
         recording.record(

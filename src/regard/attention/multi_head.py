@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention.attention_layer import Visible, attend_with_score
-from regard.attention.hooks import active_recording
+from regard.attention.hooks import active_recording, edit, has_edits
 from regard.attention.key_value_cache import KeyValues
 from regard.attention.scores import ScaledDotScore
 
@@ -61,8 +61,8 @@ class MultiHeadAttention(nn.Module):
         query = self._rotated(self._split(self.query(x), self.heads), positions)
         dropout = self.dropout if self.training else 0.0
         # The fused kernel returns no weights, and lets a masked NaN or Inf leak (0 * NaN).
-        if active_recording(self) or not (visible is None or key_values.is_finite):
-            context = attend_with_score(self, self.score, query, key_values, visible, dropout).context
+        if active_recording(self) or has_edits(self) or not (visible is None or key_values.is_finite):
+            context = attend_with_score(self, self.score, query, key_values, visible, dropout, positions).context
         else:
             context = _fused_attention(query, key_values, visible, dropout)
         output: Tensor = self.output(context.transpose(1, 2).flatten(2))  # (B, H, Q, D) -> (B, Q, W)
@@ -71,8 +71,8 @@ class MultiHeadAttention(nn.Module):
     def _split(self, x: Float[Tensor, "B T W"], heads: int) -> Float[Tensor, "B H T D"]:
         return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
 
-    def _rotated(self, x: Float[Tensor, "B H T D"], positions: Positions) -> Float[Tensor, "B H T D"]:
-        return x if self.rotate is None else self.rotate(x, positions)
+    def _rotated(self, x: Float[Tensor, "B H N D"], positions: Positions) -> Float[Tensor, "B H N D"]:
+        return x if self.rotate is None else edit(self, "rotary", self.rotate(x, positions), positions, without=x)
 
 
 def _fused_attention(

@@ -41,6 +41,11 @@ class AttentionScore(nn.Module):
     def forward(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K E"]) -> Float[Tensor, "... Q K"]:
         raise NotImplementedError
 
+    def unscaled(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K E"]) -> Float[Tensor, "... Q K"]:
+        """The score without its scaling, if it has any."""
+        scores: Tensor = self(query, key)
+        return scores
+
 
 class DotScore(AttentionScore):
     """The dot product of query and key."""
@@ -62,6 +67,9 @@ class ScaledDotScore(AttentionScore):
 
     def forward(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
         return scaled_dot(query, key)
+
+    def unscaled(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
+        return dot(query, key)
 
 
 class GeneralScore(AttentionScore):

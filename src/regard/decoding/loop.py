@@ -5,13 +5,15 @@ It works with every model and carries no attention: to see the attention of a fi
 """
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.attention.hooks import active_edits, batch_rows
 from regard.batch import TokenRows, shift_right
-from regard.config import DecodingConfig
+from regard.config import DecodeOptions, DecodingConfig
 from regard.decoding.hypothesis import Hypothesis, max_output_tokens
 from regard.decoding.search import BeamSearch
 from regard.decoding.selection import LogProbabilities, make_selector
@@ -61,6 +63,7 @@ def decode_steps(
     scores: bool = True,
 ) -> Iterator[BeamSearch]:
     """The search after each token."""
+    config, prefixes = _with_interventions(config, prefixes, rows=len(source.lengths))
     select = make_selector(config)
     is_scored = scores or config.beam_size > 1 or config.do_sample  # else the largest logit is all that is needed
     search, next_scores = _prefill(model, source, config, prefixes, is_scored)
@@ -72,6 +75,20 @@ def decode_steps(
         if not search.is_running:
             return
         next_scores = _step(model, search)
+
+
+def _with_interventions(
+    config: DecodingConfig, prefixes: Prefixes | None, *, rows: int
+) -> tuple[DecodingConfig, Prefixes | None]:
+    """The config and the prefixes with the temperature, the top-k and the forced prefix of `intervene`."""
+    edits = active_edits()
+    if edits is None or not edits.decoding:
+        return config, prefixes
+    options = {name: value for name, value in edits.decoding.items() if name != "prefix"}
+    if options:
+        config = config.with_options(**cast(DecodeOptions, {"do_sample": True} | options))
+    forced = edits.decoding.get("prefix", [])
+    return config, [[*row, *forced] for row in prefixes or [[]] * rows] if forced else prefixes
 
 
 @torch.inference_mode()
@@ -101,7 +118,8 @@ def _prefill(
 @torch.inference_mode()
 def _step(model: GenerativeModel, search: BeamSearch) -> Float[Tensor, "N V"]:
     """Score the token after the last one of each hypothesis."""
-    decoded = model.decode(search.last_tokens, search.memory, search.state)
+    with batch_rows(search.sentences):
+        decoded = model.decode(search.last_tokens, search.memory, search.state)
     search.state = decoded.state
     return _next_token_scores(decoded, search.is_scored)
 
@@ -163,9 +181,11 @@ def _max_lengths(
 @torch.inference_mode()
 def forced_decode(model: GenerativeModel, source: Source, targets: TokenRows, *, sentences: list[int]) -> DecoderOutput:
     """Decode every target in one pass, for recordings; `sentences` gives the source of each target."""
-    memory = select_rows(model.encode(source), torch.tensor(sentences, device=source.device))
+    rows = torch.tensor(sentences, device=source.device)
+    memory = select_rows(model.encode(source), rows)
     inputs, _ = shift_right(targets, device=source.device)
-    return model.decode(inputs.tokens, memory, model.init_state(memory))
+    with batch_rows(rows, torch.tensor(inputs.lengths, device=source.device)):
+        return model.decode(inputs.tokens, memory, model.init_state(memory))
 
 
 @torch.inference_mode()

@@ -6,6 +6,7 @@ most of the time is spent in torch, which releases the GIL.
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import torch
 from torch import nn
@@ -48,8 +49,12 @@ class TorchEngine:
         threads = torch.get_num_threads()
         pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
         try:
+            contexts = [copy_context() for _ in batches]  # with the interventions of the calling thread
             decoded = pool.map(
-                lambda indices: generate(self.model, self._source(rows, indices), config, scores=scores),  # type: ignore[arg-type]
+                lambda context, indices: context.run(
+                    generate, self.model, self._source(rows, indices), config, scores=scores
+                ),
+                contexts,
                 batches,
             )
             yield from map(DecodedRows, batches, decoded)

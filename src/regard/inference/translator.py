@@ -130,16 +130,16 @@ class Translator(ModelPipeline):
         selection = HeadSelection() if align is True else align or None
         if selection is not None:
             self.require_bundle("alignments")
-        remaining, config = iter(texts), config or self.config.decoding
+        remaining, config, engine = iter(texts), config or self.config.decoding, self._active_engine()
         pending: deque[_LineChunk] = deque()
         while lines := list(islice(remaining, CHUNK_LINES)):
             encoded = [self.tokenizers.source.encode(line) for line in lines]
             rows = [row[: self.max_source_tokens] for row in encoded]
             indices = [index for index, row in enumerate(rows) if row]
-            decoded = self.engine.decode([rows[index] for index in indices], config, scores=scores)
+            decoded = engine.decode([rows[index] for index in indices], config, scores=scores)
             is_truncated = [len(row) > self.max_source_tokens for row in encoded]
             pending.append(_LineChunk(rows, is_truncated, indices, decoded))
-            if not self.engine.is_asynchronous or len(pending) > 1:
+            if not engine.is_asynchronous or len(pending) > 1:
                 yield from self._collect(pending.popleft(), selection, progress or int)
         for chunk in pending:
             yield from self._collect(chunk, selection, progress or int)
@@ -198,6 +198,15 @@ class Translator(ModelPipeline):
                 "Open the model that the export was made from."
             )
         return self.bundle
+
+    def _active_engine(self) -> Engine:
+        """The engine; while `intervene` is active, the one that decodes the torch model."""
+        if self.bundle is None or self.engine.name == "torch":
+            return self.engine
+        from regard.attention.hooks import active_edits
+        from regard.inference.torch_engine import TorchEngine
+
+        return self.engine if active_edits() is None else TorchEngine(self.bundle.model)
 
     def _collect(
         self, chunk: _LineChunk, selection: HeadSelection | None, progress: Progress

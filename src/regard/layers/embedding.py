@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.attention.hooks import edit
 from regard.cpu import Dropout
 from regard.layers.positions import PositionEncoding
 from regard.special_tokens import PADDING
@@ -57,5 +58,7 @@ class PositionedEmbedding(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, tokens: Int[Tensor, "B T"], positions: Int[Tensor, " T"]) -> Float[Tensor, "B T W"]:
-        embedded: Tensor = self.dropout(self.positions(self.tokens(tokens), positions))
+        token_vectors = edit(self, "token", self.tokens(tokens), positions)
+        positioned = edit(self, "position", self.positions(token_vectors, positions), without=token_vectors)
+        embedded: Tensor = self.dropout(positioned)
         return embedded

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.attention.hooks import edit, has_edits
 from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import ImageFeatures, Images
 from regard.config import EfficientNetConfig, ImageEncoderConfig, ResNetConfig, VisionTransformerConfig
@@ -98,6 +99,13 @@ def flatten_grid(grid: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B P C"]:
     return grid.flatten(2).transpose(1, 2)
 
 
+def edit_grid(layer: nn.Module, grid: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C Y X"]:
+    """The grid after the edits of its cells, which are the tokens of an image."""
+    if not has_edits(layer):
+        return grid
+    return edit(layer, "token", flatten_grid(grid)).transpose(1, 2).reshape(grid.shape)
+
+
 def grid_positions(rows: int, columns: int, width: int) -> Float[Tensor, "P W"]:
     """For each cell, row by row, the sinusoidal encodings of its row and of its column, side by side."""
     row_width = width // 2
@@ -118,8 +126,8 @@ class GridProjection(nn.Module):
     def forward(self, grid: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B P W"]:
         output = self.norm(self.project(self.dropout(flatten_grid(grid))))
         rows, columns = grid.shape[2:]
-        positioned: Tensor = output + grid_positions(rows, columns, output.shape[-1]).to(output)
-        return positioned
+        positioned = output + grid_positions(rows, columns, output.shape[-1]).to(output)
+        return edit(self, "position", positioned, without=output)
 
 
 class GridSelfAttention(nn.Module):
@@ -132,9 +140,11 @@ class GridSelfAttention(nn.Module):
         self.gate = nn.Parameter(torch.zeros(()))
 
     def forward(self, grid: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C Y X"]:
-        cells = self.norm(flatten_grid(grid))
+        flat = flatten_grid(grid)
+        cells = edit(self, "norm", self.norm(flat), without=flat)
         output: Tensor = self.self_attention(cells, self.self_attention.key_values(cells))
-        return grid + self.gate * output.transpose(1, 2).reshape(grid.shape)
+        gated = self.gate * output.transpose(1, 2).reshape(grid.shape)
+        return edit(self, "residual", grid + gated, without=gated)
 
 
 class VisionTransformer(nn.Module):
@@ -154,8 +164,11 @@ class VisionTransformer(nn.Module):
     def forward(self, pixels: Float[Tensor, "B 3 Y X"]) -> Float[Tensor, "B W V U"]:
         patches = self.patch_embedding(pixels)
         rows, columns = patches.shape[2:]
-        positioned = self.dropout(flatten_grid(patches) + grid_positions(rows, columns, self.width).to(patches))
-        encoded, _ = self.encoder(positioned, None, torch.arange(rows * columns, device=pixels.device))
+        cells = flatten_grid(patches)
+        positioned = edit(
+            self, "position", cells + grid_positions(rows, columns, self.width).to(patches), without=cells
+        )
+        encoded, _ = self.encoder(self.dropout(positioned), None, torch.arange(rows * columns, device=pixels.device))
         grid: Tensor = encoded.transpose(1, 2).unflatten(2, (rows, columns))
         return grid
 
@@ -180,9 +193,8 @@ class ImageEncoder(nn.Module):
 
     def forward(self, source: Images | ImageFeatures) -> Float[Tensor, "B W V U"]:
         if isinstance(source, ImageFeatures):
-            return source.features
-        grid: Tensor = self.network((source.pixels - PIXEL_MEAN) / PIXEL_STD)
-        return grid
+            return edit_grid(self, source.features)
+        return edit_grid(self, self.network((source.pixels - PIXEL_MEAN) / PIXEL_STD))
 
     def train(self, mode: bool = True) -> "ImageEncoder":
         """A frozen network stays in evaluation mode, so that its running statistics do not change either."""

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from regard.attention.hooks import edit, has_edits
 from regard.config import RecurrentLayersConfig
 
 
@@ -80,15 +81,20 @@ CELLS = {cell.name: cell for cell in (RNN, GRU, LSTM)}
 
 @dataclass(frozen=True)
 class RecurrentState:
-    """The hidden state of each layer and, for an LSTM, its cell."""
+    """The hidden state of each layer and, for an LSTM, its cell; and how many positions a decoder has read."""
 
     hidden: Float[Tensor, "B L W"]
     cell: Float[Tensor, "B L W"] | None
+    length: int = 0
 
     @property
     def last_layer(self) -> Float[Tensor, "B W"]:
         """The hidden state of the last layer."""
         return self.hidden[:, -1]
+
+    def next_positions(self, count: int) -> range:
+        """The positions of the next tokens."""
+        return range(self.length, self.length + count)
 
 
 class RecurrentLayers(nn.Module):
@@ -126,9 +132,11 @@ class RecurrentLayers(nn.Module):
         outputs, last = self.rnn(packed, None if state is None else _layer_first(state))
         if lengths is not None:
             outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.shape[1])
+        length = 0 if state is None else state.length + x.shape[1]  # an encoder has no state to start from
         if isinstance(last, Tensor):
-            return outputs, RecurrentState(self._concatenate_directions(last), None)
-        return outputs, RecurrentState(*map(self._concatenate_directions, last))
+            return outputs, RecurrentState(self._concatenate_directions(last), None, length)
+        hidden, cell = map(self._concatenate_directions, last)
+        return outputs, RecurrentState(hidden, cell, length)
 
     def _concatenate_directions(self, last: Float[Tensor, "LD B W"]) -> Float[Tensor, "B L DW"]:
         """Batch first, with both directions of a layer side by side."""
@@ -176,6 +184,17 @@ class Bridge(nn.Module):
 
     def _project(self, state: Float[Tensor, "B L W"]) -> Float[Tensor, "B layers width"]:
         return torch.tanh(self.layer(state.flatten(1))).view(-1, *self.shape)  # type: ignore[misc]
+
+
+def edit_last_state(model: nn.Module, last: RecurrentState) -> RecurrentState:
+    """The last state of an encoder, after the edits of the model's memory, to which it is one vector for a source."""
+    if not has_edits(model):
+        return last
+    parts = [last.hidden] if last.cell is None else [last.hidden, last.cell]
+    layers = torch.cat(parts, dim=1)
+    edited = edit(model, "memory", layers.flatten(1).unsqueeze(1)).view_as(layers)
+    hidden, *cell = edited.chunk(len(parts), dim=1)
+    return RecurrentState(hidden, cell[0] if cell else None, last.length)
 
 
 def repeat_for_beams(embedded: Float[Tensor, "N T E"], context: Float[Tensor, "B C"]) -> Float[Tensor, "N T C"]:

@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention.attention_layer import Visible
+from regard.attention.hooks import edit
 from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.attention.multi_head import MultiHeadAttention, RotaryFunction
 from regard.attention.visibility import causal
@@ -169,12 +170,13 @@ class Residual(nn.Module):
 
     def pre(self, x: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
         """The input of the sub-layer."""
-        return self.norm(x) if self.is_pre else x
+        return edit(self, "norm", self.norm(x), without=x) if self.is_pre else x
 
     def post(self, x: Float[Tensor, "B T W"], output: Float[Tensor, "B T W"]) -> Float[Tensor, "B T W"]:
         """x plus the output of the sub-layer; with post-norm, normalised."""
-        residual_sum: Tensor = x + self.dropout(output)
-        return residual_sum if self.is_pre else self.norm(residual_sum)
+        dropped = self.dropout(output)
+        residual_sum = edit(self, "residual", x + dropped, without=dropped)
+        return residual_sum if self.is_pre else edit(self, "norm", self.norm(residual_sum), without=residual_sum)
 
 
 class TransformerBlock(nn.Module):
@@ -218,7 +220,8 @@ class TransformerBlock(nn.Module):
             if memory is None:
                 raise ValueError("this block has cross-attention and needs a memory; none was given")
             query = fold_beams(self.cross_attention, self.cross_attention_residual.pre(x), memory[0])
-            x = self.cross_attention_residual.post(x, self.cross_attention(query, *memory).view_as(x))
+            output = self.cross_attention(query, *memory, positions=positions).view_as(x)
+            x = self.cross_attention_residual.post(x, output)
         output = self.feed_forward(self.feed_forward_residual.pre(x))
         return self.feed_forward_residual.post(x, output), cache
 
@@ -254,9 +257,10 @@ class TransformerStack(nn.Module):
         block_caches = []
         for index, block in enumerate(self.blocks):
             block_memory = None if memory is None else (memory.key_values[index], memory.visible)
-            x, block_cache = block(x, visible, positions, cache=cache.caches[index], memory=block_memory)
+            output, block_cache = block(x, visible, positions, cache=cache.caches[index], memory=block_memory)
+            x = edit(block, "block", output, positions, without=x)
             block_caches.append(block_cache)
-        return self.norm(x), DecoderCache(tuple(block_caches), cache.length + x.shape[1])
+        return edit(self, "norm", self.norm(x), without=x), DecoderCache(tuple(block_caches), cache.length + x.shape[1])
 
 
 def causal_visibility(positions: Int[Tensor, " T"], keys: int) -> Visible:

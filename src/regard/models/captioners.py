@@ -20,6 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention.attention_layer import AttentionLayer
+from regard.attention.hooks import edit
 from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.batch import ImageFeatures, Images
 from regard.config import AttentionRNNCaptionerConfig, RNNCaptionerConfig, TransformerCaptionerConfig
@@ -65,14 +66,15 @@ class RNNCaptioner(nn.Module):
 
     def encode(self, source: Images | ImageFeatures) -> ImageContext:
         mean = self.image_encoder(source).mean(dim=(2, 3))
-        context = torch.tanh(self.image_summary(self.dropout(mean)))
+        context = edit(self, "memory", torch.tanh(self.image_summary(self.dropout(mean))).unsqueeze(1)).squeeze(1)
         return ImageContext(context, self.initial_state(context))
 
     def init_state(self, memory: ImageContext) -> RecurrentState:
         return memory.initial_state
 
     def decode(self, tokens: Int[Tensor, "B T"], memory: ImageContext, state: RecurrentState) -> DecoderOutput:
-        embedded = self.dropout(self.embedding(tokens))
+        token_vectors, positions = self.embedding(tokens), state.next_positions(tokens.shape[1])
+        embedded = self.dropout(edit(self.embedding, "token", token_vectors, positions))
         hidden, state = self.decoder(torch.cat([embedded, repeat_for_beams(embedded, memory.context)], dim=-1), state)
         return DecoderOutput(self.dropout(hidden), OutputProjection.from_linear(self.output), state)
 
@@ -108,7 +110,7 @@ class AttentionRNNCaptioner(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def encode(self, source: Images | ImageFeatures) -> ImageMemory:
-        cells = self.grid_projection(self.image_encoder(source))
+        cells = edit(self, "memory", self.grid_projection(self.image_encoder(source)))
         return ImageMemory(self.image_attention.key_values(cells), self.initial_state(cells.mean(dim=1)))
 
     def init_state(self, memory: ImageMemory) -> RecurrentState:
@@ -116,7 +118,8 @@ class AttentionRNNCaptioner(nn.Module):
 
     def decode(self, tokens: Int[Tensor, "B T"], memory: ImageMemory, state: RecurrentState) -> DecoderOutput:
         steps, step_weights = [], []
-        for embedded in self.dropout(self.embedding(tokens)).split(1, dim=1):
+        token_vectors, positions = self.embedding(tokens), state.next_positions(tokens.shape[1])
+        for embedded in self.dropout(edit(self.embedding, "token", token_vectors, positions)).split(1, dim=1):
             attended, weights, state = self._step(embedded, memory, state)
             steps.append(attended)
             step_weights.append(weights)
@@ -133,7 +136,8 @@ class AttentionRNNCaptioner(nn.Module):
     ) -> tuple[Float[Tensor, "B 1 HC"], Float[Tensor, "B 1 P"], RecurrentState]:
         """The new hidden state beside the context, the weights, and the new state."""
         query = state.last_layer.unsqueeze(1)
-        attended = self.image_attention(fold_beams(self.image_attention, query, memory.key_values), memory.key_values)
+        queries = fold_beams(self.image_attention, query, memory.key_values)
+        attended = self.image_attention(queries, memory.key_values, positions=state.next_positions(1))
         context, weights = (part.view(len(query), 1, -1) for part in attended)
         context = torch.sigmoid(self.gate(query)) * context
         hidden, state = self.decoder(torch.cat([embedded, context], dim=-1), state)
@@ -167,7 +171,8 @@ class TransformerCaptioner(nn.Module):
         init_xavier(self)
 
     def encode(self, source: Images | ImageFeatures) -> CrossAttentionMemory:
-        return self.image_decoder.project_memory(self.grid_projection(self.image_encoder(source)), None)
+        cells = edit(self, "memory", self.grid_projection(self.image_encoder(source)))
+        return self.image_decoder.project_memory(cells, None)
 
     def init_state(self, memory: CrossAttentionMemory) -> DecoderCache:
         return DecoderCache.empty(len(memory.key_values))

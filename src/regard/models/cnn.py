@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from regard.batch import Images
 from regard.config import CNNConfig
 from regard.cpu import Dropout
-from regard.layers.image_encoders import ConvolutionBlock, GridSelfAttention
+from regard.layers.image_encoders import ConvolutionBlock, GridSelfAttention, edit_grid
 
 
 class CNNClassifier(nn.Module):
@@ -24,7 +24,7 @@ class CNNClassifier(nn.Module):
         self.output = nn.Linear(widths[-1], config.classes)
 
     def encode(self, source: Images) -> Float[Tensor, "B C Y X"]:
-        grid: Tensor = self.attention(self.blocks(source.pixels))
+        grid: Tensor = self.attention(edit_grid(self, self.blocks(source.pixels)))
         return grid
 
     def forward(self, source: Images) -> Float[Tensor, "B classes"]:

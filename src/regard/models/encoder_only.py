@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.attention.hooks import edit
 from regard.attention.visibility import real_keys
 from regard.batch import PaddedTokens
 from regard.config import EncoderOnlyConfig
@@ -33,9 +34,9 @@ class EncoderOnlyModel(nn.Module):
     def encode(self, source: PaddedTokens) -> Float[Tensor, "B T W"]:
         positions = torch.arange(source.tokens.shape[1], device=source.tokens.device)
         visible = real_keys(source.is_real) if source.has_padding else None
-        embedded = self.dropout(self.norm(self.embedding(source.tokens, positions)))
-        encoded: Tensor = self.encoder(embedded, visible, positions)[0]
-        return encoded
+        embedded = self.embedding(source.tokens, positions)
+        normalised = self.dropout(edit(self, "norm", self.norm(embedded), without=embedded))
+        return edit(self, "memory", self.encoder(normalised, visible, positions)[0], positions)
 
     def predict(self, source: PaddedTokens) -> DecoderOutput:
         """Predict the token at each position, by the masked-token head."""

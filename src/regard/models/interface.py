@@ -8,13 +8,15 @@ Self- and cross-attention are roles of the same class, so they are names of attr
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.batch import ImageFeatures, Images, PaddedTokens
+from regard.interventions import AttentionRole as AttentionRole
+from regard.interventions import Side
 from regard.layers.embedding import OutputProjection
 
 Source = PaddedTokens | Images | ImageFeatures
@@ -91,9 +93,8 @@ def repeat_rows(tree: BatchTree, times: int, *, batch: int, device: torch.device
 
 # --- the role of each attention --------------------------------------------------------------------------------------
 
-AttentionRole = Literal["encoder-self", "decoder-self", "cross", "image-cross", "image-self"]
-QuerySide = Literal["source", "target", "image"]
-KeySide = Literal["source", "target", "image"]
+QuerySide = Side
+KeySide = Side
 CROSS_ATTENTION = "cross_attention"
 _SIDES: dict[AttentionRole, tuple[QuerySide, KeySide]] = {
     "encoder-self": ("source", "source"),
@@ -107,6 +108,7 @@ _SELF_ATTENTION_ROLES: dict[str, AttentionRole] = {
     "decoder": "decoder-self",
     "image_decoder": "decoder-self",
     "image_encoder": "image-self",
+    "attention": "image-self",  # of an image classifier
 }
 _EMBEDDING_OF_STACK = {
     "encoder": ("source_embedding", "embedding"),

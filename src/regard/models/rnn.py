@@ -10,11 +10,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.attention.hooks import edit
 from regard.batch import PaddedTokens
 from regard.config import RNNConfig
 from regard.cpu import Dropout
 from regard.layers.embedding import OutputProjection, TokenEmbedding
-from regard.layers.recurrent import Bridge, RecurrentLayers, RecurrentState, repeat_for_beams
+from regard.layers.recurrent import Bridge, RecurrentLayers, RecurrentState, edit_last_state, repeat_for_beams
 from regard.models.interface import DecoderOutput
 
 
@@ -43,14 +44,15 @@ class RNNModel(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def encode(self, source: PaddedTokens) -> FixedContext:
-        embedded = self.dropout(self.source_embedding(source.tokens))
-        _, last = self.encoder(embedded, lengths=source.lengths)
+        embedded = self.dropout(edit(self.source_embedding, "token", self.source_embedding(source.tokens)))
+        last = edit_last_state(self, self.encoder(embedded, lengths=source.lengths)[1])
         return FixedContext(last.last_layer, self.bridge(last))
 
     def init_state(self, memory: FixedContext) -> RecurrentState:
         return memory.initial_state
 
     def decode(self, tokens: Int[Tensor, "B T"], memory: FixedContext, state: RecurrentState) -> DecoderOutput:
-        embedded = self.dropout(self.target_embedding(tokens))
+        token_vectors, positions = self.target_embedding(tokens), state.next_positions(tokens.shape[1])
+        embedded = self.dropout(edit(self.target_embedding, "token", token_vectors, positions))
         hidden, state = self.decoder(torch.cat([embedded, repeat_for_beams(embedded, memory.context)], dim=-1), state)
         return DecoderOutput(self.dropout(hidden), OutputProjection.from_linear(self.output), state)

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention.attention_layer import AttentionLayer, Visible
+from regard.attention.hooks import edit
 from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.attention.visibility import real_keys
 from regard.batch import PaddedTokens
@@ -67,8 +68,9 @@ class AttentionRNNModel(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def encode(self, source: PaddedTokens) -> EncoderStates:
-        embedded = self.dropout(self.source_embedding(source.tokens))
+        embedded = self.dropout(edit(self.source_embedding, "token", self.source_embedding(source.tokens)))
         states, last = self.encoder(embedded, lengths=source.lengths)
+        states = edit(self, "memory", states)
         visible = real_keys(source.is_real) if source.has_padding else None
         return EncoderStates(self.cross_attention.key_values(states), visible, self.bridge(last))
 
@@ -77,7 +79,8 @@ class AttentionRNNModel(nn.Module):
         return AttentionRNNState(memory.initial_state, zeros)
 
     def decode(self, tokens: Int[Tensor, "B T"], memory: EncoderStates, state: AttentionRNNState) -> DecoderOutput:
-        embedded = self.dropout(self.target_embedding(tokens))
+        token_vectors, positions = self.target_embedding(tokens), state.recurrent.next_positions(tokens.shape[1])
+        embedded = self.dropout(edit(self.target_embedding, "token", token_vectors, positions))
         if self.query_state == "current" and not self.input_feeding:  # no step depends on the context of the last one
             attentional_state, state = self._step(embedded, memory, state)
         else:
@@ -91,18 +94,22 @@ class AttentionRNNModel(nn.Module):
     def _step(
         self, embedded: Float[Tensor, "B T E"], memory: EncoderStates, state: AttentionRNNState
     ) -> tuple[Float[Tensor, "B T W"], AttentionRNNState]:
+        positions = state.recurrent.next_positions(embedded.shape[1])
         if self.query_state == "previous":
-            context = self._context(state.recurrent.last_layer.unsqueeze(1), memory)
+            context = self._context(state.recurrent.last_layer.unsqueeze(1), memory, positions)
             hidden, recurrent = self.decoder(torch.cat([embedded, context], dim=-1), state.recurrent)
         else:
             if state.attentional_state is not None:
                 embedded = torch.cat([embedded, state.attentional_state.unsqueeze(1)], dim=-1)
             hidden, recurrent = self.decoder(embedded, state.recurrent)
-            context = self._context(hidden, memory)
+            context = self._context(hidden, memory, positions)
         attentional_state = torch.tanh(self.attentional_layer(torch.cat([hidden, context], dim=-1)))
         return attentional_state, AttentionRNNState(recurrent, attentional_state[:, -1] if self.input_feeding else None)
 
-    def _context(self, query: Float[Tensor, "B T W"], memory: EncoderStates) -> Float[Tensor, "B T M"]:
+    def _context(
+        self, query: Float[Tensor, "B T W"], memory: EncoderStates, positions: range
+    ) -> Float[Tensor, "B T M"]:
         queries = fold_beams(self.cross_attention, query, memory.key_values)
-        context: Tensor = self.cross_attention(queries, memory.key_values, memory.visible).context
+        attended = self.cross_attention(queries, memory.key_values, memory.visible, positions=positions)
+        context: Tensor = attended.context
         return context.view(*query.shape[:2], -1)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from regard.attention.hooks import edit
 from regard.attention.visibility import real_keys
 from regard.batch import PaddedTokens
 from regard.config import TransformerConfig
@@ -53,7 +54,7 @@ class TransformerModel(nn.Module):
             is_real[:, -1] = False
         visible = real_keys(is_real) if source.has_padding or not self.source_end else None
         encoded, _ = self.encoder(self.source_embedding(source.tokens, positions), visible, positions)
-        return self.decoder.project_memory(encoded, visible)
+        return self.decoder.project_memory(edit(self, "memory", encoded, positions), visible)
 
     def init_state(self, memory: CrossAttentionMemory) -> DecoderCache:
         return DecoderCache.empty(len(memory.key_values))

@@ -1,0 +1,387 @@
+"""`intervene(model, "cross.2.1=zero", ...)`: change what a model computes while a block runs.
+
+An intervention is compiled to edits: functions that a layer applies to a value it exposes (`attention/hooks.py`). The
+same edits act in a teacher-forced pass and in every step of the decode loop, because they are addressed by positions.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, get_args
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.attention_layer import AttentionLayer
+from regard.attention.hooks import Edit, Place, Site, apply_edits
+from regard.attention.multi_head import MultiHeadAttention
+from regard.batch import encode_source_rows
+from regard.bundle import Bundle
+from regard.config import DecodingConfig
+from regard.decoding.loop import forced_decode, generate
+from regard.errors import RegardError
+from regard.interventions import (
+    AnyIntervention,
+    AttentionRole,
+    CellIntervention,
+    DecodeIntervention,
+    GivenIntervention,
+    HeadIntervention,
+    HideIntervention,
+    PatchIntervention,
+    RowIntervention,
+    StackName,
+    SublayerName,
+    WithoutIntervention,
+    format_intervention,
+    read_interventions,
+)
+from regard.layers.embedding import PositionedEmbedding
+from regard.layers.image_encoders import GridProjection, GridSelfAttention, VisionTransformer
+from regard.layers.positions import NoPositions, RotaryPositions
+from regard.layers.transformer_block import Residual, TransformerStack
+from regard.models.cnn import CNNClassifier
+from regard.models.decoder_only import DecoderOnlyModel
+from regard.models.encoder_only import EncoderOnlyModel
+from regard.models.interface import Source, query_and_key_side, role_of
+from regard.tracing import edits
+
+LayerEdit = tuple[nn.Module, Site, Edit]
+Attention = MultiHeadAttention | AttentionLayer
+HeadAddress = HeadIntervention | RowIntervention | CellIntervention
+HeadMeans = Mapping[tuple[AttentionRole, int], Tensor]  # by role and layer: the mean context of each head (H, D)
+Sample = Sequence[tuple[Source, list[int]]]  # sources of one row, each with the tokens of its target
+
+
+@contextmanager
+def intervene(model: Any, *interventions: GivenIntervention, sample: Sample = ()) -> Iterator[None]:
+    """Change what a model computes, in this thread, while the block runs.
+
+    `model` is a module, a bundle, or an opened model such as a Translator. Blocks may be nested. A head with `=mean`
+    gets its mean over the `sample`. A stream must be read inside the block.
+    """
+    bundle = getattr(model, "bundle", model)
+    module: nn.Module = bundle.model if isinstance(bundle, Bundle) else bundle
+    if not isinstance(module, nn.Module):
+        raise RegardError(
+            "this model was opened without its weights, and interventions need them. Open the model that the export "
+            "was made from."
+        )
+    compiler = Compiler(module, bundle if isinstance(bundle, Bundle) else None, sample)
+    with apply_edits(*compiler.compile(read_interventions(interventions))):
+        yield
+
+
+# --- the parts of a model that can change ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AttentionPart:
+    """An attention of a model, and its address."""
+
+    name: str
+    module: Attention
+    role: AttentionRole
+    layer: int  # within its role
+
+    @property
+    def heads(self) -> int:
+        return self.module.heads if isinstance(self.module, MultiHeadAttention) else 1
+
+    @property
+    def stack(self) -> StackName | None:
+        return stack_of(self.name)
+
+
+class ModelParts:
+    """The attentions, stacks, embeddings and positions of a model, by their addresses."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+        self.modules = dict(model.named_modules())
+
+    @cached_property
+    def attentions(self) -> list[AttentionPart]:
+        """Every attention, in the order of the modules."""
+        parts: list[AttentionPart] = []
+        for name, module in self.modules.items():
+            if isinstance(module, MultiHeadAttention | AttentionLayer):
+                role = role_of(name)
+                parts.append(AttentionPart(name, module, role, sum(one.role == role for one in parts)))
+        return parts
+
+    @cached_property
+    def stacks(self) -> dict[StackName, TransformerStack]:
+        """The Transformer stacks."""
+        stacks = {stack_of(name): one for name, one in self.modules.items() if isinstance(one, TransformerStack)}
+        return {name: one for name, one in stacks.items() if name is not None}
+
+    def sublayers(self, stack: StackName) -> list[SublayerName]:
+        """The sub-layers of each block of a stack."""
+        block = self.stacks[stack].blocks[0]
+        return [
+            kind for name, _ in block.named_children() if name.endswith("_residual") and (kind := sublayer_of(name))
+        ]
+
+    @cached_property
+    def embeddings(self) -> dict[str, nn.Module]:
+        """The module whose tokens are those of each side: an embedding, or what makes the grid of an image."""
+        model: Any = self.model
+        if isinstance(model, CNNClassifier):
+            return {"image": model}
+        own = "source" if isinstance(model, EncoderOnlyModel) else "target"
+        names = {"source_embedding": "source", "target_embedding": "target", "embedding": own, "image_encoder": "image"}
+        return {side: getattr(model, name) for name, side in names.items() if hasattr(model, name)}
+
+    def positions(self) -> Iterator[tuple[StackName, nn.Module, Site]]:
+        """Everything that adds positions or rotates by them."""
+        for side, embedding in self.embeddings.items():
+            if isinstance(embedding, PositionedEmbedding) and not isinstance(
+                embedding.positions, NoPositions | RotaryPositions
+            ):
+                yield "encoder" if side == "source" else "decoder", embedding, "position"
+        for name, module in self.modules.items():
+            if isinstance(module, GridProjection | VisionTransformer):
+                yield "image-encoder", module, "position"
+            if isinstance(module, MultiHeadAttention) and module.rotate is not None:
+                yield stack_of(name) or "encoder", module, "rotary"
+
+    def residuals(self) -> Iterator[tuple[str, nn.Module]]:
+        """The residual connections with their names."""
+        return ((name, one) for name, one in self.modules.items() if isinstance(one, Residual | GridSelfAttention))
+
+    def norms(self) -> Iterator[tuple[str, nn.Module]]:
+        """Everything that normalises, with its name."""
+        yield from self.residuals()
+        for name, module in self.modules.items():
+            if isinstance(module, TransformerStack) and not isinstance(module.norm, nn.Identity):
+                yield name, module
+        if isinstance(self.model, EncoderOnlyModel):
+            yield "encoder", self.model
+
+    @property
+    def description(self) -> str:
+        """What the model has, for an error message."""
+        counts: dict[str, list[int]] = {}
+        for one in self.attentions:
+            counts.setdefault(one.role, []).append(one.heads)
+        roles = [f"{role} with {len(heads)} x {heads[0]} heads" for role, heads in counts.items()]
+        return f"it has {', '.join(roles)}" if roles else "it has no attention"
+
+
+def stack_of(name: str) -> StackName | None:
+    """The stack that a module is in, by its name; None outside of all stacks, as the attention of an RNN."""
+    names: dict[str, StackName] = {"encoder": "encoder", "decoder": "decoder", "image_decoder": "decoder"}
+    first = name.partition(".")[0]
+    if first in ("image_encoder", "attention"):
+        return "image-encoder"
+    return names.get(first)
+
+
+def sublayer_of(name: str) -> SublayerName | None:
+    """The sub-layer of a module by its name inside a block, such as cross_attention_residual.norm."""
+    kinds: dict[str, SublayerName] = {one.replace("-", "_"): one for one in get_args(SublayerName)}
+    return kinds.get(name.partition(".")[0].removesuffix("_residual"))
+
+
+# --- from interventions to edits -------------------------------------------------------------------------------------
+
+
+class Compiler:
+    """Compiles interventions for one model; an intervention that changes nothing in it is an error."""
+
+    def __init__(self, model: nn.Module, bundle: Bundle | None, sample: Sample = ()) -> None:
+        self.parts, self.bundle, self.sample = ModelParts(model), bundle, sample
+
+    def compile(self, interventions: Sequence[AnyIntervention]) -> tuple[list[LayerEdit], dict[str, Any]]:
+        """The edits in the order of the interventions, and the options of the decode loop."""
+        compiled: list[LayerEdit] = []
+        decoding: dict[str, Any] = {}
+        for one in interventions:
+            if isinstance(one, DecodeIntervention):
+                decoding |= self._decoding(one)
+            elif own := self._layer_edits(one):
+                compiled += own
+            else:
+                raise RegardError(
+                    f"{format_intervention(one)} does not apply to this model: {self.parts.description}"
+                    f"{_stack_description(self.parts)}. Remove it, or choose another model."
+                )
+        return compiled, decoding
+
+    def _layer_edits(self, one: AnyIntervention) -> list[LayerEdit]:
+        match one:
+            case HeadIntervention(action="zero"):
+                zero = edits.set_context(one, torch.zeros(()))
+                return [(part.module, "context", zero) for part in self._attentions(one)]
+            case HeadIntervention(action="mean"):
+                return self._mean_heads(one)
+            case HeadIntervention() | RowIntervention() | CellIntervention():
+                return [(part.module, "weights", edits.change_weights(one)) for part in self._attentions(one)]
+            case HideIntervention():
+                return self._hide(one)
+            case WithoutIntervention():
+                return self._without(one)
+            case PatchIntervention():
+                return self._patch(one)
+        return []
+
+    def _attentions(self, one: HeadAddress | PatchIntervention) -> list[AttentionPart]:
+        """The attentions at an address that have its head."""
+        parts = [part for part in self.parts.attentions if part.role == one.role]
+        parts = [part for part in parts if one.layer in (None, part.layer)]
+        return [part for part in parts if one.head is None or one.head < part.heads]
+
+    def _mean_heads(self, one: HeadIntervention) -> list[LayerEdit]:
+        parts = self._attentions(one)
+        if not parts:
+            return []
+        if not self.sample:
+            raise RegardError(
+                f"{format_intervention(one)} needs a sample of sentence pairs to take the mean over; none was given."
+            )
+        means = head_means(self.parts.model, self.sample)
+        return [
+            (part.module, "context", edits.set_context(one, means[part.role, part.layer].unsqueeze(1)))
+            for part in parts
+        ]
+
+    def _hide(self, one: HideIntervention) -> list[LayerEdit]:
+        attentions = [
+            part
+            for part in self.parts.attentions
+            if query_and_key_side(part.role)[1] == one.side
+            and one.role in (None, part.role)
+            and one.layer in (None, part.layer)
+        ]
+        hidden: list[LayerEdit] = [(part.module, "visible", edits.hide_key(one)) for part in attentions]
+        if one.role is None and one.side in self.parts.embeddings:
+            hidden.append((self.parts.embeddings[one.side], "token", edits.zero_token(one)))
+        return hidden
+
+    def _without(self, one: WithoutIntervention) -> list[LayerEdit]:
+        def fits(name: str) -> bool:
+            """Whether a module is at the address; without one, every module is."""
+            if one.stack is None:
+                return True
+            _, _, inside = name.partition("blocks.")
+            number, _, sublayer = inside.partition(".")  # such as 1.cross_attention_residual
+            return (
+                stack_of(name) == one.stack
+                and (one.layer is None or number == str(one.layer))
+                and (one.sublayer is None or sublayer_of(sublayer) == one.sublayer)
+            )
+
+        remove = edits.remove(one)
+        match one.part:
+            case "scaling":
+                scaled = [part for part in self.parts.attentions if part.module.score.name == "scaled_dot"]
+                return [(part.module, "scores", remove) for part in scaled if fits(part.name)]
+            case "causal-mask":
+                masked = [part for part in self.parts.attentions if part.role == "decoder-self" and fits(part.name)]
+                return [(part.module, "visible", edits.show_all(one)) for part in masked]
+            case "positions":
+                found = self.parts.positions() if one.layer is None else ()
+                return [(module, site, remove) for stack, module, site in found if one.stack in (None, stack)]
+            case "residual":
+                return [(module, "residual", remove) for name, module in self.parts.residuals() if fits(name)]
+            case "layer-norm":
+                return [(module, "norm", remove) for name, module in self.parts.norms() if fits(name)]
+            case "layer":
+                stack = self.parts.stacks.get(one.stack) if one.stack else None
+                blocks = [] if stack is None else list(stack.blocks)
+                return [(block, "block", remove) for block in blocks[one.layer : (one.layer or 0) + 1]]
+
+    def _patch(self, one: PatchIntervention) -> list[LayerEdit]:
+        site: Site = "context" if one.site == "head" else "block" if one.site == "block" else "memory"
+        modules: list[nn.Module] = []
+        if one.site == "head":
+            modules = [part.module for part in self._attentions(one)]
+        elif one.site == "block" and one.stack in self.parts.stacks:
+            modules = list(self.parts.stacks[one.stack].blocks)[one.layer : (one.layer or 0) + 1]
+        elif one.site == "memory" and not isinstance(self.parts.model, CNNClassifier | DecoderOnlyModel):
+            modules = [self.parts.model]
+        if not modules:
+            return []
+        vector = torch.tensor(one.vector) if one.vector is not None else self._donor(one, modules[0], site)
+        replace = edits.set_context if one.site == "head" else edits.set_position
+        return [(modules[0], site, replace(one, vector))]
+
+    def _donor(self, one: PatchIntervention, module: nn.Module, site: Site) -> Tensor:
+        """The activation of another sentence."""
+        if self.bundle is None or "image" in self.parts.embeddings:
+            raise RegardError(
+                f"{format_intervention(one)} takes an activation from a text, and this model has no tokenizer for it. "
+                "Give a bundle or an opened model that reads text, or a vector."
+            )
+        tokenizers, model = self.bundle.tokenizers, self.parts.model
+        device = next(model.parameters()).device
+        is_language_model = isinstance(model, DecoderOnlyModel | EncoderOnlyModel)
+        row = (tokenizers.target if is_language_model else tokenizers.source).encode(one.text or "")
+        source = encode_source_rows([[] if isinstance(model, DecoderOnlyModel) else row], device=device)
+        with captured_values([(module, site)]) as captured, torch.inference_mode():
+            if isinstance(model, EncoderOnlyModel):
+                model.encode(source)
+            else:
+                target = row if is_language_model else tokenizers.target.encode(one.target or "")
+                if one.target is None and not is_language_model:
+                    target = generate(model, source, DecodingConfig())[0][0].tokens  # type: ignore[arg-type]
+                captured.clear()
+                forced_decode(model, source, [target], sentences=[0])  # type: ignore[arg-type]
+        value = torch.cat(captured[id(module), site], dim=-2)[0]  # (T, W), of a head (H, T, D)
+        if one.from_position >= value.shape[-2]:
+            raise RegardError(
+                f"{format_intervention(one)} takes position {one.from_position + 1} of the other sentence, which has "
+                f"{value.shape[-2]}."
+            )
+        return value[one.head, one.from_position] if one.site == "head" else value[one.from_position]
+
+    def _decoding(self, one: DecodeIntervention) -> dict[str, Any]:
+        if not hasattr(self.parts.model, "init_state"):
+            raise RegardError(f"{format_intervention(one)} does not apply: this model generates no sequence.")
+        if isinstance(one.prefix, str):
+            if self.bundle is None:
+                raise RegardError("a prefix that is a text needs a bundle or an opened model. Give its tokens instead.")
+            return {"prefix": self.bundle.tokenizers.target.encode(one.prefix)}
+        options = {"temperature": one.temperature, "top_k": one.top_k, "prefix": one.prefix}
+        return {name: value for name, value in options.items() if value is not None}
+
+
+def _stack_description(parts: ModelParts) -> str:
+    stacks = [f"{name} with {len(stack.blocks)} blocks" for name, stack in parts.stacks.items()]
+    return f"; {', '.join(stacks)}" if stacks else ""
+
+
+@contextmanager
+def captured_values(sites: Sequence[tuple[nn.Module, Site]]) -> Iterator[dict[tuple[int, Site], list[Tensor]]]:
+    """The values at these sites, by the id of the module and the site, one for each call."""
+    captured: dict[tuple[int, Site], list[Tensor]] = {}
+
+    def keep(key: tuple[int, Site]) -> Edit:
+        def edit(value: Tensor, place: Place) -> Tensor:  # noqa: ARG001
+            captured.setdefault(key, []).append(value.detach())
+            return value
+
+        return edit
+
+    with apply_edits([(module, site, keep((id(module), site))) for module, site in sites]):
+        yield captured
+
+
+@torch.inference_mode()
+def head_means(model: nn.Module, sample: Sample) -> HeadMeans:
+    """The mean context of every head over all positions of a sample."""
+    parts = ModelParts(model).attentions
+    totals: dict[tuple[AttentionRole, int], tuple[Tensor, int]] = {}
+    for source, target in sample:  # one at a time: padding must not count
+        with captured_values([(part.module, "context") for part in parts]) as captured:
+            if isinstance(model, EncoderOnlyModel):
+                model.encode(source)  # type: ignore[arg-type]
+            else:
+                forced_decode(model, source, [target], sentences=[0])  # type: ignore[arg-type]
+        for part in parts:
+            context = torch.cat(captured[id(part.module), "context"], dim=-2)[0]  # (H, Q, D)
+            total, count = totals.get((part.role, part.layer), (torch.zeros_like(context[:, 0]), 0))
+            totals[part.role, part.layer] = (total + context.sum(dim=1), count + context.shape[1])
+    return {address: total / count for address, (total, count) in totals.items()}
