@@ -228,10 +228,10 @@ def test_without_the_causal_mask_the_future_leaks(small: Small, case: Case) -> N
 @torch.no_grad()
 def test_without_positions_the_encoder_is_permutation_equivariant(small: Small, seed: int) -> None:
     model = small.build(seed)
-    one, other = (PaddedTokens.from_rows([row]) for row in ([5, 6, 7, 8], [8, 6, 5, 7]))
+    one, other = (PaddedTokens.from_rows([row]) for row in ([5, 6, 7, 2], [7, 5, 6, 2]))
     with intervene(model, "without.positions"):
         before, after = encoded(model, one), encoded(model, other)
-    small.assert_same(after, before[:, [3, 1, 0, 2]])
+    small.assert_same(after, before[:, [2, 0, 1, 3]])
 
 
 # --- every way of decoding -------------------------------------------------------------------------------------------
