@@ -108,6 +108,10 @@ def _transformers() -> Iterator[tuple[str, ModelConfig]]:
         )
 
 
+# The blocks of Llama-style models, in every family that can have them.
+GATED: dict[str, Any] = {"norm_type": "rms_norm", "gated_ffn": True, "linear_bias": False, "activation": "silu"}
+
+
 def _marian() -> Iterator[tuple[str, ModelConfig]]:
     stack = TransformerStackConfig(layers=1, width=15, heads=3, ffn_width=7)
     options: dict[str, Any] = {"norm_epsilon": 1e-3, "output_bias": True, "scale_embeddings": False}
@@ -116,6 +120,7 @@ def _marian() -> Iterator[tuple[str, ModelConfig]]:
             f"transformer-post-{name}",
             TransformerConfig(encoder=stack, decoder=stack, source_end=source_end, **options),
         )
+    yield "transformer-pre-gated", TransformerConfig(encoder=stack, decoder=stack, norm="pre", **GATED)
 
 
 def _decoders() -> Iterator[tuple[str, ModelConfig]]:
@@ -124,13 +129,10 @@ def _decoders() -> Iterator[tuple[str, ModelConfig]]:
         yield f"decoder-only-{positions}", DecoderOnlyConfig(transformer=sizes, max_position_embeddings=64, **style)
     llama = DecoderOnlyConfig(
         transformer=TransformerStackConfig(layers=2, width=24, heads=6, ffn_width=7, key_value_heads=2),
-        norm_type="rms_norm",
         norm_epsilon=1e-3,
-        activation="silu",
-        gated_ffn=True,
-        linear_bias=False,
         positions="rotary",
         rotary_base=500.0,
+        **GATED,
     )
     yield "decoder-only-llama", llama
 
@@ -141,6 +143,8 @@ def _readers() -> Iterator[tuple[str, ModelConfig]]:
         style: dict[str, Any] = {"norm": norm, "activation": activation, "positions": positions, "classes": classes}
         name = f"encoder-only-{positions}-{'classes' if classes else 'tokens'}"
         yield name, EncoderOnlyConfig(transformer=sizes, max_position_embeddings=64, **style)
+    stack = TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
+    yield "encoder-only-gated-tokens", EncoderOnlyConfig(transformer=stack, max_position_embeddings=64, **GATED)
 
 
 def _placed_stacks() -> Iterator[tuple[str, TransformerStackConfig]]:
@@ -181,6 +185,9 @@ def _captioners() -> Iterator[tuple[str, ModelConfig]]:
         style: dict[str, Any] = {"norm": norm, "activation": activation, "positions": positions}
         config = TransformerCaptionerConfig(image_encoder=eye, decoder=sizes, max_position_embeddings=64, **style)
         yield f"captioner-transformer-{positions}", config
+    stack = TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
+    gated = TransformerCaptionerConfig(image_encoder=next(_eyes()), decoder=stack, **GATED)
+    yield "captioner-transformer-gated", gated
 
 
 CATALOGUE: dict[str, ModelConfig] = dict(
