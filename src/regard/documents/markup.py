@@ -20,7 +20,25 @@ from typing import Literal
 
 from regard.documents.segments import SegmentBuilder, Template
 
-RAW_TEXT = frozenset({"script", "style", "xmp", "iframe", "noembed", "noframes"})
+
+def _tag_names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+RAW_TEXT = _tag_names("script style xmp iframe noembed noframes")
+VOID_TAGS = _tag_names("area base br col embed hr img input link meta source track wbr")
+
+# Tags inside a sentence; any other tag ends it.
+INLINE_TAGS = _tag_names(
+    """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img input ins kbd label mark nobr q ruby s samp
+    small span strike strong sub sup time tt u var wbr
+    """
+)
+
+# Their content is not translated: programs, formulas, footnote marks, input.
+UNTRANSLATED = _tag_names("code kbd samp var sub sup math svg textarea")
+
 _MARKUP = re.compile(
     r"<(?:(?P<end>/)?(?P<name>[a-zA-Z][^\s/>]*+)|(?P<comment>!--)|(?P<data>!\[CDATA\[)|(?P<type>!DOCTYPE\b)|[!?/])"
 )
@@ -40,57 +58,48 @@ class MarkupToken:
 
 
 def tokenize_markup(document: str, *, is_xml: bool = False) -> Iterator[MarkupToken]:
-    """The tags, comments and texts of the document, in order. The content of a script is `other`."""
+    """The tags, comments and texts of the document, in order.
+
+    Elements without an end tag (`<br>` in HTML, `<x/>` in XML) and the content of a script are `other`.
+    """
     position = 0
-    for start, token in _find_markup(document, is_xml):
+    while match := _MARKUP.search(document, position):
+        start, name = match.start(), (match["name"] or "").lower()
         if start > position:
             yield MarkupToken("text", document[position:start])
-        yield token
-        position = start + len(token.raw)
+        position = _markup_end(document, match, is_xml)
+        raw = document[start:position]
+        is_empty = raw.endswith("/>") if is_xml else name in VOID_TAGS
+        if not name or (is_empty and not match["end"]):
+            yield MarkupToken("other", raw, name)
+            continue
+        yield MarkupToken("end" if match["end"] else "start", raw, name)
+        if not match["end"] and name in RAW_TEXT and not is_xml:
+            closing = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(document, position)
+            start, position = position, closing.start() if closing else len(document)
+            if position > start:
+                yield MarkupToken("other", document[start:position])
     if position < len(document):
         yield MarkupToken("text", document[position:])
 
 
-def _find_markup(document: str, is_xml: bool) -> Iterator[tuple[int, MarkupToken]]:
-    position = 0
-    while match := _MARKUP.search(document, position):
-        start, name = match.start(), (match["name"] or "").lower()
-        position = _markup_end(document, match, is_xml)
-        kind: Literal["start", "end", "other"] = ("end" if match["end"] else "start") if name else "other"
-        yield start, MarkupToken(kind, document[start:position], name)
-        if kind == "start" and name in RAW_TEXT and not is_xml:
-            inside = position
-            closing = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(document, inside)
-            position = closing.start() if closing else len(document)
-            if position > inside:
-                yield inside, MarkupToken("other", document[inside:position])
-
-
 def _markup_end(document: str, match: re.Match[str], is_xml: bool) -> int:
-    """The end of the markup that starts at the match."""
-    if match["comment"]:
-        closing = _COMMENT_END.search(document, match.end() - 2)  # its dashes may be those that begin the comment
-    elif match["data"] and is_xml:
-        closing = _DATA_END.search(document, match.end())
-    elif match["type"] and is_xml:
-        closing = _TYPE_END.match(document, match.end())
-    else:
-        return _tag_end(document, match)
-    return closing.end() if closing else len(document)
-
-
-def _tag_end(document: str, match: re.Match[str]) -> int:
-    """The end of a tag; a `>` inside a quoted value does not end it. Markup without a name has no values."""
+    """The end of the markup that starts at the match; a `>` inside a quoted value does not end a tag."""
     position = match.end()
-    if not match["name"]:
+    if match["comment"]:
+        closing = _COMMENT_END.search(document, position - 2)  # its dashes may be those that begin the comment
+    elif match["data"] and is_xml:
+        closing = _DATA_END.search(document, position)
+    elif match["type"] and is_xml:
+        closing = _TYPE_END.match(document, position)
+    elif not match["name"]:  # such markup has no values
         return document.find(">", position) + 1 or len(document)
-    while found := _QUOTE_OR_END.search(document, position):
-        if not found[1]:
-            return found.end()
-        position = document.find(found[1], found.end()) + 1
-        if not position:
-            break
-    return len(document)
+    else:
+        while (closing := _QUOTE_OR_END.search(document, position)) and closing[1]:
+            position = document.find(closing[1], closing.end()) + 1
+            if not position:
+                return len(document)
+    return closing.end() if closing else len(document)
 
 
 _NO_TRANSLATE_ATTRIBUTE = re.compile(
@@ -101,55 +110,20 @@ _NO_TRANSLATE_ATTRIBUTE = re.compile(
 def protect_elements(row: Iterator[MarkupToken], ignore: frozenset[str]) -> Iterator[MarkupToken]:
     """The tokens, with each untranslated element (by its name or its attribute) as one token."""
     for token in row:
-        if token.kind == "start" and (token.name in ignore or _NO_TRANSLATE_ATTRIBUTE.search(token.raw)):
-            yield MarkupToken("other", token.raw + "".join(_rest_of_element(token.name, row)), token.name)
-        else:
+        if token.kind != "start" or not (token.name in ignore or _NO_TRANSLATE_ATTRIBUTE.search(token.raw)):
             yield token
-
-
-def _rest_of_element(name: str, row: Iterator[MarkupToken]) -> Iterator[str]:
-    depth = 1
-    for token in row:
-        yield token.raw
-        if token.name == name:
-            depth += {"start": 1, "end": -1}.get(token.kind, 0)
-        if depth == 0:
-            return
-
-
-def add_token(token: MarkupToken, builder: SegmentBuilder) -> None:
-    """Add a token to the segment."""
-    if token.kind == "text":
-        builder.add_text(token.raw, html.unescape(token.raw))
-    elif token.kind == "end":
-        builder.close_tag(token.name, token.raw)
-    elif token.kind == "start":
-        builder.open_tag(token.name, token.raw)
-    else:
-        builder.add_placeholder(token.raw)
+            continue
+        raws, depth = [token.raw], 1
+        while depth and (inner := next(row, None)):
+            raws.append(inner.raw)
+            if inner.name == token.name:
+                depth += {"start": 1, "end": -1}.get(inner.kind, 0)
+        yield MarkupToken("other", "".join(raws), token.name)
 
 
 def escape_text(text: str) -> str:
     """The text with `&`, `<` and `>` escaped."""
     return html.escape(text, quote=False)
-
-
-def _tag_names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Tags inside a sentence; any other tag ends it.
-INLINE_TAGS = _tag_names(
-    """
-    a abbr acronym b bdi bdo big cite code data del dfn em font i img input ins kbd label mark nobr q ruby s samp
-    small span strike strong sub sup time tt u var wbr
-    """
-)
-
-VOID_TAGS = _tag_names("area base br col embed hr img input link meta source track wbr")
-
-# Their content is not translated: programs, formulas, footnote marks, input.
-UNTRANSLATED = _tag_names("code kbd samp var sub sup math svg textarea")
 
 
 def read_html(document: str, *, ignore: frozenset[str] = frozenset()) -> Template:
@@ -159,23 +133,18 @@ def read_html(document: str, *, ignore: frozenset[str] = frozenset()) -> Templat
     """
     template: Template = []
     builder, is_preformatted = SegmentBuilder(), False
-    for token in protect_elements(_close_void_elements(tokenize_markup(document)), UNTRANSLATED | ignore):
+    for token in protect_elements(tokenize_markup(document), UNTRANSLATED | ignore):
         if token.kind == "text" or token.name in INLINE_TAGS or token.raw.startswith("<!--"):
-            add_token(token, builder)
+            if token.kind == "text":
+                builder.add_text(token.raw, html.unescape(token.raw))
+            else:
+                builder.add_tag(token.kind, token.name, token.raw)
             continue
         template += [*builder.build(break_at_newlines=is_preformatted, escape=escape_text), token.raw]
         builder = SegmentBuilder()
         if token.name == "pre":
             is_preformatted = token.kind == "start"
     return [*template, *builder.build(break_at_newlines=is_preformatted, escape=escape_text)]
-
-
-def _close_void_elements(row: Iterator[MarkupToken]) -> Iterator[MarkupToken]:
-    """The tokens, with void elements as `other` instead of `start`."""
-    for token in row:
-        yield (
-            MarkupToken("other", token.raw, token.name) if token.kind == "start" and token.name in VOID_TAGS else token
-        )
 
 
 PREDEFINED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -207,46 +176,32 @@ def read_xml(document: str, tags: XmlTagRules) -> Template:
     """The document, or a fragment, as segments and the markup between them."""
     template: Template = []
     builder = SegmentBuilder()
-    placed = list(
-        _place_tokens(protect_elements(_close_empty_elements(tokenize_markup(document, is_xml=True)), tags.ignore))
-    )
+    placed = list(_place_tokens(protect_elements(tokenize_markup(document, is_xml=True), tags.ignore)))
     for one, is_inline in zip(placed, _are_inline(placed, tags), strict=True):
-        if is_inline or one.token.kind == "text":
-            _add_xml_token(one.token, builder)
+        if one.token.kind == "text":
+            _add_xml_text(one.token.raw, builder)
+        elif is_inline:
+            builder.add_tag(one.token.kind, one.token.name, one.token.raw)
         else:
             template += [*builder.build(break_at_newlines=False, escape=escape_text), one.token.raw]
             builder = SegmentBuilder()
     return [*template, *builder.build(break_at_newlines=False, escape=escape_text)]
 
 
-def _add_xml_token(token: MarkupToken, builder: SegmentBuilder) -> None:
-    """Add a token to the segment, with the references of XML decoded."""
-    if token.kind != "text":
-        add_token(token, builder)
-        return
+def _add_xml_text(raw: str, builder: SegmentBuilder) -> None:
+    """Add text with its references decoded; a reference to an unknown entity or character is a placeholder."""
     position = 0
-    for match in _REFERENCE.finditer(token.raw):
-        builder.add_text(token.raw[position : match.start()])
-        meaning = _referenced_character(match)
-        builder.add_text(match[0], meaning) if meaning else builder.add_placeholder(match[0])
+    for match in _REFERENCE.finditer(raw):
+        builder.add_text(raw[position : match.start()])
         position = match.end()
-    builder.add_text(token.raw[position:])
-
-
-def _referenced_character(reference: re.Match[str]) -> str:
-    """The character of a reference; empty if it is unknown."""
-    if reference["name"]:
-        return PREDEFINED.get(reference["name"], "")
-    code = int(reference["decimal"] or reference["hexadecimal"], 10 if reference["decimal"] else 16)
-    is_character = 0 < code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF  # surrogates
-    return chr(code) if is_character else ""
-
-
-def _close_empty_elements(row: Iterator[MarkupToken]) -> Iterator[MarkupToken]:
-    """The tokens, with empty elements such as `<x/>` as `other` instead of `start`."""
-    for token in row:
-        is_empty = token.kind == "start" and token.raw.endswith("/>")
-        yield MarkupToken("other", token.raw, token.name) if is_empty else token
+        if match["name"]:
+            meaning = PREDEFINED.get(match["name"], "")
+        else:
+            code = int(match["decimal"] or match["hexadecimal"], 10 if match["decimal"] else 16)
+            is_character = 0 < code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF  # surrogates
+            meaning = chr(code) if is_character else ""
+        builder.add_text(match[0], meaning) if meaning else builder.add_placeholder(match[0])
+    builder.add_text(raw[position:])
 
 
 def _place_tokens(row: Iterator[MarkupToken]) -> Iterator[PlacedToken]:

@@ -85,31 +85,22 @@ class RangeHulls:
 
 def _target_ranges(spans: Sequence[Span], texts: AlignedText) -> list[CharacterRange]:
     """The range of each span if it were the only one."""
-    words, ambiguous_ranges, parts = (
-        RangeHulls(texts.words),
-        RangeHulls(texts.ambiguous_ranges),
-        RangeHulls(texts.parts),
-    )
+    words, ambiguous_ranges, parts = map(RangeHulls, (texts.words, texts.ambiguous_ranges, texts.parts))
     wanted = []
     for span in spans:
         whole = bisect_left(parts.starts, span.start), bisect_right(parts.ends, span.end)
         # A span over a whole sentence takes all of its translation, words that belong to nothing included.
         hulls = [*words.touched(span), *parts.over(*whole)] or ambiguous_ranges.touched(span)
         if hulls and span.start < span.end:
-            hull = min(first for first, _ in hulls), max(last for _, last in hulls)
-            wanted.append(_trim_punctuation(span, hull, texts))
+            start, end = min(first for first, _ in hulls), max(last for _, last in hulls)
+            # Without a last comma or full stop if the span had none: a word's range includes it.
+            while end > start + 1 and texts.target[end - 1] in _MARKS and texts.source[span.end - 1] not in _MARKS:
+                end -= 1
+            wanted.append((start, end))
         else:
             place = _move_to_gap(span.start, texts, words, parts)
             wanted.append((place, place))
     return wanted
-
-
-def _trim_punctuation(span: Span, hull: CharacterRange, texts: AlignedText) -> CharacterRange:
-    """The range without a last comma or full stop, if the span had none: a word's range includes it."""
-    start, end = hull
-    while end > start + 1 and texts.target[end - 1] in _MARKS and texts.source[span.end - 1] not in _MARKS:
-        end -= 1
-    return start, end
 
 
 def _move_to_gap(position: int, texts: AlignedText, words: RangeHulls, parts: RangeHulls) -> int:

@@ -32,39 +32,30 @@ class PoStatement:
 def po_template(document: str) -> Template:
     """The missing translations as segments, and the rest as it is."""
     template: Template = []
-    for message in _po_messages(document):
-        texts = {statement.keyword: statement.text for statement in message}
-        for statement in message:
-            source = _source_text(statement.keyword, texts)
-            if source and not statement.text:
-                template += _filled_statement(statement, source)
-            else:
-                template += statement.lines
-    return template
-
-
-def _po_messages(document: str) -> Iterator[list[PoStatement]]:
-    """The statements by message; lines between two messages belong to the first."""
-    message, has_forms = list[PoStatement](), False
+    message, has_translation = list[PoStatement](), False
     for statement in _read_statements(document):
-        if has_forms and statement.keyword in ("msgctxt", "msgid"):
-            yield message
-            message, has_forms = [], False
+        if has_translation and statement.keyword in ("msgctxt", "msgid"):
+            template += _message_template(message)
+            message, has_translation = [], False
         message.append(statement)
-        has_forms |= statement.keyword.startswith("msgstr")
-    yield message
+        has_translation |= statement.keyword.startswith("msgstr")
+    return template + _message_template(message)
 
 
-def _source_text(keyword: str, texts: dict[str, str]) -> str:
-    """The source text of a statement; empty for the header.
+def _message_template(message: list[PoStatement]) -> Template:
+    """The statements of one message; each empty translation is a segment with its source text.
 
-    The first form translates the singular, later ones the plural; a single form, as in Korean, the plural.
+    The first plural form translates the singular, later ones the plural; a single form, as in Korean, the plural.
     """
-    if not keyword.startswith("msgstr"):
-        return ""
-    singular = texts.get("msgid", "")
-    is_singular = keyword == "msgstr[0]" and "msgstr[1]" in texts
-    return singular if is_singular else texts.get("msgid_plural", singular)
+    template: Template = []
+    texts = {statement.keyword: statement.text for statement in message}
+    singular = texts.get("msgid", "")  # empty in the header
+    for statement in message:
+        is_singular = statement.keyword == "msgstr[0]" and "msgstr[1]" in texts
+        source = singular if is_singular else texts.get("msgid_plural", singular)
+        is_missing = statement.keyword.startswith("msgstr") and source and not statement.text
+        template += _filled_statement(statement, source) if is_missing else statement.lines
+    return template
 
 
 def _read_statements(document: str) -> Iterator[PoStatement]:
@@ -91,10 +82,8 @@ def _error_at(number: int, reason: str) -> RegardError:
 def _filled_statement(statement: PoStatement, source: str) -> Template:
     builder = SegmentBuilder()
     for token in tokenize_markup(source):
-        if token.kind == "start":
-            builder.open_tag(token.name, token.raw)
-        elif token.kind == "end":
-            builder.close_tag(token.name, token.raw)
+        if token.name and token.kind != "text":
+            builder.add_tag(token.kind, token.name, token.raw)
         else:
             for index, piece in enumerate(_PLACEHOLDER.split(token.raw)):
                 (builder.add_placeholder if index % 2 else builder.add_text)(piece)

@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +77,18 @@ class SegmentBuilder:
         """Add something that stays as it is at one position."""
         self._append(Span(self.length, self.length, raw, parent=self._parent))
 
-    def open_tag(self, name: str, raw: str) -> None:
-        """Open a tag; unless it is closed, it ends with the segment."""
-        self._append(Span(self.length, -1, raw, parent=self._parent))
-        self.unclosed.append((name, len(self.spans) - 1))
-        self.names[name] += 1
+    def add_tag(self, kind: Literal["start", "end", "other"], name: str, raw: str) -> None:
+        """Open a tag, close one, or add a placeholder.
 
-    def close_tag(self, name: str, raw: str) -> None:
-        """Close the innermost tag of that name and the unclosed tags inside it.
-
-        Without such a tag, the end tag is a placeholder.
+        An end tag closes the innermost tag of its name and the unclosed tags inside it; without such a tag it is a
+        placeholder. A tag that is never closed ends with the segment.
         """
-        if not self.names[name]:
+        if kind == "start":
+            self._append(Span(self.length, -1, raw, parent=self._parent))
+            self.unclosed.append((name, len(self.spans) - 1))
+            self.names[name] += 1
+            return
+        if kind == "other" or not self.names[name]:
             self.add_placeholder(raw)
             return
         self.raw.append(raw)

@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 
 from regard.documents.markup import tokenize_markup
 from regard.documents.segments import SegmentBuilder, Template
@@ -20,7 +19,8 @@ def read_srt(document: str) -> Template:
     """The texts of the cues as segments, and the rest as it is."""
     template: Template = []
     cue: list[str] | None = None  # lines since the last times
-    for line in _split_lines(document):
+    for match in _LINE.finditer(document):
+        line = match[0]
         if cue is None or not line.strip():
             template += [*_cues(cue or []), line]
             cue = [] if _TIMES.match(line) else None
@@ -29,21 +29,14 @@ def read_srt(document: str) -> Template:
     return [*template, *_cues(cue or [])]
 
 
-def _split_lines(document: str) -> Iterator[str]:
-    return (match[0] for match in _LINE.finditer(document) if match[0])
-
-
 def _cues(lines: list[str]) -> Template:
     """The lines of a cue as one segment; lines of several speakers as one segment each."""
     template: Template = []
-    for group in [[line] for line in lines] if _is_dialogue(lines) else [lines] if lines else []:
+    is_dialogue = sum(_DASH.match(line) is not None for line in lines) > 1
+    for group in [[line] for line in lines] if is_dialogue else [lines] if lines else []:
         last = group[-1].rstrip("\r\n")
         template += [*_cue_segment([*group[:-1], last], group[0]), group[-1][len(last) :]]
     return template
-
-
-def _is_dialogue(lines: list[str]) -> bool:
-    return sum(_DASH.match(line) is not None for line in lines) > 1
 
 
 def _cue_segment(lines: list[str], first: str) -> Template:
@@ -53,13 +46,11 @@ def _cue_segment(lines: list[str], first: str) -> Template:
     if dash := _DASH.match(text):
         builder.add_placeholder(dash[0])
     for token in tokenize_markup(text[len(dash[0]) if dash else 0 :]):
-        if token.name not in _TAGS:
+        if token.kind != "text" and token.name in _TAGS:
+            builder.add_tag(token.kind, token.name, token.raw)
+        else:
             for index, piece in enumerate(_PLACING.split(token.raw)):
                 (builder.add_placeholder if index % 2 else builder.add_text)(piece)
-        elif token.kind == "end":
-            builder.close_tag(token.name, token.raw)
-        else:
-            builder.open_tag(token.name, token.raw)
     return [*builder.build(break_at_newlines=False, serialize=lambda said: wrap(said, len(lines), newline))]
 
 

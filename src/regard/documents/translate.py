@@ -30,10 +30,22 @@ class SentenceTranslator:
 
 @dataclass(frozen=True)
 class SplitSegment:
-    """A segment as parts: sentences to translate, and white space."""
+    """A segment as parts: sentences to translate, and white space. Without letters it has no parts."""
 
     segment: Segment
     parts: list[TextPart]
+
+    @classmethod
+    def split(cls, segment: Segment, fits: Callable[[str], bool]) -> "SplitSegment":
+        """Split a segment into sentences that fit the model."""
+        if not has_letters(segment.text):
+            return cls(segment, [])
+        if segment.keep_whole and fits(segment.text):
+            return cls(segment, as_one_sentence(segment.text))
+        parts: list[TextPart] = []
+        for part in split_sentences(segment.text, break_at_newlines=segment.break_at_newlines):
+            parts += split_long_sentence(part.text, fits) if part.is_sentence else [part]
+        return cls(segment, [TextPart(part.text, part.is_sentence and has_letters(part.text)) for part in parts])
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -95,23 +107,9 @@ def _split_all(
     templates: Sequence[Template], translator: SentenceTranslator
 ) -> tuple[dict[int, SplitSegment], list[list[Sentence]]]:
     """Every segment as parts, by its identity, and every sentence once, in batches."""
-    segments = {id(segment): _split_segment(segment, translator) for segment in _segments(templates)}
+    segments = {id(segment): SplitSegment.split(segment, translator.fits) for segment in _segments(templates)}
     wanted = list(dict.fromkeys(sentence for split in segments.values() for sentence in split.sentences))
     return segments, list(_batches(wanted, translator))
-
-
-def _split_segment(segment: Segment, translator: SentenceTranslator) -> SplitSegment:
-    if not has_letters(segment.text):
-        return SplitSegment(segment, [])
-    if segment.keep_whole and translator.fits(segment.text):
-        return SplitSegment(segment, as_one_sentence(segment.text))
-    parts = split_sentences(segment.text, break_at_newlines=segment.break_at_newlines)
-    pieces = [
-        piece
-        for part in parts
-        for piece in (split_long_sentence(part.text, translator.fits) if part.is_sentence else [part])
-    ]
-    return SplitSegment(segment, [TextPart(part.text, part.is_sentence and has_letters(part.text)) for part in pieces])
 
 
 def _batches(wanted: list[Sentence], translator: SentenceTranslator) -> Iterator[list[Sentence]]:
@@ -159,33 +157,26 @@ def _join_outputs(
 
 
 def _render_segment(split: SplitSegment, translations: SentenceTranslations, choice: int) -> str:
+    """The translated segment: its sentences joined, and its markup around the aligned words."""
     if not split.parts:
         return split.segment.raw
-    outputs = [translations[split.key(part)] if part.is_sentence else None for part in split.parts]
-    chosen = [own[min(choice, len(own) - 1)] if own else None for own in outputs]
-    texts = _join_sentences(split, chosen)
-    return split.segment.serialize(project_markup(split.segment.spans, texts, split.segment.escape))
-
-
-def _join_sentences(split: SplitSegment, chosen: Sequence[Translation | None]) -> AlignedText:
-    """The translated segment, and the alignment of its parts and words."""
     texts: list[str] = []
     parts, words, guesses = [], [], []
     position = length = 0
-    for index, (part, output) in enumerate(zip(split.parts, chosen, strict=True)):
-        text = (
-            part.text
-            if output is None
-            else _with_final_mark(part.text, output.text) + _space_after(split.parts, index, output.text)
-        )
-        if output is not None and split.segment.spans:
-            sure, guessed = _word_links(part.text, output)
+    for index, part in enumerate(split.parts):
+        text = part.text
+        if part.is_sentence:
+            outputs = translations[split.key(part)]
+            output = outputs[min(choice, len(outputs) - 1)]
+            text = _with_final_mark(part.text, output.text) + _space_after(split.parts, index, output.text)
+            sure, guessed = _word_links(part.text, output) if split.segment.spans else ([], [])
             words += [_shift_range(link, position, length) for link in sure]
             guesses += [_shift_range(link, position, length) for link in guessed]
         parts.append(_shift_range(AlignedRange((0, len(part.text)), (0, len(text))), position, length))
         position, length = position + len(part.text), length + len(text)
         texts.append(text)
-    return AlignedText(split.segment.text, "".join(texts), parts, words, guesses)
+    aligned = AlignedText(split.segment.text, "".join(texts), parts, words, guesses)
+    return split.segment.serialize(project_markup(split.segment.spans, aligned, split.segment.escape))
 
 
 def _with_final_mark(sentence: str, translation: str) -> str:
