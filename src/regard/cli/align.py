@@ -27,10 +27,8 @@ from regard.errors import RegardError
 from regard.files import atomic_file
 
 if TYPE_CHECKING:
-    from regard.bundle import Bundle
     from regard.data.readers.text import Pair
     from regard.metrics.alignment import AlignmentScore, GoldAlignment, Links, Symmetrization
-    from regard.tracing.alignment import HeadSelection
 
 SYMMETRIZATIONS: list[Symmetrization] = ["intersection", "union", "grow-diag-final-and"]
 SCORING_OPTIONS = ("hypothesis", "gold", "gold_index_base")  # the options of scoring a file of links
@@ -114,7 +112,11 @@ def command(output: Path | None, as_json: bool, **given: Any) -> None:
     for selection in selections:
         echo(selection, to_error=is_printed)
     if score is not None:
-        print_table(["against gold", ""], _score_rows(score), to_error=is_printed)
+        errors = {"precision": score.precision, "recall": score.recall, "AER": score.aer}
+        counts = {"links found": score.links, "gold links, sure": score.sure, "gold links, all": score.possible}
+        rows = [[name, f"{value:.4f}"] for name, value in errors.items()]
+        rows += [[name, f"{count:,}"] for name, count in counts.items()]
+        print_table(["against gold", ""], rows, to_error=is_printed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,41 +148,55 @@ class AlignOptions:
 
 def _check_options(options: AlignOptions, output: Path | None) -> None:
     """An error if the options contradict each other or are incomplete, before anything is read."""
-    if options.hypothesis:
-        if options.model or not options.gold:
-            raise RegardError("--hypothesis replaces the model, and needs --gold to be scored against.")
-        if others := options.given_besides(SCORING_OPTIONS):
-            raise RegardError(
-                f"--hypothesis is a file of links, but {others} is for a model. "
-                "Remove it, or give a model instead of --hypothesis."
-            )
-    elif not (options.model and options.source and options.target):
-        raise RegardError("give a model, --source and --target; or --hypothesis and --gold to score a file of links.")
-    if options.all_heads:
-        if not options.gold:
-            raise RegardError("--all-heads prints the error of each head against gold links. Give --gold.")
-        if others := options.given_besides(ALL_HEADS_OPTIONS):
-            raise RegardError(f"--all-heads scores every layer, head and decoder step of one model. Remove {others}.")
-        if output:
-            raise RegardError("--all-heads prints errors and writes no links. Remove --output or --all-heads.")
-    _check_head_options(options)
-
-
-def _check_head_options(options: AlignOptions) -> None:
+    for_model, for_one_head = options.given_besides(SCORING_OPTIONS), options.given_besides(ALL_HEADS_OPTIONS)
+    is_model_given = options.model and options.source and options.target
+    has_position = options.layer or options.head or options.at
     dev = [options.dev_source, options.dev_target, options.dev_gold]
-    if any(dev) and not (all(dev) and options.best_head):
-        raise RegardError("--dev-source, --dev-target and --dev-gold need each other and --best-head. Give all four.")
-    if options.best_head and not (options.dev_gold or options.gold):
-        raise RegardError("--best-head needs gold links. Give --gold, or --dev-source, --dev-target and --dev-gold.")
-    if options.best_head and (options.layer or options.head or options.at):
-        raise RegardError(
-            "--best-head chooses layer, head and decoder step. Remove --layer, --head and --at, or --best-head."
-        )
-    if options.symmetrization and not options.reverse:
-        raise RegardError(
+    rules: list[tuple[object, str]] = [
+        (
+            options.hypothesis and (options.model or not options.gold),
+            "--hypothesis replaces the model, and needs --gold to be scored against.",
+        ),
+        (
+            options.hypothesis and for_model,
+            f"--hypothesis is a file of links, but {for_model} is for a model. Remove it, or give a model instead.",
+        ),
+        (
+            not options.hypothesis and not is_model_given,
+            "give a model, --source and --target; or --hypothesis and --gold to score a file of links.",
+        ),
+        (
+            options.all_heads and not options.gold,
+            "--all-heads prints the error of each head against gold links. Give --gold.",
+        ),
+        (
+            options.all_heads and for_one_head,
+            f"--all-heads scores every layer, head and decoder step of one model. Remove {for_one_head}.",
+        ),
+        (
+            options.all_heads and output,
+            "--all-heads prints errors and writes no links. Remove --output or --all-heads.",
+        ),
+        (
+            any(dev) and not (all(dev) and options.best_head),
+            "--dev-source, --dev-target and --dev-gold need each other and --best-head. Give all four.",
+        ),
+        (
+            options.best_head and not (options.dev_gold or options.gold),
+            "--best-head needs gold links. Give --gold, or --dev-source, --dev-target and --dev-gold.",
+        ),
+        (
+            options.best_head and has_position,
+            "--best-head chooses layer, head and decoder step. Remove --layer, --head and --at, or --best-head.",
+        ),
+        (
+            options.symmetrization and not options.reverse,
             f"--symmetrization {options.symmetrization} combines the links of two models. Give the other model with "
-            "--reverse, or remove it."
-        )
+            "--reverse, or remove it.",
+        ),
+    ]
+    if problem := next((message for is_broken, message in rules if is_broken), ""):
+        raise RegardError(problem)
 
 
 def _check_directions(options: AlignOptions) -> None:
@@ -254,30 +270,24 @@ def _align_with_models(options: AlignOptions, gold: GoldLinks | None) -> tuple[l
 def _align_direction(
     options: AlignOptions, model: Path | None, texts: ParallelTexts, dev: ParallelTexts
 ) -> tuple[list[Links], str]:
-    from regard.tracing.alignment import align
+    from regard.tracing.alignment import HeadSelection, align, best_head
 
     assert model is not None  # noqa: S101  (checked with the options)
     bundle = load_translator(model).require_bundle("alignments")
-    selection, description = _choose_head(options, bundle, dev)
+    if options.best_head:
+        best = best_head(bundle, dev.sources, dev.targets, dev.gold or [])
+        where = "the development set" if options.dev_gold else "the gold links themselves"
+        selection, description = best.selection, f"best by {where}: {best} (AER {best.aer:.4f} there)"
+    else:  # options count from 1, selections from 0
+        layer, head = (None if number is None else number - 1 for number in (options.layer, options.head))
+        selection = HeadSelection(layer, head, options.at or "output")
+        description = f"attention: {selection}"
     alignments = align(bundle, texts.sources, texts.targets, selection)
     for number, (alignment, source, target) in enumerate(zip(alignments, texts.sources, texts.targets, strict=True), 1):
         if len(alignment.source_words) < len(source.split()) or len(alignment.target_words) < len(target.split()):
             limit = f"more than {bundle.max_source_tokens} tokens on a side"
             warn(f"pair {number} has {limit}; only its beginning was aligned")
     return [alignment.links for alignment in alignments], description
-
-
-def _choose_head(options: AlignOptions, bundle: Bundle, dev: ParallelTexts) -> tuple[HeadSelection, str]:
-    """The selected attention and its description; options count from 1, selections from 0."""
-    from regard.tracing.alignment import HeadSelection, best_head
-
-    if not options.best_head:
-        layer, head = (None if number is None else number - 1 for number in (options.layer, options.head))
-        selection = HeadSelection(layer, head, options.at or "output")
-        return selection, f"attention: {selection}"
-    best = best_head(bundle, dev.sources, dev.targets, dev.gold or [])
-    where = "the development set" if options.dev_gold else "the gold links themselves"
-    return best.selection, f"best by {where}: {best} (AER {best.aer:.4f} there)"
 
 
 def _print_all_heads(options: AlignOptions, gold: GoldLinks | None, *, as_json: bool) -> None:
@@ -372,17 +382,6 @@ def _score_links(options: AlignOptions, links: list[Links], gold: GoldLinks) -> 
             f"{options.hypothesis}: {ONE_BASED_WARNING}. If so, the AER is wrong: subtract 1 from each of its indices."
         )
     return alignment_error_rate(links, [one.sure for one in gold.alignments], gold.links)
-
-
-def _score_rows(score: AlignmentScore) -> list[list[str]]:
-    return [
-        ["precision", f"{score.precision:.4f}"],
-        ["recall", f"{score.recall:.4f}"],
-        ["AER", f"{score.aer:.4f}"],
-        ["links found", f"{score.links:,}"],
-        ["gold links, sure", f"{score.sure:,}"],
-        ["gold links, all", f"{score.possible:,}"],
-    ]
 
 
 def _swap_links(links: Links) -> Links:

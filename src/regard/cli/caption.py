@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from regard.cli.console import progress_bar, warn
+from regard.cli.console import print_outputs, progress_bar, warn
 from regard.cli.options import PATH, beam_option, json_option, model_argument, nbest_option
 from regard.config import decode_options
 from regard.errors import RegardError
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from regard.inference.captioner import Caption, Captioner
+    from regard.inference.captioner import Captioner
 
 IMAGES_PER_BATCH = 256
 
@@ -47,6 +46,7 @@ def command(
     """
 
     from regard.inference.open import load
+    from regard.tracing.image_maps import word_image_maps
 
     if maps and not as_json:
         raise RegardError("--maps writes grids of numbers for programs. Add --json, or use `regard show`.")
@@ -57,15 +57,14 @@ def command(
         for batch in _load_images(captioner, images):
             outputs = captioner.iter_captions([pixels for _, pixels in batch], decoding, progress=progress)
             for (number, _), captions in zip(batch, outputs, strict=True):
-                if as_json:
-                    text = _image_record(captioner, images[number], captions, nbest=nbest, maps=maps)
-                elif nbest > 1:
-                    text = "".join(f"{number} ||| {one.text} ||| {one.score:.4f}\n" for one in captions)
-                else:
-                    name = f"{images[number]}\t" if len(images) > 1 else ""
-                    text = f"{name}{captions[0].text}\n"
-                sys.stdout.buffer.write(text.encode(errors="surrogateescape"))  # a file name need not be UTF-8
-                sys.stdout.buffer.flush()
+                image = images[number]
+                # JSON is UTF-8; a file name need not be.
+                record: dict[str, Any] = {"image": str(image).encode(errors="backslashreplace").decode()}
+                if maps:
+                    words = word_image_maps(captioner.trace(image, captions[0].tokens))
+                    record["words"] = [{"word": word, "weights": weights.tolist()} for word, weights in words]
+                prefix = f"{image}\t" if len(images) > 1 else ""
+                print_outputs(number, captions, nbest=nbest, record=record if as_json else None, prefix=prefix)
             described += len(batch)
     if described < len(images):
         raise RegardError(
@@ -86,21 +85,3 @@ def _load_images(captioner: Captioner, images: tuple[Path, ...]) -> Iterator[lis
                     raise
                 warn(str(error))
         yield batch
-
-
-def _image_record(captioner: Captioner, image: Path, captions: list[Caption], *, nbest: int, maps: bool) -> str:
-    from regard.tracing.image_maps import word_image_maps
-
-    name = str(image).encode(errors="backslashreplace").decode()  # JSON is UTF-8, a file name need not be
-    record: dict[str, Any] = {"image": name} | _caption_record(captions[0])
-    if nbest > 1:
-        record["nbest"] = [_caption_record(one) for one in captions]
-    if maps:
-        words = word_image_maps(captioner.trace(image, captions[0].tokens))
-        record["words"] = [{"word": word, "weights": weights.tolist()} for word, weights in words]
-    return msgspec.json.encode(record).decode() + "\n"
-
-
-def _caption_record(caption: Caption) -> dict[str, Any]:
-    fields = ("text", "score", "log_probability", "is_finished")
-    return {name: getattr(caption, name) for name in fields}

@@ -5,17 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-import msgspec
 
-from regard.cli.console import progress_bar
+from regard.cli.console import print_outputs, progress_bar
 from regard.cli.options import PATH, beam_option, json_option, model_argument, nbest_option
 from regard.errors import RegardError
-
-if TYPE_CHECKING:
-    from regard.inference.interface import GeneratedText
 
 TEXTS_PER_BATCH = 256
 
@@ -83,7 +79,7 @@ def command(
     with progress_bar("generating", None, is_shown=not sys.stdout.isatty()) as progress:
         for batch in text_batches(texts, source):
             for outputs in generator.iter_texts(batch, decoding):
-                print_bytes(_format_outputs(number, outputs, nbest=nbest, as_json=as_json))
+                print_outputs(number, outputs, nbest=nbest, record={"line": number + 1} if as_json else None)
                 number += 1
                 progress(1)
 
@@ -107,24 +103,3 @@ def text_batches(texts: tuple[str, ...], source: Path | None) -> Iterator[list[s
             yield batch
             batch = []
     yield batch
-
-
-def print_bytes(text: str) -> None:
-    """Print a line in UTF-8 whatever the locale is, at once."""
-    sys.stdout.buffer.write(f"{text}\n".encode())
-    sys.stdout.buffer.flush()
-
-
-def _format_outputs(number: int, outputs: list[GeneratedText], *, nbest: int, as_json: bool) -> str:
-    if as_json:
-        record = {"line": number + 1} | _text_record(outputs[0])
-        record |= {"nbest": [_text_record(one) for one in outputs]} if nbest > 1 else {}
-        return msgspec.json.encode(record).decode()
-    if nbest > 1:
-        return "\n".join(f"{number} ||| {one.text} ||| {one.score:.4f}" for one in outputs)
-    return outputs[0].text
-
-
-def _text_record(output: GeneratedText) -> dict[str, Any]:
-    fields = ("text", "score", "log_probability", "is_finished")
-    return {name: getattr(output, name) for name in fields}

@@ -7,7 +7,7 @@ that `--help` starts fast.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 import msgspec
@@ -26,6 +26,8 @@ from regard.training.events import (
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+    from regard.inference.interface import GeneratedText
 
 FILE_COLUMNS = 120  # width of a table that is written to a file or a pipe
 MAX_SAMPLE_CHARACTERS = 100  # an untrained model can generate very long texts
@@ -51,6 +53,30 @@ def print_json(value: object) -> None:
     """Print a value as one line of JSON."""
     sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
     sys.stdout.buffer.flush()
+
+
+def print_line(text: str) -> None:
+    """Print a line in UTF-8 whatever the locale is, at once. The bytes of a file name need not be UTF-8."""
+    sys.stdout.buffer.write(f"{text}\n".encode(errors="surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+def print_outputs(
+    number: int,
+    outputs: "Sequence[GeneratedText]",
+    *,
+    nbest: int,
+    record: dict[str, Any] | None = None,
+    prefix: str = "",
+) -> None:
+    """Print the outputs for an input, counted from 0: one line, with nbest > 1 several; a record is one of JSON."""
+    if record is None:
+        for one in outputs:
+            print_line(f"{number} ||| {one.text} ||| {one.score:.4f}" if nbest > 1 else f"{prefix}{one.text}")
+        return
+    fields = ("text", "score", "log_probability", "is_finished")
+    records = [{name: getattr(one, name) for name in fields} for one in outputs]
+    print_json(record | records[0] | ({"nbest": records} if nbest > 1 else {}))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, to_error: bool = False) -> None:
@@ -209,8 +235,10 @@ def describe_event(event: TrainingEvent, steps: int) -> str:
             named = {"BLEU": event.bleu, "chrF": event.chrf, "CIDEr": event.cider}
             scores = "".join(f"  {name} {value:.1f}" for name, value in named.items() if value is not None)
             best = "  (the best so far)" if event.is_best else ""
-            sample = "".join(f"\n    {line}" for line in _sample_lines(event))
-            return f"{prefix}validation: loss {event.loss:.3f}{scores}{best}{sample}"
+            samples = zip(("source", "reference", "model"), event.samples[0], strict=True) if event.samples else ()
+            cut = MAX_SAMPLE_CHARACTERS
+            lines = (f"\n    {label:<10}{text[:cut]}{'…' * (len(text) > cut)}" for label, text in samples)
+            return f"{prefix}validation: loss {event.loss:.3f}{scores}{best}{''.join(lines)}"
         case ProbesSaved():
             return f"{prefix}attention of the probes saved to {event.path}"
         case StepSkipped():
@@ -220,13 +248,6 @@ def describe_event(event: TrainingEvent, steps: int) -> str:
             return f"{prefix}saved {event.path}"
         case TrainingEnded():
             return f"{prefix}end: {event.reason}, after {event.seconds:,.0f} s of training"
-
-
-def _sample_lines(event: Validated) -> list[str]:
-    if not event.samples:
-        return []
-    shortened = [text[:MAX_SAMPLE_CHARACTERS] + "…" * (len(text) > MAX_SAMPLE_CHARACTERS) for text in event.samples[0]]
-    return [f"{label:<10}{text}" for label, text in zip(("source", "reference", "model"), shortened, strict=True)]
 
 
 def _describe_stage(stage: str, count: int) -> str:

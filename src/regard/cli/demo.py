@@ -75,13 +75,29 @@ def command(
     from regard.training.plan import packaged_recipes
 
     demo = Demo(directory, recipes or packaged_recipes(), pairs, images, probes)
-    _check_recipes(demo)
+    if missing := [recipe for name in RECIPES if not (recipe := demo.recipe(name)).is_file()]:
+        raise RegardError(
+            f"{missing[0]} does not exist. Give a directory that has it with --recipes, or remove --recipes to use "
+            "regard's own."
+        )
     directory.mkdir(parents=True, exist_ok=True)
-    _warn_about_older_probes(demo)
+    started = [name for name in GENERATIONS if (directory / name / CONFIG_FILE).exists()]
+    if probes and started:
+        warn(
+            f"{', '.join(started)}: started before with other probes, which stay. To probe your sentences from the "
+            "start, give another --directory."
+        )
     with ChildStopper() as stopper, _running_server(demo, port, browser=browser) as server:
         for job in demo_jobs(demo):
-            if not job.is_done and not stopper.received and server.poll() is None:
-                _run_job(job, stopper)
+            if job.is_done or stopper.received or server.poll() is not None:
+                continue
+            echo(f"\n{job.title}: regard {' '.join(job.arguments)}")
+            code = stopper.wait_for(_start_process(job.arguments))
+            if code and not stopper.received:
+                raise RegardError(
+                    f"{job.title} has failed (exit code {code}); its error is above. Run the same command again to "
+                    "continue."
+                )
         if not stopper.received and not exit_when_done and server.poll() is None:
             echo("Everything is trained. The page stays open until Ctrl-C.")
             stopper.wait_for(server)
@@ -136,9 +152,11 @@ def demo_jobs(demo: Demo) -> list[DemoJob]:
     data = [_data_option(split, [str(demo.world / f"{split}.{side}") for side in ("en", "ko")]) for split in splits]
     probes = [f"--probe={text}" for text in demo.probes or PROBES]
     trained = [_train_job(demo, name, [*data, *probes]) for name in GENERATIONS]
-    compared = DemoJob(
-        "Comparing the three models", _compare_arguments(demo), (demo.directory / "evaluation.json").exists()
-    )
+    test = [f"--source={demo.world / 'test.en'}", f"--reference={demo.world / 'test.ko'}"]
+    report = demo.directory / "evaluation.json"
+    compare = ["compare", *(str(demo.model(name)) for name in GENERATIONS), *test]
+    compare += [f"--gold={demo.world / 'test.align'}", f"--report={report}"]
+    compared = DemoJob("Comparing the three models", compare, report.exists())
     scenes = DemoJob(
         "Drawing the scenes",
         ["data", "generate", "scenes", "--out", str(demo.scenes), "--train", str(demo.images)],
@@ -146,8 +164,8 @@ def demo_jobs(demo: Demo) -> list[DemoJob]:
     )
     captioner = _train_job(demo, CAPTIONER, [_data_option(split, [str(demo.scenes), split]) for split in splits])
     captions = demo.directory / "captions.txt"
-    test = ["--captions", str(demo.scenes), "--split", "test", "--output", str(captions)]
-    tried = DemoJob("Evaluating the captioner", ["evaluate", str(demo.model(CAPTIONER)), *test], captions.exists())
+    evaluate = ["evaluate", str(demo.model(CAPTIONER)), f"--captions={demo.scenes}", "--split=test"]
+    tried = DemoJob("Evaluating the captioner", [*evaluate, f"--output={captions}"], captions.exists())
     return [world, *trained, compared, scenes, captioner, tried]
 
 
@@ -163,41 +181,6 @@ def _train_job(demo: Demo, name: str, options: list[str]) -> DemoJob:
 
 def _data_option(split: str, paths: list[str]) -> str:
     return f"--set=data.{split}=[" + ", ".join(f'"{path}"' for path in paths) + "]"
-
-
-def _compare_arguments(demo: Demo) -> list[str]:
-    test = ["--source", str(demo.world / "test.en"), "--reference", str(demo.world / "test.ko")]
-    test += ["--gold", str(demo.world / "test.align")]
-    report = ["--report", str(demo.directory / "evaluation.json")]
-    return ["compare", *(str(demo.model(name)) for name in GENERATIONS), *test, *report]
-
-
-def _check_recipes(demo: Demo) -> None:
-    missing = [recipe for name in RECIPES if not (recipe := demo.recipe(name)).is_file()]
-    if missing:
-        raise RegardError(
-            f"{missing[0]} does not exist. Give a directory that has it with --recipes, or remove --recipes to use "
-            "regard's own."
-        )
-
-
-def _warn_about_older_probes(demo: Demo) -> None:
-    """A run keeps its probes from its start to its end."""
-    started = [name for name in GENERATIONS if (demo.directory / name / CONFIG_FILE).exists()]
-    if demo.probes and started:
-        warn(
-            f"{', '.join(started)}: started before with other probes, which stay. To probe your sentences from the "
-            "start, give another --directory."
-        )
-
-
-def _run_job(job: DemoJob, stopper: ChildStopper) -> None:
-    echo(f"\n{job.title}: regard {' '.join(job.arguments)}")
-    code = stopper.wait_for(_start_process(job.arguments))
-    if code and not stopper.received:
-        raise RegardError(
-            f"{job.title} has failed (exit code {code}); its error is above. Run the same command again to continue."
-        )
 
 
 @contextmanager

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
-from regard.cli.complete import print_bytes, text_batches
-from regard.cli.console import progress_bar
+from regard.cli.complete import text_batches
+from regard.cli.console import print_json, print_line, progress_bar
 from regard.cli.options import PATH, json_option, model_argument
-
-if TYPE_CHECKING:
-    from regard.inference.mask_filler import FilledText
 
 
 @click.command(
@@ -49,17 +44,11 @@ def command(model: Path, texts: tuple[str, ...], source: Path | None, top_k: int
         for batch in text_batches(texts, source):
             for text in batch:
                 [filled] = filler.fill([text], top_k=max(1, top_k))
-                print_bytes(_filled_record(filled) if as_json else _filled_lines(filled, top_k))
+                if as_json:
+                    print_json({"text": filled.text, "masks": filled.predictions})
+                else:
+                    print_line(filled.text)
+                    for number, predictions in enumerate(filled.predictions if top_k else [], start=1):
+                        candidates = ", ".join(f"{one.token} {one.probability:.2f}" for one in predictions)
+                        print_line(f"    mask {number}: {candidates}")
                 progress(1)
-
-
-def _filled_lines(filled: FilledText, shown: int) -> str:
-    lines = [filled.text]
-    for number, predictions in enumerate(filled.predictions if shown else [], start=1):
-        candidates = ", ".join(f"{one.token} {one.probability:.2f}" for one in predictions)
-        lines.append(f"    mask {number}: {candidates}")
-    return "\n".join(lines)
-
-
-def _filled_record(filled: FilledText) -> str:
-    return msgspec.json.encode({"text": filled.text, "masks": filled.predictions}).decode()

@@ -1,7 +1,6 @@
 """`regard info`: what a model is; `regard schema`: the options of a recipe as a JSON schema."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -10,9 +9,6 @@ from regard.cli.console import echo, print_json, print_table
 from regard.cli.options import json_option, model_argument
 from regard.config import Config
 from regard.files import find_model_directory
-
-if TYPE_CHECKING:
-    from regard.bundle import Bundle
 
 
 @click.command(name="info")
@@ -24,11 +20,25 @@ def command(model: Path, as_json: bool) -> None:
 
     directory = find_model_directory(model)
     bundle = load_bundle(directory)
-    facts, files = _model_facts(bundle), _file_sizes(directory)
+    files = {file.name: file.stat().st_size for file in sorted(directory.iterdir()) if file.is_file()}
+    both, languages = bundle.tokenizers, [code for code in bundle.languages if code]
+    source, target = both.source.vocab_size, both.target.vocab_size
+    facts = {
+        "kind": str(type(bundle.config.model).__struct_config__.tag),
+        "languages": languages,
+        "tokenizer": both.source.model_type,
+        "vocabulary": {"source": source, "target": target, "shared": both.shared},
+        "parameters": bundle.num_parameters,
+    }
     if as_json:
         print_json(facts | {"files": files, "config": msgspec.to_builtins(bundle.config)})
         return
-    print_table(["", str(directory)], [[name, _format_value(value)] for name, value in facts.items()])
+    shown = {
+        "languages": " → ".join(languages) or "not named",
+        "vocabulary": f"{source:,} pieces, shared" if both.shared else f"{source:,} source, {target:,} target pieces",
+        "parameters": f"{bundle.num_parameters:,}",
+    }
+    print_table(["", str(directory)], [[name, str(shown.get(name, value))] for name, value in facts.items()])
     print_table(["file (SHA-256 verified)", "bytes"], [[name, f"{size:,}"] for name, size in files.items()])
     echo(bundle.config.to_toml().rstrip())
 
@@ -43,30 +53,3 @@ Examples:
 def schema() -> None:
     """Print the JSON schema of a recipe: every section, option, type and choice, for completion in an editor."""
     echo(msgspec.json.format(msgspec.json.encode(Config.json_schema()), indent=2).decode())
-
-
-def _model_facts(bundle: "Bundle") -> dict[str, Any]:
-    both = bundle.tokenizers
-    return {
-        "kind": str(type(bundle.config.model).__struct_config__.tag),
-        "languages": [code for code in bundle.languages if code],
-        "tokenizer": both.source.model_type,
-        "vocabulary": {"source": both.source.vocab_size, "target": both.target.vocab_size, "shared": both.shared},
-        "parameters": sum(parameter.numel() for parameter in bundle.model.parameters()),
-    }
-
-
-def _file_sizes(directory: Path) -> dict[str, int]:
-    return {file.name: file.stat().st_size for file in sorted(directory.iterdir()) if file.is_file()}
-
-
-def _format_value(value: object) -> str:
-    match value:
-        case list():
-            return " → ".join(value) or "not named"
-        case {"source": source, "target": target, "shared": shared}:
-            return f"{source:,} pieces, shared" if shared else f"{source:,} source, {target:,} target pieces"
-        case int():
-            return f"{value:,}"
-        case _:
-            return str(value)

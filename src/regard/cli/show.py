@@ -17,14 +17,13 @@ from regard.training.events import EVENT_LOG
 
 if TYPE_CHECKING:
     from regard.config import DecodeOptions
-    from regard.inference.captioner import Caption, Captioner
+    from regard.inference.captioner import Captioner
     from regard.inference.mask_filler import MaskFiller
     from regard.inference.text_generator import TextGenerator
     from regard.inference.translator import Translator
     from regard.models.interface import AttentionRole
     from regard.plotting.attention_map import AttentionMap, MapSelection
-    from regard.plotting.html_data import ProbeSnapshot, RunData, TracedCaption
-    from regard.plotting.image_map import ImageMaps
+    from regard.plotting.html_data import RunData, TracedCaption
     from regard.training.runs import Run
 
 ROLES = ["cross", "encoder-self", "decoder-self", "image-cross", "image-self"]
@@ -79,9 +78,22 @@ def command(model: Path | None, inputs: tuple[str, ...], run: Path | None, out: 
         ]
         _show_run(run, out, others)
         return
+    from regard.inference.open import load
+    from regard.plotting.svg import forbid_selection_for_html
+
     if model is None or not inputs:
         raise click.UsageError("Give a MODEL and a SENTENCE or IMAGE, or --run with a run.")
-    _show_model(model, inputs, ShowOptions(out=out, **options))  # type: ignore[arg-type]
+    chosen = ShowOptions(out=out, **options)  # type: ignore[arg-type]
+    has_selection = chosen.role or chosen.layer or chosen.head or chosen.subwords or chosen.at == "input"
+    if chosen.suffix == ".html" and has_selection:
+        forbid_selection_for_html("--role, --layer, --head, --subwords and --at input")
+    opened = load(model)
+    if opened.task == "image-to-text":
+        shown = _show_images(opened, [Path(name) for name in inputs], chosen)
+    else:
+        shown = _show_sentence(opened, inputs, chosen)
+    if out is not None:
+        echo(f"{out} shows: {shown}", to_error=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,22 +134,6 @@ class ShowOptions:
 
         assert self.out is not None  # noqa: S101  (for the type checker)
         write_file(self.out, content)
-
-
-def _show_model(model: Path, inputs: tuple[str, ...], options: ShowOptions) -> None:
-    from regard.inference.open import load
-    from regard.plotting.svg import forbid_selection_for_html
-
-    has_selection = options.role or options.layer or options.head or options.subwords or options.at == "input"
-    if options.suffix == ".html" and has_selection:
-        forbid_selection_for_html("--role, --layer, --head, --subwords and --at input")
-    opened = load(model)
-    if opened.task == "image-to-text":
-        shown = _show_images(opened, [Path(name) for name in inputs], options)
-    else:
-        shown = _show_sentence(opened, inputs, options)
-    if options.out is not None:
-        echo(f"{options.out} shows: {shown}", to_error=True)
 
 
 # --- texts
@@ -187,9 +183,10 @@ def _draw_map(drawn: AttentionMap, options: ShowOptions) -> None:
 
 def _show_images(captioner: Captioner, images: list[Path], options: ShowOptions) -> str:
     """Describe the images and show the attention of each word; returns the captions."""
+    from regard.data.images import load_image
     from regard.plotting.attention_map import select_map
     from regard.plotting.html_data import caption_page_data
-    from regard.plotting.save import render_image_maps
+    from regard.plotting.save import render_image_maps, trace_image_maps
     from regard.plotting.terminal import print_image_maps
     from regard.web.pages import render_html_file
 
@@ -202,12 +199,16 @@ def _show_images(captioner: Captioner, images: list[Path], options: ShowOptions)
     elif options.role in SELF_ATTENTION_ROLES:
         _draw_map(select_map(traced[0].trace, options.selection("image-cross")), options)
     else:
-        maps = [_image_maps(path, one, options) for path, one in zip(images, traced, strict=True)]
+        maps = []
+        for path, one in zip(images, traced, strict=True):
+            boxes = one.gold.boxes if one.gold is not None and one.gold.words == one.trace.target.words[1:] else ()
+            drawn = load_image(path, size=max(PANEL_PIXELS, len(one.image[0])))
+            maps.append(trace_image_maps(one.trace, options.selection("image-cross"), drawn, boxes))
         if options.suffix:
             options.write(render_image_maps(maps, options.suffix))
         else:
-            for one in maps:
-                print_image_maps(make_console(), one)
+            for panels in maps:
+                print_image_maps(make_console(), panels)
     return "; ".join(one.trace.text for one in traced)
 
 
@@ -230,6 +231,7 @@ def _check_image_options(options: ShowOptions, images: int) -> None:
 
 
 def _caption_with_trace(captioner: Captioner, image: Path, options: ShowOptions) -> TracedCaption:
+    from regard.inference.captioner import Caption
     from regard.plotting.attention_map import check_selection
     from regard.plotting.html_data import GoldCaption, TracedCaption
     from regard.plotting.save import require_attention
@@ -237,7 +239,10 @@ def _caption_with_trace(captioner: Captioner, image: Path, options: ShowOptions)
 
     pixels = captioner.load_image(image)
     if options.target:
-        caption = _encode_forced_caption(captioner, options.target)
+        tokens = captioner.tokenizers.target.encode(options.target)
+        if UNKNOWN in tokens:
+            warn(f"{options.target!r} has words that are not in the model's vocabulary; they are shown as <unk>")
+        caption = Caption(options.target, 0.0, 0.0, tokens)
     else:
         [caption] = captioner.caption([pixels], **options.search)
     if not caption.tokens:
@@ -247,25 +252,6 @@ def _caption_with_trace(captioner: Captioner, image: Path, options: ShowOptions)
     check_selection(trace, options.selection("image-cross"))
     gold = GoldCaption.from_boxes(boxes_beside(image))
     return TracedCaption(pixels, captioner.image_encoder.grid_size, caption, trace, gold)
-
-
-def _encode_forced_caption(captioner: Captioner, text: str) -> Caption:
-    from regard.inference.captioner import Caption
-
-    tokens = captioner.tokenizers.target.encode(text)
-    if UNKNOWN in tokens:
-        warn(f"{text!r} has words that are not in the model's vocabulary; they are shown as <unk>")
-    return Caption(text, 0.0, 0.0, tokens)
-
-
-def _image_maps(image: Path, traced: TracedCaption, options: ShowOptions) -> ImageMaps:
-    from regard.data.images import load_image
-    from regard.plotting.save import trace_image_maps
-
-    gold, trace = traced.gold, traced.trace
-    boxes = gold.boxes if gold is not None and gold.words == trace.target.words[1:] else ()
-    drawn = load_image(image, size=max(PANEL_PIXELS, len(traced.image[0])))
-    return trace_image_maps(trace, options.selection("image-cross"), drawn, boxes)
 
 
 # --- runs
@@ -289,21 +275,24 @@ def _show_run(directory: Path, out: Path | None, others: list[str]) -> None:
     run = _run_data(Run(directory.resolve().name, directory))
     data = run_page_data(run)
     write_file(out, render_html_file(data, title=f"{run.record['name']} · regard").encode())
-    omitted = data["run"]["omitted"]
-    note = (
-        "{steps} of {of_steps} steps, {probes} of {of_probes} probes, weights rounded".format(**omitted)
-        if omitted
-        else ""
-    )
-    reason = f" ({note}, to keep the file small)" if note else ""
-    echo(f"{out} shows: the training of {run.record['name']}{reason}", to_error=True)
+    note = ""
+    if omitted := data["run"]["omitted"]:
+        shown = "{steps} of {of_steps} steps, {probes} of {of_probes} probes".format(**omitted)
+        note = f" ({shown}, weights rounded, to keep the file small)"
+    echo(f"{out} shows: the training of {run.record['name']}{note}", to_error=True)
 
 
 def _run_data(run: Run) -> RunData:
     import msgspec
 
-    from regard.plotting.html_data import RunData, image_data_uri
+    from regard.plotting.html_data import ProbeSnapshot, RunData, image_data_uri
     from regard.server.errors import ApiError
+
+    def load_snapshot(step: int) -> ProbeSnapshot:
+        try:
+            return ProbeSnapshot(msgspec.to_builtins(run.probes(step)), run.all_maps(step))
+        except ApiError as error:
+            raise RegardError(f"the probes of step {step} of {run.directory} cannot be shown: {error}") from None
 
     events = run.events(0).events
     probed = {event["step"] for event in events if event.get("event") == "probe"}  # a resume may have dropped some
@@ -315,19 +304,6 @@ def _run_data(run: Run) -> RunData:
         record=msgspec.to_builtins(run.record(None)),
         events=events,
         steps=[step for step in run.probes(None).steps if step in probed] if probed else [],
-        load_snapshot=lambda step: _probe_snapshot(run, step),
+        load_snapshot=load_snapshot,
         images=images,
     )
-
-
-def _probe_snapshot(run: Run, step: int) -> ProbeSnapshot:
-    import msgspec
-
-    from regard.plotting.html_data import ProbeSnapshot
-    from regard.server.errors import ApiError
-
-    try:
-        probes, maps = run.probes(step), run.all_maps(step)
-    except ApiError as error:
-        raise RegardError(f"the probes of step {step} of {run.directory} cannot be shown: {error}") from None
-    return ProbeSnapshot(msgspec.to_builtins(probes), maps)
