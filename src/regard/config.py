@@ -26,6 +26,7 @@ PositiveFloat = Annotated[float, Meta(gt=0, le=1e9)]
 
 # Each name below stands for one class that carries the same `name`; tests/unit/test_extension_points.py compares them.
 ScoreName = Literal["dot", "scaled_dot", "general", "additive"]  # attention/scores.py
+EQUAL_WIDTH_SCORES: tuple[ScoreName, ...] = ("dot", "scaled_dot")  # of query and key
 PositionsName = Literal["sinusoidal", "learned", "rotary", "none"]  # layers/positions.py
 CellType = Literal["rnn", "gru", "lstm"]  # layers/recurrent.py
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]  # layers/transformer_block.py
@@ -140,7 +141,7 @@ class AttentionRNNConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="k
     def __post_init__(self) -> None:
         if self.encoder.width % 2:
             raise ValueError(f"encoder.width is {self.encoder.width}; it must be even: each direction has half of it")
-        if self.score in ("dot", "scaled_dot") and self.encoder.width != self.decoder.width:
+        if self.score in EQUAL_WIDTH_SCORES and self.encoder.width != self.decoder.width:
             raise ValueError(
                 f"encoder.width is {self.encoder.width} and decoder.width {self.decoder.width}; "
                 f'score = "{self.score}" needs them equal: make them equal, or use "general" or "additive"'

@@ -50,10 +50,12 @@ def additive(weights: Weights) -> Score:
     return score
 
 
-def score_named(name: str, weights: Weights) -> Score:
-    if name in ("dot", "scaled_dot"):
-        return dot if name == "dot" else scaled_dot
-    return general(weights) if name == "general" else additive(weights)
+SCORES: dict[str, Callable[[Weights], Score]] = {
+    "dot": lambda _: dot,
+    "scaled_dot": lambda _: scaled_dot,
+    "general": general,
+    "additive": additive,
+}
 
 
 # --- attention -------------------------------------------------------------------------------------------------------
@@ -78,7 +80,7 @@ def look(score: Score, query: Vector, keys: Matrix, values: Matrix, sees: list[b
 
 def attention(name: str, query: Matrix, inputs: Matrix, sees: Sees, weights: Weights) -> tuple[Matrix, Matrix]:
     """The general attention layer for one row of a batch: contexts (Q, D_v) and weights (Q, K)."""
-    score = score_named(name, weights)
+    score = SCORES[name](weights)
     keys, values = [linear(x, weights, "key") for x in inputs], [linear(x, weights, "value") for x in inputs]
     looks = [look(score, asking, keys, values, seen) for asking, seen in zip(query, sees, strict=True)]
     return [context for context, _ in looks], [weight for _, weight in looks]

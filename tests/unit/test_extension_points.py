@@ -10,6 +10,7 @@ import pytest
 
 from regard.attention.scores import SCORES
 from regard.config import (
+    EQUAL_WIDTH_SCORES,
     Activation,
     CellType,
     ImageEncoderConfig,
@@ -23,6 +24,7 @@ from regard.layers.positions import POSITION_ENCODINGS
 from regard.layers.recurrent import CELLS
 from regard.layers.transformer_block import ACTIVATIONS, SELF_ATTENTION_TYPES
 from regard.models.factory import MODELS
+from tests.support import attention_loops
 from tests.support.small_models import CATALOGUE
 
 ROOT = Path(__file__).parents[2]
@@ -75,22 +77,30 @@ def test_laws_cover_every_model() -> None:
 
 @pytest.mark.parametrize("name", SCORES)
 def test_page_explains_every_score(name: str) -> None:
-    formulas = (WEB / "components/formula.js").read_text(encoding="utf-8")
-    texts = (WEB / "components/attention_steps/scores.js").read_text(encoding="utf-8")
-    assert re.search(rf"\b{name}\b", formulas.partition("SCORE_FORMULAS = {")[2].partition("\n};")[0])
-    assert re.search(rf"^  {name}:", texts.partition("SCORE_TEXTS = ")[2], re.M)
+    for path, table in (("components/score_functions.js", "SCORE_FUNCTIONS"), ("math/attention.js", "SCORE_TERMS")):
+        entries = (WEB / path).read_text(encoding="utf-8").partition(f"export const {table} = ")[2]
+        assert re.search(rf"^  {name}: ", entries, re.M), f"{table} in src/regard/web/{path} lacks {name}"
     assert_translated(f"compare.scoring_{name}")
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_every_score_has_a_reference_loop(name: str) -> None:
+    assert name in attention_loops.SCORES, f"SCORES in tests/support/attention_loops.py lacks {name}"
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_page_arithmetic_has_a_reference_case(name: str) -> None:
+    cases = json.loads((ROOT / "tests/web/references/attention.json").read_text(encoding="utf-8"))
+    assert name in {case["input"]["layer"]["score"] for case in cases}, "run: python -m tests.web.references.write"
+
+
+def test_config_names_the_scores_of_equal_widths() -> None:
+    assert set(EQUAL_WIDTH_SCORES) == {name for name, score in SCORES.items() if score.needs_equal_widths}
 
 
 @pytest.mark.parametrize("name", POSITION_ENCODINGS)
 def test_page_names_every_position_encoding(name: str) -> None:
     assert_translated(f"positions.kind_{name}")
-
-
-@pytest.mark.parametrize("page", ["tour.md", "tour.ko.md"])
-@pytest.mark.parametrize("name", SCORES)
-def test_tour_lists_every_score(name: str, page: str) -> None:
-    assert name.replace("_", " ") in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
 def assert_translated(key: str) -> None:

@@ -13,9 +13,9 @@ const { AttentionSteps, keysShown } = await import(
   "../../src/regard/web/components/attention_steps/attention_steps.js"
 );
 const { inPairs } = await import("../../src/regard/web/components/attention_steps/block.js");
-const { SCORE_TEXTS } = await import("../../src/regard/web/components/attention_steps/scores.js");
 const { indexParam, stepChoice } = await import("../../src/regard/web/components/attention_steps/step_params.js");
-const { SCORE_FORMULAS } = await import("../../src/regard/web/components/formula.js");
+const { SCORE_FUNCTIONS } = await import("../../src/regard/web/components/score_functions.js");
+const { SCORE_TERMS } = await import("../../src/regard/web/math/attention.js");
 const { NumberTable, numberText, smallText } = await import("../../src/regard/web/components/number_table.js");
 const { TokenRow } = await import("../../src/regard/web/components/token_row.js");
 const { VectorStrip } = await import("../../src/regard/web/components/vector_strip.js");
@@ -42,10 +42,10 @@ async function shown(node) {
 const press = (element, key) =>
   element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 
-test("every score of a config has a formula and a text", () => {
+test("every score of a config has an entry and arithmetic", () => {
   const scores = configChoices("ScoreName").sort();
-  assert.deepEqual(Object.keys(SCORE_FORMULAS).sort(), scores);
-  assert.deepEqual(Object.keys(SCORE_TEXTS).sort(), scores);
+  assert.deepEqual(Object.keys(SCORE_FUNCTIONS).sort(), scores);
+  assert.deepEqual(Object.keys(SCORE_TERMS).sort(), scores);
 });
 
 test("every activation of a config has a function", () => {

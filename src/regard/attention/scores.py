@@ -6,7 +6,8 @@ r"""Attention scores: how well a query and a key agree, before the softmax.
     additive     v . tanh(W_q q + W_k k + b)    Bahdanau et al., 2015
 
 To add a score, write a class here with its `name` and `formula`, list it in `SCORES`, and add its name to `ScoreName`
-in config.py. Tests and traces follow from `SCORES`; tests/unit/test_extension_points.py names the page entries to add.
+in config.py. Tests and traces follow from `SCORES`; CONTRIBUTING.md names the other entries, and
+tests/unit/test_extension_points.py fails until all exist.
 """
 
 import math
@@ -46,6 +47,11 @@ class AttentionScore(nn.Module):
         scores: Tensor = self(query, key)
         return scores
 
+    @staticmethod
+    def scale(width: int) -> float:  # noqa: ARG004  (only a scaled score depends on it)
+        """The factor that a trace shows as a step of its own."""
+        return 1.0
+
 
 class DotScore(AttentionScore):
     """The dot product of query and key."""
@@ -70,6 +76,10 @@ class ScaledDotScore(AttentionScore):
 
     def unscaled(self, query: Float[Tensor, "... Q D"], key: Float[Tensor, "... K D"]) -> Float[Tensor, "... Q K"]:
         return dot(query, key)
+
+    @staticmethod
+    def scale(width: int) -> float:
+        return 1 / math.sqrt(width)
 
 
 class GeneralScore(AttentionScore):

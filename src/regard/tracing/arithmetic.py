@@ -22,7 +22,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.config import ScoreName
 from regard.models.interface import AttentionRole, DecoderOutput, KeySide, QuerySide
 from regard.tracing.activations import Array, FloatRow, FloatRows, LinearArrays, to_array
 
@@ -290,7 +289,7 @@ class AttentionLayerInfo(Struct, frozen=True, kw_only=True):
     role: AttentionRole
     layer: int  # counted from 0 within its role
     heads: int
-    score: ScoreName
+    score: str  # its name in attention/scores.py
     queries: QuerySide
     keys: KeySide
     deviation: float  # the largest |recorded weight - fused kernel's weight|; 0 without a fused kernel

@@ -19,7 +19,6 @@ from regard.attention import hooks
 from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
-from regard.config import ScoreName
 from regard.decoding.loop import forced_decode, token_log_probabilities
 from regard.models.interface import CROSS_ATTENTION, DecoderOutput, Source, query_and_key_side, role_of
 from regard.tracing.activations import Activations, LinearArrays, linear_arrays, record_activations, to_array
@@ -141,7 +140,7 @@ def _attention_arrays(attention: Any, kept: dict[str, Tensor], activations: dict
     recorded = {part: to_array(tensor[0]) for part, tensor in kept.items() if part != "visible"}
     is_multi_head = isinstance(attention, MultiHeadAttention)
     width = recorded["query"].shape[-1]
-    score: ScoreName = attention.score.name
+    score: str = attention.score.name
     steps = _score_arrays(attention, score, recorded, activations)
     if score == "additive":
         recorded["key"] = to_array(activations["key"].outputs)  # before the score's own projection
@@ -151,7 +150,7 @@ def _attention_arrays(attention: Any, kept: dict[str, Tensor], activations: dict
         output=to_array(activations["output"].outputs[0]) if is_multi_head else recorded["context"][0],
         visible=kept["visible"][0].cpu().numpy(),
         projections=_linear_layers(attention),
-        scale=width**-0.5 if score == "scaled_dot" else 1.0,
+        scale=attention.score.scale(width),
         is_rotary=is_multi_head and attention.rotate is not None,
         steps=steps,
         **recorded,
@@ -160,7 +159,7 @@ def _attention_arrays(attention: Any, kept: dict[str, Tensor], activations: dict
 
 def _score_arrays(
     attention: nn.Module,
-    score: ScoreName,
+    score: str,
     recorded: dict[str, NDArray[np.float32]],
     activations: dict[str, Activations],
 ) -> dict[str, NDArray[np.float32]]:

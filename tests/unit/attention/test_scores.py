@@ -40,5 +40,5 @@ def test_an_additive_score_is_bounded_by_its_vector() -> None:
 
 
 def test_unknown_score_is_an_error_with_choices() -> None:
-    with pytest.raises(ValueError, match=r"'cosine'.*dot, scaled_dot, general, additive"):
-        make_score("cosine", 2, 2)
+    with pytest.raises(ValueError, match=rf"'missing'.*{', '.join(SCORES)}"):
+        make_score("missing", 2, 2)

@@ -192,9 +192,7 @@ def test_run_killed_before_saving_is_started_again(tmp_path: Path, recipes: Path
 
 
 def small_demo(place: Path, recipes: Path, *probes: str) -> Demo:
-    return Demo(
-        place / "demo", recipes, pairs=300, images=60, probes=probes
-    )
+    return Demo(place / "demo", recipes, pairs=300, images=60, probes=probes)
 
 
 def test_demo_trains_with_probes_and_resume_keeps_options(tmp_path: Path, recipes: Path) -> None:

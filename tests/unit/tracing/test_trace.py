@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from regard.attention.hooks import record_attention
+from regard.attention.scores import SCORES
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle, new_bundle
 from regard.config import Config
@@ -22,6 +23,7 @@ from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 from regard.tracing.arithmetic import AttentionArithmetic
 from regard.tracing.capture import _fused_kernel_deviation
 from regard.tracing.trace import MAX_TRACE_TOKENS, TokenSequence, Trace, TraceSummary, trace_pair, trace_texts
+from tests.support import attention_loops
 from tests.support.small_models import CATALOGUE, LOOKERS, TRANSLATORS, randomise
 
 TOKENIZER = Tokenizer.train(["ba be bi bo bu da de di"], model_type="word", vocab_size=32)
@@ -44,7 +46,7 @@ def trace_of(name: str) -> Trace:
 
 def test_models_cover_scores_norms_rotary_and_recurrent() -> None:
     layers = [layer for name in LOOKERS for layer in trace_of(name).layers]
-    assert {layer.score for layer in layers} == {"dot", "scaled_dot", "general", "additive"}
+    assert {layer.score for layer in layers} == set(SCORES)
     assert {layer.role for layer in layers} == {"encoder-self", "decoder-self", "cross"}
     assert {one.is_rotary for name in LOOKERS for one in trace_of(name).arrays} == {True, False}
     assert any("ssru" in name for name in LOOKERS)
@@ -62,7 +64,7 @@ def test_every_number_inside_equals_its_recomputation_in_float64(name: str) -> N
             for inside in heads:
                 check_projections(inside)
                 check_scores(inside)
-                check_weights(inside)
+                check_weights(inside, sees_end=getattr(CATALOGUE[name], "source_end", True))
             check_output(heads)
 
 
@@ -90,21 +92,23 @@ def check_scores(inside: AttentionArithmetic) -> None:
         assert exact(steps.projected_keys) == pytest.approx(projected_keys, **AS_SHOWN)
         scores = np.tanh(projected_query + projected_keys) @ exact(steps.vector)
     else:
-        scores = keys @ query * inside.scale
+        score = attention_loops.SCORES["dot" if inside.general else inside.layer.score]({})
+        scores = [score(query.tolist(), key) for key in keys.tolist()]
     if inside.general is not None:
         prepared = exact(inside.general.unprepared_keys) @ exact(inside.general.weight).T
         assert inside.keys == pytest.approx(prepared, **AS_SHOWN)
         assert inside.general.unprepared_keys == inside.key_inputs
-    assert (inside.scale == 1.0) == (inside.layer.score != "scaled_dot")
+    assert inside.scale == SCORES[inside.layer.score].scale(len(query))
     assert inside.scores == pytest.approx(scores, **AS_SHOWN)
 
 
-def check_weights(inside: AttentionArithmetic) -> None:
+def check_weights(inside: AttentionArithmetic, *, sees_end: bool) -> None:
     visible = np.array(inside.visible)
     if inside.layer.role == "decoder-self":
         assert inside.visible == [place <= inside.query_index for place in range(len(visible))]
     else:
-        assert visible.all()
+        assert visible[:-1].all()
+        assert visible[-1] == sees_end
     raised = np.exp(exact(inside.scores) - max(inside.scores)) * visible
     weights = raised / raised.sum()
     assert inside.weights == pytest.approx(weights, **AS_SHOWN)

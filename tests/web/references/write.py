@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.attention.scores import SCORES
 from regard.metrics.pointing_game import peak_in_box
 from regard.tokenization.text import display_piece
+from tests.support import attention_loops
 
 Row = NDArray[np.float64]
 FOLDER = Path(__file__).parent
@@ -65,6 +67,8 @@ def attention_cases() -> list[dict[str, Any]]:
         general_case(seed=4),
         additive_case(seed=5),
     ]
+    known = {given["layer"]["score"] for given, _ in cases}
+    cases += [projected_case(name, seed=6, is_rotary=False, is_masked=True) for name in SCORES if name not in known]
     return [{"input": plain(given), "expected": plain(expected)} for given, expected in cases]
 
 
@@ -90,7 +94,10 @@ def projected_case(score: str, *, seed: int, is_rotary: bool, is_masked: bool) -
     if is_rotary:
         query, keys = rotary(query[None], [QUERY])[0], rotary(keys, range(KEYS))
     values = given["key_inputs"] @ given["value_weight"].T + given["value_bias"]
-    return given, steps(given, keys * query, values) | {"query": query, "keys": keys}
+    if score in ("dot", "scaled_dot"):
+        return given, steps(given, keys * query, values) | {"query": query, "keys": keys}
+    scores = [attention_loops.SCORES[score]({})(query.tolist(), key) for key in keys.tolist()]
+    return given, steps(given, np.array(scores)[:, None], values) | {"query": query, "keys": keys, "terms": None}
 
 
 def general_case(*, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -6,17 +6,17 @@ import { h } from "../core/ui.js";
 /** @import { ComponentChildren, VNode } from "../core/ui.js" */
 
 /** @param {string} text */
-const name = (text) => h("mi", null, text);
+export const name = (text) => h("mi", null, text);
 /** @param {string} text */
-const vector = (text) => h("mi", { mathvariant: "normal", class: "vector" }, text);
+export const vector = (text) => h("mi", { mathvariant: "normal", class: "vector" }, text);
 /** @param {string} text */
-const sign = (text) => h("mo", null, text);
+export const sign = (text) => h("mo", null, text);
 /** @param {string} text */
 const word = (text) => h("mtext", null, text);
 /** @param {...ComponentChildren} parts */
-const row = (...parts) => h("mrow", null, ...parts);
+export const row = (...parts) => h("mrow", null, ...parts);
 /** @param {ComponentChildren} base @param {ComponentChildren} index */
-const sub = (base, index) => h("msub", null, base, index);
+export const sub = (base, index) => h("msub", null, base, index);
 /** @param {ComponentChildren} base @param {ComponentChildren} exponent */
 const power = (base, exponent) => h("msup", null, base, exponent);
 /** @param {ComponentChildren} above @param {ComponentChildren} below */
@@ -24,11 +24,11 @@ const fraction = (above, below) => h("mfrac", null, above, below);
 /** @param {ComponentChildren} inner */
 const root = (inner) => h("msqrt", null, inner);
 /** @param {string} index */
-const sum = (index) => h("munder", null, sign("∑"), name(index));
+export const sum = (index) => h("munder", null, sign("∑"), name(index));
 /** @param {string} letter a vector of key j */
-const ofKey = (letter) => sub(vector(letter), name("j"));
+export const ofKey = (letter) => sub(vector(letter), name("j"));
 /** @param {string} index */
-const matrix = (index) => sub(name("W"), name(index));
+export const matrix = (index) => sub(name("W"), name(index));
 /** @param {string} width in em */
 const space = (width) => h("mspace", { width });
 const scoreOfKey = () => sub(name("s"), name("j"));
@@ -38,7 +38,7 @@ const scoreOfKey = () => sub(name("s"), name("j"));
  * @param {...ComponentChildren} parts
  * @returns {VNode}
  */
-function block(...parts) {
+export function block(...parts) {
   return h("math", { display: "block", class: "formula" }, row(...parts));
 }
 
@@ -58,40 +58,7 @@ function projections(isBiased) {
   );
 }
 
-const dot = () =>
-  block(
-    vector("q"),
-    sign("·"),
-    ofKey("k"),
-    sign("="),
-    sum("d"),
-    sub(name("q"), name("d")),
-    sub(name("k"), row(name("j"), name("d"))),
-  );
-
-/** The formula of every attention score, by the score's name in a config. */
-export const SCORE_FORMULAS = {
-  dot,
-  scaled_dot: dot, // the division is a step of its own
-  general: () => block(vector("q"), sign("·"), sign("("), name("W"), ofKey("k"), sign(")")),
-  additive: () =>
-    block(
-      vector("v"),
-      sign("·"),
-      name("tanh"),
-      sign("("),
-      matrix("q"),
-      vector("q"),
-      sign("+"),
-      matrix("k"),
-      ofKey("k"),
-      sign("+"),
-      vector("b"),
-      sign(")"),
-    ),
-};
-
-/** The other steps of attention. */
+/** The steps of attention other than the score, which is in score_functions.js. */
 export const ATTENTION_FORMULAS = {
   projections: () => projections(false),
   biasedProjections: () => projections(true),

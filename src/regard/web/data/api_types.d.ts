@@ -141,7 +141,7 @@ export interface AttentionLayerInfo {
   role: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self";
   layer: number;
   heads: number;
-  score: "additive" | "dot" | "general" | "scaled_dot";
+  score: string;
   queries: "image" | "source" | "target";
   keys: "image" | "source" | "target";
   deviation: number;

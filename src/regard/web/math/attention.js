@@ -9,7 +9,7 @@ import { rotated } from "./positions.js";
 
 /** @typedef {number[]} Vector */
 /** @typedef {number[][]} Matrix a list of rows */
-/** @typedef {"dot" | "scaled_dot" | "general" | "additive"} ScoreName */
+/** @typedef {keyof typeof SCORE_TERMS} ScoreName */
 
 /**
  * The additive score's own parameters; a file may hold the projections alone.
@@ -169,20 +169,35 @@ function additiveParts({ additive, keys = [] }, query) {
   };
 }
 
-/**
- * The terms whose sum is the score of one key, before it is scaled.
- * @param {{ query: Vector, keys: Matrix, additive: AdditiveParts | null }} work
- * @param {number} key
- * @returns {ScoreTerm[]}
- */
-export function scoreTerms(work, key) {
-  if (!work.additive) return products(work.query, work.keys[key]);
-  const { query, keys, vector } = work.additive;
+/** @typedef {{ score: string, query: Vector, keys: Matrix, additive: AdditiveParts | null }} ScoreInput */
+
+/** @param {ScoreInput} work @param {number} key @returns {ScoreTerm[]} */
+const dotTerms = ({ query, keys }, key) => products(query, keys[key]);
+
+/** @param {ScoreInput} work @param {number} key @returns {ScoreTerm[]} */
+function additiveTerms({ additive }, key) {
+  const { query, keys, vector } = /** @type {AdditiveParts} */ (additive);
   return vector.map((factor, index) => {
     const [left, right] = [query[index], keys[key][index]];
     const inner = Math.tanh(left + right);
     return { left, right, inner, factor, product: factor * inner };
   });
+}
+
+/** How each score of a config is computed: the terms whose sum is the score of one key, before it is scaled. */
+export const SCORE_TERMS = {
+  dot: dotTerms,
+  scaled_dot: dotTerms,
+  general: dotTerms, // its keys have been multiplied by its matrix
+  additive: additiveTerms,
+};
+
+/**
+ * @param {ScoreInput} work
+ * @param {number} key
+ */
+export function scoreTerms(work, key) {
+  return SCORE_TERMS[/** @type {ScoreName} */ (work.score)](work, key);
 }
 
 /** @typedef {ReturnType<typeof attend>} AttentionWork */
@@ -194,7 +209,7 @@ export function scoreTerms(work, key) {
  */
 export function attend(input, { isScaled = true, isMasked = true } = {}) {
   const projections = project(input);
-  const work = { ...projections, additive: additiveParts(input, projections.query) };
+  const work = { ...projections, score: input.layer.score, additive: additiveParts(input, projections.query) };
   const raw = work.keys.map((_, key) => scoreTerms(work, key).reduce((sum, { product }) => sum + product, 0));
   const divisor = input.layer.score === "scaled_dot" ? Math.sqrt(work.query.length) : 1;
   const scores = raw.map((score) => (isScaled ? score / divisor : score));

@@ -8,8 +8,9 @@ import { useWidth } from "../../core/query.js";
 import { h, useMemo } from "../../core/ui.js";
 import { entropyBits, largestDifference, scoreTerms, steepestSlope } from "../../math/attention.js";
 import { tokenLabel } from "../../math/tokens.js";
-import { ATTENTION_FORMULAS, SCORE_FORMULAS } from "../formula.js";
+import { ATTENTION_FORMULAS } from "../formula.js";
 import { KeyTable, numberSpan, numberText, smallText } from "../number_table.js";
+import { SCORE_FUNCTIONS } from "../score_functions.js";
 import { VectorList } from "../vector_strip.js";
 import { DimensionField, matrixTerms, subscript, timesParts, WrittenSum } from "../written_sum.js";
 import { keyLabel, queryLabel, StepCard } from "./step_card.js";
@@ -18,13 +19,6 @@ import { keyLabel, queryLabel, StepCard } from "./step_card.js";
 /** @import { KeyColumn } from "../number_table.js" */
 /** @import { CardProps, Step } from "./step_card.js" */
 
-/** What is said of every attention score, by the score's name in a config; its formula is in SCORE_FORMULAS. */
-export const SCORE_TEXTS = /** @type {const} */ ({
-  dot: { text: "inside.score_dot", column: "inside.raw" },
-  scaled_dot: { text: "inside.score_dot", column: "inside.raw" },
-  general: { text: "inside.score_general", column: "inside.raw_general" },
-  additive: { text: "inside.score_additive", column: "inside.raw_additive" },
-});
 const WIDEST_BARS = 620;
 
 /**
@@ -57,12 +51,11 @@ function KeysTable({ step, caption, columns }) {
 /** @param {CardProps} props */
 export function ScoreCard({ step, number }) {
   const { detail, work, choice } = step;
-  const score = /** @type {ScoreName} */ (detail.layer.score);
   const title = t("inside.score_title");
-  const { text, column } = SCORE_TEXTS[score];
+  const { formula, text, column } = SCORE_FUNCTIONS[/** @type {ScoreName} */ (detail.layer.score)];
   return h(
     StepCard,
-    { number, title, formula: SCORE_FORMULAS[score](), text: t(text) },
+    { number, title, formula: formula(), text: t(text) },
     detail.general && h(PreparedKey, { step }),
     h(
       "div",

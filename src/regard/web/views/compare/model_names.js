@@ -1,7 +1,9 @@
 /** How models, layers and heads are named in Compare. */
 
+import { SCORE_FUNCTIONS } from "../../components/score_functions.js";
 import { t } from "../../core/i18n.js";
 
+/** @import { ScoreName } from "../../math/attention.js" */
 /** @import { Model, ModelReport } from "../../data/backend.js" */
 
 /** @type {Record<string, "compare.kind_rnn" | "compare.kind_rnn_attention" | "compare.kind_transformer">} */
@@ -12,13 +14,6 @@ const KINDS = {
 };
 /** @type {Record<string, "compare.wiring_previous" | "compare.wiring_current">} */
 const QUERY_STATES = { previous: "compare.wiring_previous", current: "compare.wiring_current" };
-/** @type {Record<string, "compare.scoring_dot" | "compare.scoring_scaled_dot" | "compare.scoring_general" | "compare.scoring_additive">} */
-const SCORES = {
-  dot: "compare.scoring_dot",
-  scaled_dot: "compare.scoring_scaled_dot",
-  general: "compare.scoring_general",
-  additive: "compare.scoring_additive",
-};
 
 /** @param {string} kind */
 export function kindName(kind) {
@@ -31,7 +26,8 @@ export function kindName(kind) {
  */
 export function attentionOfRnn({ score, query_state: state }) {
   if (!state || !(state in QUERY_STATES)) return null;
-  return t(QUERY_STATES[state], { score: score && score in SCORES ? t(SCORES[score]) : (score ?? "") });
+  const { label } = SCORE_FUNCTIONS[/** @type {ScoreName} */ (score)];
+  return t(QUERY_STATES[state], { score: t(label) });
 }
 
 /**
