@@ -73,13 +73,13 @@ def check_projections(inside: AttentionArithmetic) -> None:
         assert inside.query == inside.x
         assert inside.values == inside.key_inputs
         return
-    queries = exact([inside.x]) @ exact(inside.query_weight).T + exact(inside.query_bias)
-    keys = exact(inside.key_inputs) @ exact(inside.key_weight).T + exact(inside.key_bias)
+    queries = exact([inside.x]) @ exact(inside.query_weight).T + bias(inside.query_bias)
+    keys = exact(inside.key_inputs) @ exact(inside.key_weight).T + bias(inside.key_bias)
     if inside.is_rotary:
         queries, keys = turned(queries, [inside.query_index]), turned(keys, range(len(keys)))
     assert inside.query == pytest.approx(queries[0], **AS_SHOWN)
     assert exact(inside.keys) == pytest.approx(keys, **AS_SHOWN)
-    values = exact(inside.key_inputs) @ exact(inside.value_weight).T + exact(inside.value_bias)
+    values = exact(inside.key_inputs) @ exact(inside.value_weight).T + bias(inside.value_bias)
     assert exact(inside.values) == pytest.approx(values, **AS_SHOWN)
 
 
@@ -121,7 +121,11 @@ def check_output(heads: list[AttentionArithmetic]) -> None:
         assert first.output == first.context
         return
     parts = [exact(one.output_weight) @ exact(one.context) for one in heads]
-    assert first.output == pytest.approx(sum(parts) + exact(first.output_bias), **AS_SHOWN)
+    assert first.output == pytest.approx(sum(parts) + bias(first.output_bias), **AS_SHOWN)
+
+
+def bias(numbers: object) -> NDArray[np.float64] | float:
+    return 0.0 if numbers is None else exact(numbers)
 
 
 def exact(numbers: object) -> NDArray[np.float64]:
