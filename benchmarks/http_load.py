@@ -40,6 +40,11 @@ class Served:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
+    @property
+    def descriptors(self) -> int:
+        """How many files and sockets the process has open."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
     def figure(self, name: str, **labels: str) -> float:
         """A figure of /metrics, summed over the labels that are not given."""
         lines = [line for line in self._get("/metrics").splitlines() if re.match(rf"{name}(\{{| )", line)]
@@ -58,12 +63,20 @@ class Served:
             text: str = answer.read().decode()
         return text
 
-    def terminate(self) -> float:
-        """Send SIGTERM; the seconds until the process has ended."""
+    def terminate(self, *signals: int) -> float:
+        """Send SIGTERM or other signals, a moment apart; the seconds until the process has ended."""
         begun = time.monotonic()
-        self.process.send_signal(signal.SIGTERM)
+        for number in signals or (signal.SIGTERM,):
+            self.process.send_signal(number)
+            time.sleep(0.3 if len(signals) > 1 else 0)
         self.process.wait(timeout=60)
         return time.monotonic() - begun
+
+
+def with_descriptors(number: int, setup: str = "") -> tuple[str, ...]:
+    """The program of a server that may have so many files and sockets open, after some more Python."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({number}, {number}));"
+    return "-c", f"{limit} {setup}; from regard.cli import main; main()"
 
 
 @contextmanager

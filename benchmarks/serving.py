@@ -12,10 +12,12 @@ import argparse
 import asyncio
 import json
 import random
+import signal
+import socket
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +26,19 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.http_load import TRANSLATE, Answer, Client, Sender, Served, at_share, head_of, posted, serving
+from benchmarks.http_load import (
+    PROGRAM,
+    TRANSLATE,
+    Answer,
+    Client,
+    Sender,
+    Served,
+    at_share,
+    head_of,
+    posted,
+    serving,
+    with_descriptors,
+)
 
 from regard.worlds.sentences import sentence_pairs
 
@@ -172,8 +186,8 @@ async def _overloaded(load: Load, seconds: float) -> Told:
 # --- point 4: SIGTERM, memory, mixed answers -------------------------------------------------------------------------
 
 
-async def sigterm(load: Load, clients: int) -> Told:
-    """One SIGTERM while clients send. Lost is what the server accepted and its client never had the answer of."""
+async def sigterm(load: Load, clients: int, signals: Sequence[int] = (signal.SIGTERM,)) -> Told:
+    """Signals while clients send. Lost is what the server accepted and its client never had the answer of."""
     outcomes: Counter[str] = Counter()
     answered: set[str] = set()
 
@@ -189,7 +203,7 @@ async def sigterm(load: Load, clients: int) -> Told:
     async def stop() -> float:
         while outcomes.total() < clients:
             await asyncio.sleep(0.01)
-        return await asyncio.to_thread(load.server.terminate)
+        return await asyncio.to_thread(load.server.terminate, *signals)
 
     seconds, *_ = await asyncio.gather(stop(), *(one(number) for number in range(clients)))
     log = [json.loads(line) for line in load.server.log.read_text().splitlines()]
@@ -201,6 +215,7 @@ async def sigterm(load: Load, clients: int) -> Told:
         "lost": lost,
         "seconds": seconds,
         "code": code,
+        "tracebacks": load.server.log.read_text().lower().count("traceback"),
         "bar": {"lost": 0, "seconds": 10},
     }
 
@@ -337,6 +352,41 @@ async def _ending(client: Client) -> str:
         client.close()
 
 
+async def never_reading(load: Load, number: int) -> Told:
+    """Clients that request much and read nothing: liveness meanwhile, and the time until their descriptors are free."""
+    before = load.server.descriptors
+    clients = [await _never_reading_client(load.server) for _ in range(number)]
+    connected_at, lives = time.monotonic(), []
+    while len(lives) < 20 or (load.server.descriptors > before + 10 and time.monotonic() < connected_at + 120):
+        started_at = time.monotonic()
+        async with asyncio.timeout(60), load.client() as probe:  # a new connection each time
+            await probe.get("/livez")
+        lives.append(time.monotonic() - started_at)
+        await asyncio.sleep(0.1)
+    released = time.monotonic() - connected_at
+    for client in clients:
+        client.close()
+    lines = load.server.log.read_text().splitlines()
+    return {
+        "clients": number,
+        "livez_max_ms": 1000 * max(lives, default=0.0),
+        "descriptors_freed_after": released,
+        "log_lines": len(lines),
+        "tracebacks": sum("raceback" in line for line in lines),
+    }
+
+
+async def _never_reading_client(server: Served) -> socket.socket:
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setblocking(False)
+    loop = asyncio.get_running_loop()
+    with suppress(*GONE):
+        await loop.sock_connect(client, ("127.0.0.1", server.port))
+        await loop.sock_sendall(client, b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 60)
+    return client
+
+
 async def many_headers(load: Load) -> Told:
     """Ten thousand headers, and one header that is too long."""
     headers = {
@@ -367,6 +417,7 @@ class Part:
     size: float | None = None
     limits: tuple[str, ...] = ()
     times: int = 1
+    program: tuple[str, ...] = PROGRAM
 
 
 PATIENT = ("max_wait_seconds=1e6", "max_queue=1000000", "deadline=600", "body_timeout=3")
@@ -379,6 +430,7 @@ PARTS = {
     "disconnects": Part(disconnects, 1000, PATIENT),
     "gigabyte": Part(gigabyte, 10.0),
     "slow_clients": Part(slow_clients, 200, PATIENT),
+    "never_reading": Part(never_reading, 250, program=with_descriptors(200)),
     "many_headers": Part(many_headers),
 }
 
@@ -389,7 +441,10 @@ def measured(part: Part, models: list[Path], scale: float, engine: str = "torch"
     options += ["--engine", engine]
     size = [] if part.size is None else [max(type(part.size)(8), type(part.size)(part.size * scale))]
     _sentences()  # made now, not while time is taken
-    with tempfile.TemporaryDirectory() as directory, serving(models, Path(directory) / "log", *options) as server:
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        serving(models, Path(directory) / "log", *options, program=part.program) as server,
+    ):
         return asyncio.run(part.run(Load(server, world_sentence), *size))
 
 

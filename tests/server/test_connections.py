@@ -2,9 +2,12 @@
 
 import asyncio
 import socket
+from pathlib import Path
 
 import pytest
-from benchmarks.http_load import TRANSLATE, Client, posted
+from benchmarks import serving
+from benchmarks.http_load import TRANSLATE, Client, posted, with_descriptors
+from benchmarks.http_load import serving as served
 
 from regard.server.lifecycle import MAX_HEADER_BYTES
 from tests.support.own_api_server import OwnApiServer
@@ -41,3 +44,15 @@ def test_endless_header_is_refused_at_the_bound(own_api: OwnApiServer, piece: in
                 is_reset = True
                 break
     assert is_reset or answer.startswith(b"HTTP/1.1 431 ")
+
+
+@pytest.mark.parametrize(("number", "descriptors"), [(100, 200), (250, 200)])
+def test_clients_that_never_read_are_closed(tmp_path: Path, number: int, descriptors: int) -> None:
+    setup = "from regard.server import lifecycle; lifecycle.WRITE_TIMEOUT = 3"
+    program = with_descriptors(descriptors, setup)
+    with served([], tmp_path / "log", "--limit", "rate=0", wait=False, program=program) as server:
+        told = asyncio.run(serving.never_reading(serving.Load(server, lambda _: ""), number))
+    assert told["descriptors_freed_after"] < 60
+    assert told["livez_max_ms"] < 10_000  # on a busy machine; benchmarks.serving prints it
+    assert told["tracebacks"] == 0
+    assert told["log_lines"] < 2 * number * 60 + 20

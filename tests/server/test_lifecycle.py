@@ -4,7 +4,9 @@ import asyncio
 import json
 import os
 import pty
+import random
 import shutil
+import signal
 import socket
 import time
 from pathlib import Path
@@ -112,13 +114,35 @@ def test_full_queue_answers_429_and_liveness_still_answers(toys: Path, tmp_path:
     assert set(statuses) == {200, 429}
 
 
-def test_sigterm_under_load_loses_nothing_that_was_accepted(toys: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_stop_signal_under_load_loses_no_request(toys: Path, tmp_path: Path, number: int) -> None:
     with served([toys / "there"], tmp_path / "log", "--limit", "rate=0", program=DRAINING_LONG) as server:
-        told = asyncio.run(serving.sigterm(serving.Load(server, toy_sentence), 16))
+        told = asyncio.run(serving.sigterm(serving.Load(server, toy_sentence), 16, (number,)))
     assert told["lost"] == 0
     assert told["outcomes"]["200"] >= 16
     assert set(told["outcomes"]) <= {"200", "503"}
-    assert told["code"] == 143
+    assert (told["code"], told["tracebacks"]) == (128 + number, 0)
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
+def test_second_signal_stops_at_once(toys: Path, tmp_path: Path, first: int) -> None:
+    def long_sentence(chance: random.Random) -> str:
+        return " ".join(chance.choices(list(WORDS), k=200))
+
+    with served([toys / "there"], tmp_path / "log", "--limit", "rate=0", program=DRAINING_LONG) as server:
+        signals = (first, signal.SIGTERM, signal.SIGINT, signal.SIGTERM)
+        told = asyncio.run(serving.sigterm(serving.Load(server, long_sentence), 16, signals))
+    assert (told["code"], told["tracebacks"]) == (128 + first, 0)
+
+
+def test_ignored_hangup_does_not_stop_the_server(tmp_path: Path) -> None:
+    nohup = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); from regard.cli import main; main()"
+    with served([], tmp_path / "log", wait=False, program=("-c", nohup)) as server:
+        server.process.send_signal(signal.SIGHUP)
+        for _ in range(3):
+            assert httpx.get(f"{server.url}/livez", timeout=60).status_code == 200
+        server.terminate()
+        assert server.process.returncode == 143
 
 
 def test_translated_file_can_be_fetched_after_sigterm(toys: Path, tmp_path: Path) -> None:

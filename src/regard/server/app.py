@@ -3,10 +3,11 @@
 import asyncio
 import functools
 import os
+import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from regard.server.auth import ApiKeys, HostPolicy, parse_proxy_address
 from regard.server.batcher import Batcher
 from regard.server.endpoint import PLAIN_TEXT, Endpoint, Endpoints, json_response, routes
 from regard.server.errors import ApiError
-from regard.server.lifecycle import Lifecycle, Server, TimedHttpProtocol
+from regard.server.lifecycle import STOP_SIGNALS, Lifecycle, Server
 from regard.server.limits import Limits
 from regard.server.middleware import AdmissionMiddleware
 from regard.server.models import ModelRegistry
@@ -60,34 +61,45 @@ class ServerSettings:
 
 def serve(settings: ServerSettings, *, on_start: Callable[[str], object]) -> int:
     """Run the server until it is stopped; `on_start` gets its address. The exit code is 128 plus the signal."""
-    _check_address(settings.host, settings.port)
-    start_logs()
-    return asyncio.run(_run_server(settings, on_start))
+    with ExitStack() as opened:
+        sockets = [opened.enter_context(one) for one in bind(settings.host, settings.port)]
+        start_logs()
+        code = asyncio.run(_run_server(settings, sockets, on_start))
+    for number in STOP_SIGNALS:  # a signal while the interpreter ends must not change the exit code
+        if code:
+            signal.signal(number, signal.SIG_IGN)
+    return code
 
 
-def _check_address(host: str, port: int) -> None:
-    """Raise if the address is not available, before any model is loaded."""
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Sockets for all addresses of the host, before any model is loaded."""
+    sockets: list[socket.socket] = []
     try:
-        [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        with socket.socket(family, kind, protocol) as probe:
+        for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            listener = socket.socket(family, kind, protocol)
             if sys.platform != "win32":  # there it would let two servers share a port
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            own_port = sockets[0].getsockname()[1] if sockets else port
+            sockets.append(listener)
+            listener.bind((address[0], own_port, *address[2:]))
     except (OSError, UnicodeError) as error:  # UnicodeError: not a valid host name
+        for listener in sockets:
+            listener.close()
         reason = getattr(error, "strerror", None) or error
         raise RegardError(
             f"the server cannot listen on {host}, port {port}: {reason}. Choose another port with --port (0: any "
             "free one), or an address of this machine with --host."
         ) from None
+    return sockets
 
 
-async def _run_server(settings: ServerSettings, on_start: Callable[[str], object]) -> int:
+async def _run_server(settings: ServerSettings, sockets: list[socket.socket], on_start: Callable[[str], object]) -> int:
     torch.set_num_threads(max(1, (os.cpu_count() or 1) - 1))  # one core is left for the event loop
     lifecycle = Lifecycle(build_service(settings))
     config = uvicorn.Config(
         build_app(settings, lifecycle),
-        host=settings.host,
-        port=settings.port,
         access_log=False,
         log_config=None,
         server_header=False,
@@ -95,14 +107,16 @@ async def _run_server(settings: ServerSettings, on_start: Callable[[str], object
         forwarded_allow_ips=[*map(parse_proxy_address, settings.trusted_proxies)],
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,
-        lifespan="on",
-        http=TimedHttpProtocol,
+        lifespan="off",
         ws="none",
-        backlog=2048,
     )
     server = Server(config, lifecycle, on_start)
     lifecycle.on_failure = server.stop_now
-    await server.serve()
+    watching = asyncio.ensure_future(lifecycle.watch_models())
+    await server.serve(sockets)
+    watching.cancel()
+    if not server.force_exit:
+        await lifecycle.service.batcher.close()
     if lifecycle.failure is not None:
         raise lifecycle.failure
     return 0 if server.stopped_by is None else 128 + server.stopped_by
@@ -131,18 +145,9 @@ def build_service(settings: ServerSettings) -> Service:
 
 def build_app(settings: ServerSettings, lifecycle: Lifecycle) -> ASGIApp:
     """All routes behind the admission middleware."""
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
-        watching = asyncio.ensure_future(lifecycle.watch_models())
-        yield
-        watching.cancel()
-        await lifecycle.service.batcher.close()
-
     endpoints = all_endpoints()
     app = Starlette(
         routes=[*page_routes(), *routes(endpoints, lifecycle.service)],
-        lifespan=lifespan,
         exception_handlers={Exception: _reraise, 404: _reraise, 405: _reraise},
     )
     host_policy = HostPolicy.from_options(settings.host, hosts=settings.allowed_hosts, origins=settings.allowed_origins)

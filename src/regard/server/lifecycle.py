@@ -1,11 +1,16 @@
 """From start to stop: load models as they appear, drain on a signal, and bound each connection in time and bytes."""
 
 import asyncio
+import functools
 import gc
+import heapq
 import math
+import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
@@ -14,12 +19,19 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from regard.errors import RegardError
-from regard.server.monitoring import log_error, log_info
+from regard.server.monitoring import log_error, log_info, log_repetitions
 from regard.server.service import Service
 
 POLL_SECONDS = 1.0  # between checks for models that are new or have changed
 DRAIN_SECONDS = 8.5  # for the requests that were admitted before the server stops
 HEADER_TIMEOUT = 10.0  # seconds
+WRITE_TIMEOUT = 10.0  # seconds in which a client must read something of what waits for it
+LISTEN_BACKLOG = 2048  # connections that wait to be accepted
+RESERVED_DESCRIPTORS = 50  # for files and models
+SEND_BUFFER_BYTES = 131_072  # of the system for one connection, so that a client that never reads soon stands out
+CLOSED_AT_A_TIME = 16  # connections, to make room for as many new ones
+ACCEPT_RETRY_SECONDS = 0.02  # while there are as many connections as possible
+STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 TICKS_PER_SECOND = 10  # of uvicorn's main loop
 MAX_HEADER_BYTES = 65_536  # of one request, its first line included
 HEADERS_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -87,64 +99,153 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self.lifecycle, self.on_start = lifecycle, on_start
         self.stopped_by: int | None = None
-        self._draining: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._accepting: list[asyncio.Task[None]] = []
+        self._accepted = 0  # connections that have no protocol yet
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            host, port = self.servers[0].sockets[0].getsockname()[:2]
-            self.on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+        """Listen on the sockets; not by uvicorn, whose server accepts more connections than it has descriptors for."""
+        self.servers, self.started = [], True
+        for listener in sockets or []:
+            listener.listen(LISTEN_BACKLOG)
+            listener.setblocking(False)
+            self._accepting.append(asyncio.ensure_future(self._accept(listener)))
+        host, port = (sockets or [])[0].getsockname()[:2]
+        self.on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+
+    async def _accept(self, listener: socket.socket) -> None:
+        """Accept connections; while there are too many, close those that wait for their clients, the longest first."""
+        loop, connections = asyncio.get_running_loop(), self.server_state.connections
+
+        async def open_connection(accepted: socket.socket) -> None:
+            try:
+                accepted.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+                await loop.connect_accepted_socket(self._new_protocol, accepted)
+            except OSError:  # the client is gone already
+                accepted.close()
+            finally:
+                self._accepted -= 1
+
+        while True:
+            while len(connections) + self._accepted >= max_connections():
+                waiting: list[Any] = [one for one in connections if one.is_waiting]  # type: ignore[union-attr]
+                for one in heapq.nsmallest(CLOSED_AT_A_TIME, waiting, key=lambda one: one.active_at):
+                    one.close_early()
+                await asyncio.sleep(0 if waiting else ACCEPT_RETRY_SECONDS)
+            try:
+                accepted, _ = await loop.sock_accept(listener)
+            except OSError as error:  # such as too many open files in the whole system
+                log_error(f"a connection cannot be accepted: {error}")
+                await asyncio.sleep(ACCEPT_RETRY_SECONDS)
+            else:
+                self._accepted += 1
+                self._start_task(open_connection(accepted))
+
+    def _new_protocol(self) -> "TimedHttpProtocol":
+        return TimedHttpProtocol(self.config, self.server_state, app_state={})
+
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task: asyncio.Task[object] = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def stop_now(self) -> None:
         """Stop without draining: there is nothing to serve."""
         self.should_exit = True
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self.stopped_by is not None:
-            super().handle_exit(signal.SIGINT, frame)
-            self.force_exit = True
-            return
-        self.stopped_by = sig
-        asyncio.get_event_loop().call_soon_threadsafe(self._start_to_drain)
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle the signals that stop the server; one that is ignored, as under nohup, stays ignored."""
+        self._loop = asyncio.get_running_loop()
+        for number in STOP_SIGNALS if threading.current_thread() is threading.main_thread() else ():
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self.handle_exit)
+        yield  # the handlers stay: a signal during the last steps must not break them off
 
-    def _start_to_drain(self) -> None:
-        async def drain_and_stop() -> None:
-            await self.lifecycle.drain()
-            self.should_exit = True
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Drain on the first signal, stop without draining on the second, and end the process on the third."""
+        if self.stopped_by is None:
+            self.stopped_by = sig
+            with suppress(RuntimeError):  # the event loop is closed: the server has stopped by itself
+                self._loop.call_soon_threadsafe(lambda: self._start_task(self._drain_and_stop()))
+        elif not self.force_exit:
+            self.should_exit = self.force_exit = True
+        else:
+            os._exit(128 + self.stopped_by)
 
-        self._draining = asyncio.ensure_future(drain_and_stop())
+    async def _drain_and_stop(self) -> None:
+        await self.lifecycle.drain()
+        self.should_exit = True
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_SECOND == 0:
             now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
-                connection.check_deadline(now)  # type: ignore[union-attr]
+                connection.check_deadlines(now)  # type: ignore[union-attr]
+            log_repetitions()
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for task in self._accepting:
+            task.cancel()
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()  # otherwise a client that reads nothing would hold the process
+
+
+@functools.cache
+def max_connections() -> int:
+    """How many connections the descriptors of this process allow."""
+    if sys.platform == "win32":
+        return sys.maxsize
+    import resource  # Windows has none
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else max(RESERVED_DESCRIPTORS, soft - RESERVED_DESCRIPTORS)
 
 
 class TimedHttpProtocol(HttpToolsProtocol):
-    """A connection whose request headers are bounded in bytes and in time, which uvicorn does not do with httptools.
+    """A connection bounded in time and bytes, which uvicorn does not do with httptools.
 
-    The time starts with the connection, later with the first byte of a request. The rest of a request that already has
-    its response has the same time.
+    The time for the headers of a request starts with the connection, later with the first byte of the request. The rest
+    of a request that already has its response has the same time. A client that reads nothing of its response for a
+    while is disconnected.
     """
 
-    _deadline = math.inf  # on the clock of the event loop
+    _header_deadline = math.inf  # on the clock of the event loop
+    active_at = 0.0  # when the client last sent something, or read some of what waits for it
+    _unsent = 0  # bytes that waited for the client at the last check
     _is_in_headers = False
     _is_in_request = False
     _header_bytes = 0  # received of headers that are not complete
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._deadline = self.loop.time() + HEADER_TIMEOUT
+        self.active_at = self.loop.time()
+        self._header_deadline = self.active_at + HEADER_TIMEOUT
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the client must send or read something before the server can continue."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered or self._is_in_request or self.transport.get_write_buffer_size() > 0
+
+    def close_early(self) -> None:
+        """Close the connection; what the client has not read is lost."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        if not self._unsent:  # otherwise a client that sends and never reads would not be disconnected
+            self.active_at = self.loop.time()
         is_answered = self.cycle is None or self.cycle.response_complete
         if not self._is_in_headers and not (self._is_in_request and is_answered):
-            self._deadline = math.inf
-        elif self._deadline == math.inf:
-            self._deadline = self.loop.time() + HEADER_TIMEOUT
+            self._header_deadline = math.inf
+        elif self._header_deadline == math.inf:
+            self._header_deadline = self.loop.time() + HEADER_TIMEOUT
         self._header_bytes += len(data)
         if self._is_in_headers and self._header_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
             self.transport.write(HEADERS_TOO_LARGE)
@@ -163,7 +264,16 @@ class TimedHttpProtocol(HttpToolsProtocol):
         self._is_in_request = False
         super().on_message_complete()
 
-    def check_deadline(self, now: float) -> None:
+    def resume_writing(self) -> None:
+        self.active_at = self.loop.time()
+        super().resume_writing()
+
+    def check_deadlines(self, now: float) -> None:
         """Close the connection if its time is up; the server calls it once per second."""
-        if now > self._deadline:
+        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        if self._unsent and (not before or self._unsent < before):
+            self.active_at = now
+        if self._unsent and now - self.active_at > WRITE_TIMEOUT:
+            self.transport.abort()
+        elif now > self._header_deadline:
             self.transport.close()

@@ -23,6 +23,7 @@ LOGGER = logging.getLogger("regard.server")
 BATCH_SIZE_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 FIRST_ERROR_STATUS = 400
+REPETITION_SECONDS = 10.0
 _REQUEST_ID = re.compile("[A-Za-z0-9._-]{1,64}")
 
 
@@ -55,20 +56,54 @@ def is_success(record: logging.LogRecord) -> bool:
     return bool(getattr(record, "fields", {}).get("status", FIRST_ERROR_STATUS) < FIRST_ERROR_STATUS)
 
 
+class RepetitionFilter(logging.Filter):
+    """Passes an error or warning once; how often it was repeated meanwhile is logged after a while.
+
+    Records with the id of a request always pass: a client may ask for the reason of its own error.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts: dict[str, tuple[float, int]] = {}  # first line of the message: time, repetitions
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING or "request" in getattr(record, "fields", {}):
+            return True
+        message = record.getMessage().partition("\n")[0]
+        logged_at, repetitions = self._counts.get(message, (time.monotonic(), -1))
+        self._counts[message] = logged_at, repetitions + 1
+        return repetitions < 0
+
+    def pop_counts(self) -> dict[str, int]:
+        """The messages that were logged a while ago, with their repetitions since then; they pass again."""
+        before = time.monotonic() - REPETITION_SECONDS
+        old = [message for message, (logged_at, _) in self._counts.items() if logged_at < before]
+        return {message: self._counts.pop(message)[1] for message in old}
+
+
+REPETITIONS = RepetitionFilter()
+
+
 def start_logs() -> None:
-    """Write the log of this server, and uvicorn's, to standard error."""
+    """Write the log of this server, of uvicorn and of asyncio to standard error."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(REPETITIONS)
     if sys.stderr.isatty():
         handler.setFormatter(PlainLines())
         handler.addFilter(lambda record: not is_success(record))
     else:
         handler.setFormatter(JsonLines())
-    for name in ("regard.server", "uvicorn", "uvicorn.error"):
+    for name in ("regard.server", "uvicorn", "asyncio"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO if name == "regard.server" else logging.WARNING)
-    logging.getLogger("uvicorn.error").handlers = []
-    logging.getLogger("uvicorn.error").propagate = True
+
+
+def log_repetitions() -> None:
+    """Log how often errors were repeated; the server calls it once per second."""
+    for message, repetitions in REPETITIONS.pop_counts().items():
+        if repetitions:
+            log_info("repeated", error=message, times=repetitions)
 
 
 def log_info(message: str, **fields: Any) -> None:
