@@ -190,6 +190,23 @@ def test_rates_hold_for_each_key(toys: Path, tmp_path: Path) -> None:
         assert page == [200] * 5  # the page itself is not counted
 
 
+def test_key_counts_wherever_it_is_sent(tmp_path: Path) -> None:
+    options = ["--limit", "rate=0.001", "--limit", "burst=4", "--api-key", "one", "--api-key", "two"]
+    with served([], tmp_path / "log", *options, wait=False) as server:
+
+        def ask(key: str, where: str) -> int:
+            body = {"q": "a", "target": "ko"} | ({"api_key": key} if where == "body" else {})
+            headers = {"authorization": f"Bearer {key}"} if where == "header" else {}
+            query = {"api_key": key} if where == "query" else {}
+            url = f"{server.url}/translate"
+            return httpx.post(url, json=body, headers=headers, params=query, timeout=60).status_code
+
+        places = ["header", "body", "query", "body", "header", "body", "query"]
+        assert [ask("one", where) for where in places] == [503] * 4 + [429] * 3  # 503: there is no model
+        assert [ask("two", "body") for _ in range(5)] == [503] * 4 + [429]
+        assert [ask("wrong", "body") for _ in range(5)] == [403] * 4 + [429]  # for the address
+
+
 @pytest.mark.parametrize(
     ("trusted", "statuses"),
     [

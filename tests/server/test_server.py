@@ -26,6 +26,10 @@ def asked(own_api: OwnApiServer, method: str = "POST", path: str = TRANSLATE, **
 def test_foreign_host_is_refused_but_health_is_open(own_api: OwnApiServer) -> None:
     for path in ("/", "/api/v1/models", "/languages"):
         assert asked(own_api, "GET", path, headers={"host": "evil.example"}).status_code == 421
+    for path in ("/", "/livez", "/v2/usage"):
+        for hosts in (["localhost", "localhost"], ["localhost:8101@evil.example"], ["[::1].evil.example"]):
+            answer = asked(own_api, "GET", path, headers=[("host", host) for host in hosts])
+            assert answer.status_code == 400, hosts
     for path in ("/livez", "/readyz", "/metrics"):
         assert asked(own_api, "GET", path, headers={"host": "10.0.0.7:8000"}).status_code == 200
 

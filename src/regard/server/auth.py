@@ -26,6 +26,7 @@ SECURITY_HEADERS = {
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ANY = "*"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/*]+")
 
 
@@ -43,12 +44,10 @@ class HostPolicy:
         allowed = frozenset(name.lower() for name in (*LOOPBACK, *own, *map(_parse_allowed_host, hosts)))
         return cls(allowed, frozenset(map(_parse_allowed_origin, origins)))
 
-    def check_host(self, headers: Sequence[str]) -> str:
-        """The Host header; raises if it is not allowed: another site may have bound its own name to this address."""
-        host = headers[0] if headers else ""
-        if ANY not in self.hosts and host_without_port(host).lower() not in self.hosts:
+    def check_host(self, host: str) -> None:
+        """Raise if the Host header is not allowed: another site may have bound its own name to this address."""
+        if ANY not in self.hosts and (host_without_port(host) or "").lower() not in self.hosts:
             raise ApiError(421, "wrong_host", "This host name is not allowed. Start the server with --allow-host.")
-        return host
 
     def check_origin(self, method: str, origin: str | None, *, host: str) -> None:
         """Raise if a page of another origin, which is not allowed, sends a request that changes something."""
@@ -94,9 +93,17 @@ class ApiKeys:
         return self.identify(headers.get("x-api-key") or query.get("api_key") or query.get("auth_key"))
 
 
-def host_without_port(host: str) -> str:
-    """A Host header without its port."""
-    return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
+def parse_host(headers: Sequence[str]) -> str:
+    """The only Host header, with its port; empty without one, as old clients may send none."""
+    if len(headers) > 1 or (headers and host_without_port(headers[0]) is None):
+        raise ApiError(400, "bad_host", "Send one Host header: a name or an address, and a port if it is not 80.")
+    return headers[0] if headers else ""
+
+
+def host_without_port(host: str) -> str | None:
+    """A Host header without its port; None if it is neither a name nor an address."""
+    found = _HOST.fullmatch(host)
+    return found["name"] if found else None
 
 
 def parse_proxy_address(given: str) -> str:
@@ -113,8 +120,8 @@ def parse_proxy_address(given: str) -> str:
 
 def _parse_allowed_host(given: str) -> str:
     """The name of an allowed host without its port; names are compared as a whole."""
-    name = host_without_port(_bracket_ipv6(given))
-    if not name or "/" in given or (ANY in given and name != ANY):
+    name = ANY if given == ANY else host_without_port(_bracket_ipv6(given))
+    if name is None:
         raise RegardError(
             f"--allow-host {given!r} is not a valid host name. Write one such as translate.example.org, or *."
         )

@@ -22,6 +22,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from regard.server.errors import JSON, ApiError, ClientDisconnected, key_error, to_api_error
+from regard.server.limits import client_address
 from regard.server.monitoring import log_exception
 from regard.server.requests import Upload, read_fields, read_json, read_query, read_upload
 from regard.server.service import Service
@@ -108,6 +109,8 @@ class Endpoint:
             raise
         if key is None and may_have_key:
             key = service.keys.identify((given.fields if isinstance(given, Upload) else given).api_key)
+            if key is not None:
+                service.rate_limiter.charge_key(client_address(request), key)
         if is_closed and key is None:
             raise key_error(self.path)
         request.state.key = key

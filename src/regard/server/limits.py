@@ -3,6 +3,7 @@
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Network, ip_address
 
 from starlette.requests import Request
 
@@ -53,8 +54,15 @@ class Limits:
 
 
 def client_address(request: Request) -> str:
-    """The address for which requests without a key are counted."""
-    return request.client.host if request.client else "unknown"
+    """The address for which requests without a key are counted; of IPv6 the /64 network, which one client has whole."""
+    host = request.client.host if request.client else "unknown"
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv4Address):
+        return host
+    return str(address.ipv4_mapped or IPv6Network((int(address) >> 64 << 64, 64)))
 
 
 class RateLimiter:
@@ -86,3 +94,10 @@ class RateLimiter:
                 "Too many requests came from this client. Send fewer per second.",
                 retry_after=(1 - left) / rate,
             )
+
+    def charge_key(self, address: str, key: int) -> None:
+        """Count a request, which was counted for its address, for its key instead: the body had it."""
+        if address in self._buckets:
+            left, then = self._buckets[address]
+            self._buckets[address] = (min(left + 1, float(self.limits.burst)), then)
+        self.acquire(address, key=key)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.server.auth import SECURITY_HEADERS, HostPolicy
+from regard.server.auth import SECURITY_HEADERS, HostPolicy, parse_host
 from regard.server.errors import ApiError, ClientDisconnected, error_response, to_api_error
 from regard.server.lifecycle import Lifecycle
 from regard.server.limits import client_address
@@ -116,12 +116,13 @@ class AdmissionMiddleware:
 
         The page and its files are exempt from the rate limit.
         """
+        request, method, path = context.request, context.request.method, context.path
+        host = parse_host(request.headers.getlist("host"))
         if context.is_always_admitted:
             return
-        request, method, path = context.request, context.request.method, context.path
         if len(request.headers) > MAX_HEADERS:
             raise ApiError(431, "too_many_headers", f"There are more than {MAX_HEADERS} headers.")
-        host = self.host_policy.check_host(request.headers.getlist("host"))
+        self.host_policy.check_host(host)
         self.host_policy.check_origin(method, request.headers.get("origin"), host=host)
         is_download = method == "GET" and path.startswith(DOWNLOAD_PREFIXES)
         if self.lifecycle.is_draining and not is_download:

@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
+from starlette.requests import Request
 
 from regard.server import limits as limits_module
 from regard.server.errors import ApiError
-from regard.server.limits import Limits, RateLimiter
+from regard.server.limits import Limits, RateLimiter, client_address
 
 
 class Clock:
@@ -69,3 +70,34 @@ def test_rate_zero_is_unlimited_and_clients_expire(monkeypatch: pytest.MonkeyPat
     for number in range(100):
         rates.acquire(str(number))
     assert len(rates._buckets) == 10
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("unknown", "testclient", False),
+    ],
+)
+def test_ipv6_network_is_one_client(one: str, other: str, is_same: bool) -> None:
+    found = [client_address(Request({"type": "http", "client": (host, 1)})) for host in (one, other)]
+    assert (found[0] == found[1]) is is_same
+
+
+def test_key_in_body_is_charged_instead_of_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    Clock(monkeypatch)
+    rates = RateLimiter(Limits(rate=1.0, burst=2))
+    for _ in range(2):
+        rates.acquire("a")
+        rates.charge_key("a", 0)
+    with pytest.raises(ApiError):
+        rates.acquire("b", key=0)
+    for _ in range(2):
+        rates.acquire("a")
+    with pytest.raises(ApiError):
+        rates.acquire("a")

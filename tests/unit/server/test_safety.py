@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from regard.errors import RegardError
-from regard.server.auth import ApiKeys, HostPolicy, host_without_port
+from regard.server.auth import ApiKeys, HostPolicy, host_without_port, parse_host
 from regard.server.errors import ApiError
 
 
@@ -20,14 +20,14 @@ def asking(headers: dict[str, str], *, query: str = "") -> Request:
     "host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000", "LOCALHOST", "me.example"]
 )
 def test_loopback_and_allowed_names_are_ours(host: str) -> None:
-    HostPolicy.from_options("127.0.0.1", hosts=["me.example"]).check_host([host])
+    HostPolicy.from_options("127.0.0.1", hosts=["me.example"]).check_host(host)
 
 
 @pytest.mark.parametrize("allowed", ["me.example:8000", "ME.example", "*"])
 def test_port_in_an_allowed_name_is_ignored(allowed: str) -> None:
     for host in ("me.example", "me.example:80"):
-        HostPolicy.from_options("127.0.0.1", hosts=[allowed]).check_host([host])
-    HostPolicy.from_options("127.0.0.1", hosts=["[2001:db8::1]:8000"]).check_host(["[2001:db8::1]"])
+        HostPolicy.from_options("127.0.0.1", hosts=[allowed]).check_host(host)
+    HostPolicy.from_options("127.0.0.1", hosts=["[2001:db8::1]:8000"]).check_host("[2001:db8::1]")
 
 
 @pytest.mark.parametrize("host", ["https://me.example", "me.example/", "", ":8000", "*.example.org"])
@@ -56,15 +56,43 @@ def test_pages_of_any_origin_may_be_allowed() -> None:
 )
 def test_no_other_host_is(host: str) -> None:
     with pytest.raises(ApiError) as refused:
-        HostPolicy.from_options("127.0.0.1").check_host([host])
+        HostPolicy.from_options("127.0.0.1").check_host(host)
     assert refused.value.status == 421
 
 
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        [""],
+        ["localhost", "localhost"],
+        ["localhost", "evil.example"],
+        ["localhost:8101@evil.example"],
+        ["user@localhost"],
+        ["[::1].evil.example"],
+        ["[::1]evil.example:80"],
+        ["localhost:80:80"],
+        ["localhost:"],
+        ["localhost:http"],
+        ["localhost:123456"],
+        ["localhost/evil.example"],
+        ["localhost\tevil.example"],
+        ["localhost, evil.example"],
+        ["localhost%00.evil.example"],
+        ["http://localhost"],
+        ["\u017f\u212aocalhost"],
+    ],
+)
+def test_malformed_or_repeated_hosts_are_refused(hosts: list[str]) -> None:
+    with pytest.raises(ApiError) as refused:
+        parse_host(hosts)
+    assert (refused.value.status, refused.value.code) == (400, "bad_host")
+
+
 def test_listening_address_is_allowed_unless_wildcard() -> None:
-    HostPolicy.from_options("192.0.2.7").check_host(["192.0.2.7:80"])
-    HostPolicy.from_options("2001:db8::1").check_host(["[2001:db8::1]:80"])
+    HostPolicy.from_options("192.0.2.7").check_host("192.0.2.7:80")
+    HostPolicy.from_options("2001:db8::1").check_host("[2001:db8::1]:80")
     with pytest.raises(ApiError):
-        HostPolicy.from_options("0.0.0.0").check_host(["0.0.0.0:80"])  # noqa: S104
+        HostPolicy.from_options("0.0.0.0").check_host("0.0.0.0:80")  # noqa: S104
 
 
 @pytest.mark.parametrize(
