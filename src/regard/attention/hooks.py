@@ -139,6 +139,16 @@ def apply_edits(edits: list[tuple[nn.Module, Site, Edit]], decoding: Mapping[str
 
 
 @contextmanager
+def restored_edits(edits: ActiveEdits | None) -> Iterator[None]:
+    """Exactly these edits, which were active at another time, while the block runs."""
+    token = _active_edits.set(edits)
+    try:
+        yield
+    finally:
+        _active_edits.reset(token)
+
+
+@contextmanager
 def batch_rows(sentences: Tensor, lengths: Tensor | None = None) -> Iterator[None]:
     """The sentence of each row of a batch whose rows are not one sentence each in order, while the block runs."""
     token = _batch_rows.set(BatchRows(sentences, lengths))

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.attention.hooks import active_edits
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
 from regard.config import EncoderOnlyConfig
@@ -22,6 +23,7 @@ from regard.tokenization.text import WORD_MARK, join_pieces
 from regard.tokenization.tokenizer import Tokenizer
 from regard.tracing.arithmetic import output_arrays
 from regard.tracing.capture import capture
+from regard.tracing.measures import PassInput
 from regard.tracing.trace import MAX_TRACE_TOKENS, TokenSequence, Trace, position_table
 
 MASK_TEXT = "___"
@@ -75,8 +77,9 @@ class MaskFiller(BundlePipeline):
     def trace(self, text: str) -> Trace:
         """Everything that the model computes for this text with its masks."""
         row, tokenizer = self.encode(text, max_tokens=MAX_TRACE_TOKENS), self.tokenizers.target
+        padded = encode_source_rows([row], device=self.device)
         with torch.inference_mode(), capture(self.bundle.model) as captured:
-            decoded = self.bundle.model.predict(encode_source_rows([row], device=self.device))  # type: ignore[operator]
+            decoded = self.bundle.model.predict(padded)  # type: ignore[operator]
         source = TokenSequence.from_pieces([*tokenizer.pieces(row), "</s>"])
         chosen = [None if token == MASK else token for token in [*row, END]]
         return Trace(
@@ -89,6 +92,7 @@ class MaskFiller(BundlePipeline):
             blocks=captured.blocks,
             prediction=output_arrays(decoded, chosen, "source", tokenizer.pieces),
             position_table=position_table(self.bundle),
+            passed=PassInput(self.bundle.model, padded, None, active_edits()),
         )
 
     def encode(self, text: str, *, max_tokens: int | None = None) -> list[int]:

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import numpy as np
 import torch
+from jaxtyping import Float
 from msgspec import Struct
 from numpy.typing import NDArray
 from torch import Tensor
@@ -225,6 +226,7 @@ class OutputArrays:
     log_partitions: Array  # (T)
     candidates: list[list[OutputCandidate]]
     output: LinearArrays  # the model's own
+    to_pieces: IdsToPieces
 
     def at(self, position: int) -> OutputArithmetic:
         """The most probable tokens at one position, with their rows of the output layer."""
@@ -254,20 +256,21 @@ def output_arrays(
 ) -> OutputArrays:
     """The most probable tokens of a pass over one row, and the chosen token of each position, or None."""
     logits = decoded.logits[0].float()
-    rows = zip(logits, logits.softmax(dim=-1), chosen, strict=True)
+    rows = zip(logits, chosen, strict=True)
     weight, bias = decoded.projection
     return OutputArrays(
         side=side,
         hidden=to_array(decoded.hidden[0]),
         log_partitions=to_array(logits.logsumexp(dim=-1)),
-        candidates=[_top_candidates(*row, to_pieces) for row in rows],
+        candidates=[top_candidates(*row, to_pieces) for row in rows],
         output=LinearArrays(to_array(weight), None if bias is None else to_array(bias)),
+        to_pieces=to_pieces,
     )
 
 
-def _top_candidates(
-    logits: Tensor, probabilities: Tensor, chosen: int | None, to_pieces: IdsToPieces
-) -> list[OutputCandidate]:
+def top_candidates(logits: Float[Tensor, " V"], chosen: int | None, to_pieces: IdsToPieces) -> list[OutputCandidate]:
+    """The most probable tokens, and the chosen one."""
+    probabilities = logits.softmax(dim=-1)
     tokens: list[int] = logits.topk(min(TOP_K, len(logits))).indices.tolist()
     ranks = list(range(1, len(tokens) + 1))
     if chosen is not None and chosen not in tokens:

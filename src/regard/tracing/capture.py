@@ -105,6 +105,7 @@ def _attention_parts(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 def _describe_layer(model: nn.Module, name: str, names: list[str], kept: dict[str, Tensor]) -> AttentionLayerInfo:
     role, attention = role_of(name), cast(Any, model.get_submodule(name))
     queries, keys = query_and_key_side(role)
+    has_fused_kernel = isinstance(attention, MultiHeadAttention) and not hooks.has_edits(attention)
     return AttentionLayerInfo(
         name=name,
         role=role,
@@ -113,7 +114,7 @@ def _describe_layer(model: nn.Module, name: str, names: list[str], kept: dict[st
         score=attention.score.name,
         queries=queries,
         keys=keys,
-        deviation=_fused_kernel_deviation(kept) if isinstance(attention, MultiHeadAttention) else 0.0,
+        deviation=_fused_kernel_deviation(kept) if has_fused_kernel else 0.0,
     )
 
 

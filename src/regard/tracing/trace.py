@@ -10,6 +10,7 @@ import torch
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from regard.attention.hooks import active_edits
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
 from regard.errors import RegardError
@@ -27,12 +28,23 @@ from regard.tracing.arithmetic import (
     BlockArrays,
     FeedForwardRows,
     OutputArrays,
+    OutputCandidate,
     QueryLocation,
     attention_arithmetic,
     block_arithmetic,
     output_arrays,
+    top_candidates,
 )
 from regard.tracing.capture import capture_pass
+from regard.tracing.contributions import Contributions, norm_weights, source_and_prefix
+from regard.tracing.measures import (
+    HeadImportance,
+    PassInput,
+    RemovedHead,
+    head_importance,
+    logit_lens,
+    value_zeroing,
+)
 
 MAX_TRACE_TOKENS = 512  # tokens of one side: every number is kept, and their count grows with the square of the length
 
@@ -89,6 +101,7 @@ class Trace:
     prediction: OutputArrays | None = None
     image: NDArray[np.uint8] | None = None  # (3, size, size), the input of a captioner
     position_table: PositionTable | None = None  # of a model that has such a table
+    passed: PassInput | None = None  # to run the pass again, for measures
 
     def __repr__(self) -> str:
         return f"Trace({self.title!r}, {len(self.layers)} attention layers)"
@@ -154,6 +167,35 @@ class Trace:
         steps = [(one.astype(np.float64) + np.eye(len(one))) / 2 for one in maps]
         return reduce(lambda below, above: above @ below, steps).astype(np.float32)
 
+    def norm_weights(self, layer: int, head: int | None = None) -> Array:
+        """The norm of what each query reads from each key (Kobayashi et al., 2020); None: of all heads together."""
+        self._check(layer, head)
+        return norm_weights(self.arrays[layer], head)
+
+    def value_zeroing(self, layer: int) -> Array:
+        """How far the output at each query moves without the value of each key: Mohebbi et al., 2023."""
+        self._check(layer, None)
+        return value_zeroing(self._pass_input(), self.layers[layer].name, self.arrays[layer].weights.shape[-1])
+
+    def contributions(self) -> Contributions:
+        """The share of each source token and of each prefix token in each prediction: Ferrando et al., 2022."""
+        return source_and_prefix(self)
+
+    def head_importance(self, position: int | None = None, action: RemovedHead = "zero") -> HeadImportance:
+        """The change of the log-probability of the token after a position (None: of all) without each head."""
+        return head_importance(self._pass_input(), position, action)
+
+    @torch.inference_mode()
+    def logit_lens(self, position: int) -> list[tuple[str, list[OutputCandidate]]]:
+        """The most probable tokens at a position, if each block were the last one; the last one is the prediction."""
+        if self.prediction is None or not 0 <= position < len(self.prediction.candidates):
+            raise RegardError(f"there is no position {position} that predicts a token.")
+        chosen = next((one.token for one in self.prediction.candidates[position] if one.is_chosen), None)
+        return [
+            (name, top_candidates(decoded.logits[0, position].float(), chosen, self.prediction.to_pieces))
+            for name, decoded in logit_lens(self._pass_input())
+        ]
+
     def layers_with_role(self, role: AttentionRole) -> list[int]:
         """The indices of the layers with this role, the first layer first."""
         return [index for index, layer in enumerate(self.layers) if layer.role == role]
@@ -185,6 +227,11 @@ class Trace:
             log_probabilities=self.log_probabilities,
             layers=self.layers,
         )
+
+    def _pass_input(self) -> PassInput:
+        if self.passed is None:
+            raise RegardError("this trace was made without its model, which the measure has to run. Make it again.")
+        return self.passed
 
     def _steps(self, block: BlockArrays, layer: int, query: int, rows: FeedForwardRows) -> BlockArithmetic:
         for name, number, size in zip(rows._fields, rows, block.sizes, strict=True):
@@ -239,6 +286,7 @@ def trace_source(bundle: Bundle, source: Source, side: TokenSequence, target_tok
         blocks=captured.capture.blocks,
         prediction=output_arrays(captured.decoded, [*target_tokens, END], "target", tokenizer.pieces),
         position_table=position_table(bundle),
+        passed=PassInput(bundle.model, source, target_tokens, active_edits()),
     )
 
 
