@@ -34,6 +34,7 @@ HeadAction = Literal["zero", "mean", "uniform"]
 PatchSite = Literal["head", "block", "memory"]
 
 MAX_INDEX = 100_000
+MAX_RANGE = 512
 Index = Annotated[int, Meta(ge=0, le=MAX_INDEX)]
 Weight = Annotated[float, Meta(ge=0, le=1)]
 Temperature = Annotated[float, Meta(gt=0, le=100)]
@@ -161,6 +162,14 @@ AnyIntervention = (
 GivenIntervention = str | AnyIntervention
 
 
+class InterventionError(RegardError):
+    """An intervention that is not valid, or that does not fit a model; `reason` does not repeat the intervention."""
+
+    def __init__(self, given: GivenIntervention, reason: str) -> None:
+        super().__init__(f"{given if isinstance(given, str) else format_intervention(given)} {reason}")
+        self.reason = reason
+
+
 # --- strings ---------------------------------------------------------------------------------------------------------
 
 _ROLES = "|".join(get_args(AttentionRole))
@@ -198,9 +207,10 @@ def parse_intervention(text: str) -> list[AnyIntervention]:
             return [
                 _convert(kind, fields if query is None else fields | {"query": str(query)}, text) for query in queries
             ]
-    raise RegardError(
-        f"{text!r} is not an intervention. Write one such as cross.2.1=zero, cross.*.*@3>5, hide.source.4 or "
-        "without.scaling; docs/what-if.md lists all forms."
+    raise InterventionError(
+        text,
+        "has no known form. Write one such as cross.2.1=zero, cross.*.*@3>5, hide.source.4 or without.scaling; "
+        "docs/what-if.md lists all forms.",
     )
 
 
@@ -224,14 +234,14 @@ def _convert(kind: type[Intervention], fields: dict[str, str], text: str) -> Any
         return msgspec.convert(tagged, AnyIntervention, strict=False)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
         reason = str(error).split(" - at")[0]
-        raise RegardError(f"{text!r} is not a valid intervention: {reason}; its numbers count from 1.") from None
+        raise InterventionError(text, f"is not valid: {reason}; numbers count from 1.") from None
 
 
 def _read_list(text: str) -> list[int]:
     """The numbers of a list such as 3,5-7."""
     bounds = [[int(bound) for bound in part.split("-")] for part in text.split(",")]
-    if any(last[-1] - first > MAX_INDEX for first, *last in bounds if last):
-        raise RegardError(f"{text!r} is too long a range.")
+    if sum(max(0, one[-1] - one[0]) for one in bounds) > MAX_RANGE:
+        raise InterventionError(text, f"has a range of more than {MAX_RANGE} numbers.")
     return [number for one in bounds for number in range(one[0], one[-1] + 1)]
 
 

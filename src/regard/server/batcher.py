@@ -6,16 +6,19 @@ queue at once, and a batch that no client waits for ends early. If the wait woul
 
 import asyncio
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from regard.config import DecodingConfig
 from regard.inference.translator import Translation, Translator
+from regard.interventions import AnyIntervention
 from regard.server.errors import ApiError
 from regard.server.limits import Limits
 from regard.tracing.alignment import HeadSelection, align_token_pairs
+from regard.tracing.interventions import intervene
 
 BATCH_WAIT_SHARE, MAX_BATCH_WAIT = 0.3, 0.03  # how long a free worker waits for more items: of the last batch; seconds
 RESULTS_PER_SLICE = 8  # results delivered before other requests get a turn on the event loop
@@ -88,6 +91,8 @@ class DecodeRequest:
     beam_size: int | None = None
     nbest: int = 1
     align: bool = False
+    interventions: tuple[AnyIntervention, ...] = ()
+    sample: tuple[str, ...] = ()  # for the interventions that replace a head by its mean
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ class TranslateJob:
     config: DecodingConfig
     head_selection: HeadSelection | None = None  # for word alignment; None: without
     pair: str = ""  # for the metrics
+    interventions: tuple[AnyIntervention, ...] = ()
+    sample: tuple[str, ...] = ()
 
     @property
     def budget(self) -> int:
@@ -119,7 +126,14 @@ class TranslateJob:
                 raise BatchCancelled
 
         align = self.head_selection or False
-        return list(self.translator.translate_lines(items, self.config, align=align, progress=stop_if_unwanted))
+        with self.intervene(items):
+            return list(self.translator.translate_lines(items, self.config, align=align, progress=stop_if_unwanted))
+
+    @contextmanager
+    def intervene(self, texts: list[str]) -> Iterator[None]:
+        """The interventions of the job; a mean is taken over its sample, or else over the texts."""
+        with intervene(self.translator, *self.interventions, sample=self.sample or texts):
+            yield
 
     def align(self, text: str, output: Translation) -> Translation:
         """The output with its word alignment, if the job has a head for it."""

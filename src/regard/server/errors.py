@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from regard.errors import RegardError
+from regard.interventions import InterventionError
 
 OWN_API_PREFIX = "/api/"
 DEEPL_PREFIX = "/v2/"
@@ -96,6 +97,8 @@ def to_api_error(error: BaseException) -> ApiError:
     match error:
         case ApiError():
             return error
+        case InterventionError():
+            return ApiError(400, "bad_intervention", f"An intervention {error.reason}")
         case RegardError():
             return ApiError(400, "bad_input", str(error))
         case HTTPException(status_code=405):

@@ -156,7 +156,11 @@ class ServedModel:
         if key not in self._decoding_configs:
             self._decoding_configs[key] = translator.decoding_config(beam_size=key[0], nbest=key[1])
         head_selection = self.head_selection if options.align and self.has_cross_attention else None
-        return TranslateJob(translator, self._decoding_configs[key], head_selection, "-".join(self.languages))
+        if options.interventions:
+            _ = self.bundle  # 409 for an export
+        pair = "-".join(self.languages)
+        changes = options.interventions, options.sample
+        return TranslateJob(translator, self._decoding_configs[key], head_selection, pair, *changes)
 
     def record(self) -> ModelRecord | None:
         """The model as the API describes it; None if not even its config exists yet."""

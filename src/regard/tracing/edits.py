@@ -14,6 +14,7 @@ from regard.interventions import (
     HeadIntervention,
     HideIntervention,
     Intervention,
+    InterventionError,
     PatchIntervention,
     RowIntervention,
     WithoutIntervention,
@@ -96,6 +97,7 @@ def set_context(one: HeadIntervention | PatchIntervention, vector: Tensor) -> Ed
     position = one.position if isinstance(one, PatchIntervention) else None
 
     def edit(context: Tensor, place: Place) -> Tensor:
+        check_width(one, vector, context)
         is_selected = (
             selected_rows(one, context, place)
             & selected_index(one.head, context.shape[1], 1, context)
@@ -110,10 +112,17 @@ def set_position(one: PatchIntervention, vector: Tensor) -> Edit:
     """The value at a position is a vector."""
 
     def edit(value: Tensor, place: Place) -> Tensor:
+        check_width(one, vector, value)
         is_selected = selected_rows(one, value, place) & selected_positions(one.position, value, place)
         return torch.where(is_selected, vector.to(value), value)
 
     return edit
+
+
+def check_width(one: HeadIntervention | PatchIntervention, vector: Tensor, value: Tensor) -> None:
+    """Raise if a vector does not fit where it is put."""
+    if vector.dim() and vector.shape[-1] != value.shape[-1]:
+        raise InterventionError(one, f"has a vector of {vector.shape[-1]} numbers; {value.shape[-1]} are needed here.")
 
 
 def change_weights(one: HeadIntervention | RowIntervention | CellIntervention) -> Edit:

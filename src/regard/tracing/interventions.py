@@ -4,11 +4,11 @@ An intervention is compiled to edits: functions that a layer applies to a value 
 same edits act in a teacher-forced pass and in every step of the decode loop, because they are addressed by positions.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,6 @@ from regard.attention.hooks import Edit, Place, Site, apply_edits
 from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
-from regard.config import DecodingConfig
 from regard.decoding.loop import forced_decode, generate
 from regard.errors import RegardError
 from regard.interventions import (
@@ -29,12 +28,13 @@ from regard.interventions import (
     GivenIntervention,
     HeadIntervention,
     HideIntervention,
+    InterventionError,
     PatchIntervention,
     RowIntervention,
+    Side,
     StackName,
     SublayerName,
     WithoutIntervention,
-    format_intervention,
     read_interventions,
 )
 from regard.layers.embedding import PositionedEmbedding
@@ -47,11 +47,15 @@ from regard.models.encoder_only import EncoderOnlyModel
 from regard.models.interface import Source, query_and_key_side, role_of
 from regard.tracing import edits
 
+if TYPE_CHECKING:
+    from regard.tracing.trace import Trace
+
 LayerEdit = tuple[nn.Module, Site, Edit]
 Attention = MultiHeadAttention | AttentionLayer
 HeadAddress = HeadIntervention | RowIntervention | CellIntervention
 HeadMeans = Mapping[tuple[AttentionRole, int], Tensor]  # by role and layer: the mean context of each head (H, D)
-Sample = Sequence[tuple[Source, list[int]]]  # sources of one row, each with the tokens of its target
+SamplePair = tuple[Source, list[int]]  # a source of one row, and the tokens of its target
+Sample = Sequence[SamplePair | str]
 
 
 @contextmanager
@@ -59,8 +63,11 @@ def intervene(model: Any, *interventions: GivenIntervention, sample: Sample = ()
     """Change what a model computes, in this thread, while the block runs.
 
     `model` is a module, a bundle, or an opened model such as a Translator. Blocks may be nested. A head with `=mean`
-    gets its mean over the `sample`. A stream must be read inside the block.
+    gets its mean over the `sample`: texts, or sources with their target tokens. A stream must be read inside the block.
     """
+    if not interventions:
+        yield
+        return
     bundle = getattr(model, "bundle", model)
     module: nn.Module = bundle.model if isinstance(bundle, Bundle) else bundle
     if not isinstance(module, nn.Module):
@@ -71,6 +78,28 @@ def intervene(model: Any, *interventions: GivenIntervention, sample: Sample = ()
     compiler = Compiler(module, bundle if isinstance(bundle, Bundle) else None, sample)
     with apply_edits(*compiler.compile(read_interventions(interventions))):
         yield
+
+
+def check_positions(interventions: Iterable[AnyIntervention], trace: "Trace") -> None:
+    """Raise if an intervention names a key or a hidden token that the source or target of a trace does not have."""
+    lengths = {
+        "source": len(trace.source.pieces),
+        "image": len(trace.source.pieces),
+        "target": len(trace.target.pieces),
+    }
+    for one in interventions:
+        used: list[tuple[str, int]] = []
+        if isinstance(one, HideIntervention):
+            used = [(one.side, one.position)]
+        elif isinstance(one, RowIntervention | CellIntervention):
+            queries, keys = query_and_key_side(one.role)
+            used = [] if one.query is None else [(queries, one.query)]
+            used += [(keys, key) for key in (one.keys if isinstance(one, RowIntervention) else (one.key,))]
+        for side, position in used:
+            if position >= lengths[side]:
+                raise InterventionError(
+                    one, f"names position {position + 1} of the {side}, which has {lengths[side]} tokens."
+                )
 
 
 # --- the parts of a model that can change ----------------------------------------------------------------------------
@@ -125,13 +154,18 @@ class ModelParts:
         ]
 
     @cached_property
-    def embeddings(self) -> dict[str, nn.Module]:
+    def embeddings(self) -> dict[Side, nn.Module]:
         """The module whose tokens are those of each side: an embedding, or what makes the grid of an image."""
         model: Any = self.model
         if isinstance(model, CNNClassifier):
             return {"image": model}
-        own = "source" if isinstance(model, EncoderOnlyModel) else "target"
-        names = {"source_embedding": "source", "target_embedding": "target", "embedding": own, "image_encoder": "image"}
+        own: Side = "source" if isinstance(model, EncoderOnlyModel) else "target"
+        names: dict[str, Side] = {
+            "source_embedding": "source",
+            "target_embedding": "target",
+            "embedding": own,
+            "image_encoder": "image",
+        }
         return {side: getattr(model, name) for name, side in names.items() if hasattr(model, name)}
 
     def positions(self) -> Iterator[tuple[StackName, nn.Module, Site]]:
@@ -166,8 +200,9 @@ class ModelParts:
         counts: dict[str, list[int]] = {}
         for one in self.attentions:
             counts.setdefault(one.role, []).append(one.heads)
-        roles = [f"{role} with {len(heads)} x {heads[0]} heads" for role, heads in counts.items()]
-        return f"it has {', '.join(roles)}" if roles else "it has no attention"
+        roles = [f"{role} attention with {len(heads)} x {heads[0]} heads" for role, heads in counts.items()]
+        stacks = [f"{len(stack.blocks)} {name} blocks" for name, stack in self.stacks.items()]
+        return f"it has {', '.join([*roles, *stacks])}" if roles else "it has no attention"
 
 
 def stack_of(name: str) -> StackName | None:
@@ -204,9 +239,8 @@ class Compiler:
             elif own := self._layer_edits(one):
                 compiled += own
             else:
-                raise RegardError(
-                    f"{format_intervention(one)} does not apply to this model: {self.parts.description}"
-                    f"{_stack_description(self.parts)}. Remove it, or choose another model."
+                raise InterventionError(
+                    one, f"does not apply to this model: {self.parts.description}. Remove it, or choose another model."
                 )
         return compiled, decoding
 
@@ -238,10 +272,10 @@ class Compiler:
         if not parts:
             return []
         if not self.sample:
-            raise RegardError(
-                f"{format_intervention(one)} needs a sample of sentence pairs to take the mean over; none was given."
-            )
-        means = head_means(self.parts.model, self.sample)
+            raise InterventionError(one, "needs a sample to take the mean over, and none was given.")
+        sample = [one for one in self.sample if not isinstance(one, str)]
+        texts = [one for one in self.sample if isinstance(one, str)]
+        means = head_means(self.parts.model, [*sample, *self._read_texts(one, texts)])
         return [
             (part.module, "context", edits.set_context(one, means[part.role, part.layer].unsqueeze(1)))
             for part in parts
@@ -310,47 +344,43 @@ class Compiler:
 
     def _donor(self, one: PatchIntervention, module: nn.Module, site: Site) -> Tensor:
         """The activation of another sentence."""
-        if self.bundle is None or "image" in self.parts.embeddings:
-            raise RegardError(
-                f"{format_intervention(one)} takes an activation from a text, and this model has no tokenizer for it. "
-                "Give a bundle or an opened model that reads text, or a vector."
-            )
-        tokenizers, model = self.bundle.tokenizers, self.parts.model
-        device = next(model.parameters()).device
-        is_language_model = isinstance(model, DecoderOnlyModel | EncoderOnlyModel)
-        row = (tokenizers.target if is_language_model else tokenizers.source).encode(one.text or "")
-        source = encode_source_rows([[] if isinstance(model, DecoderOnlyModel) else row], device=device)
-        with captured_values([(module, site)]) as captured, torch.inference_mode():
-            if isinstance(model, EncoderOnlyModel):
-                model.encode(source)
-            else:
-                target = row if is_language_model else tokenizers.target.encode(one.target or "")
-                if one.target is None and not is_language_model:
-                    target = generate(model, source, DecodingConfig())[0][0].tokens  # type: ignore[arg-type]
-                captured.clear()
-                forced_decode(model, source, [target], sentences=[0])  # type: ignore[arg-type]
+        [(source, target)] = self._read_texts(one, [one.text or ""], one.target)
+        with captured_values([(module, site)]) as captured:
+            run_pass(self.parts.model, source, target)
         value = torch.cat(captured[id(module), site], dim=-2)[0]  # (T, W), of a head (H, T, D)
         if one.from_position >= value.shape[-2]:
-            raise RegardError(
-                f"{format_intervention(one)} takes position {one.from_position + 1} of the other sentence, which has "
-                f"{value.shape[-2]}."
+            raise InterventionError(
+                one, f"takes position {one.from_position + 1} of the other text, which has {value.shape[-2]}."
             )
         return value[one.head, one.from_position] if one.site == "head" else value[one.from_position]
 
+    def _read_texts(self, one: AnyIntervention, texts: Sequence[str], target: str | None = None) -> list[SamplePair]:
+        """Each text as a source, with the tokens of the target, or else of the model's own translation."""
+        if not texts:
+            return []
+        if self.bundle is None or "image" in self.parts.embeddings:
+            raise InterventionError(one, "reads a text, and this model has no tokenizer for it. Give token rows.")
+        tokenizers, model = self.bundle.tokenizers, self.parts.model
+        device, longest = next(model.parameters()).device, self.bundle.max_source_tokens
+        if isinstance(model, DecoderOnlyModel | EncoderOnlyModel):
+            rows = [tokenizers.target.encode(text)[:longest] for text in texts]
+            is_source = isinstance(model, EncoderOnlyModel)
+            return [(encode_source_rows([row if is_source else []], device=device), row) for row in rows]
+        sources = [encode_source_rows([tokenizers.source.encode(text)[:longest]], device=device) for text in texts]
+        if target is not None:
+            return [(source, tokenizers.target.encode(target)[:longest]) for source in sources]
+        greedy = self.bundle.config.decoding.with_options(beam_size=1, nbest=1, do_sample=False)
+        return [(source, generate(model, source, greedy)[0][0].tokens) for source in sources]  # type: ignore[arg-type]
+
     def _decoding(self, one: DecodeIntervention) -> dict[str, Any]:
         if not hasattr(self.parts.model, "init_state"):
-            raise RegardError(f"{format_intervention(one)} does not apply: this model generates no sequence.")
+            raise InterventionError(one, "does not apply to this model: it generates no sequence.")
         if isinstance(one.prefix, str):
             if self.bundle is None:
-                raise RegardError("a prefix that is a text needs a bundle or an opened model. Give its tokens instead.")
+                raise InterventionError(one, "is a text, and this model has no tokenizer for it. Give its tokens.")
             return {"prefix": self.bundle.tokenizers.target.encode(one.prefix)}
         options = {"temperature": one.temperature, "top_k": one.top_k, "prefix": one.prefix}
         return {name: value for name, value in options.items() if value is not None}
-
-
-def _stack_description(parts: ModelParts) -> str:
-    stacks = [f"{name} with {len(stack.blocks)} blocks" for name, stack in parts.stacks.items()]
-    return f"; {', '.join(stacks)}" if stacks else ""
 
 
 @contextmanager
@@ -370,16 +400,22 @@ def captured_values(sites: Sequence[tuple[nn.Module, Site]]) -> Iterator[dict[tu
 
 
 @torch.inference_mode()
-def head_means(model: nn.Module, sample: Sample) -> HeadMeans:
+def run_pass(model: nn.Module, source: Source, target: list[int]) -> None:
+    """One pass, for what is captured in it; an encoder-only model has no target."""
+    if isinstance(model, EncoderOnlyModel):
+        model.encode(source)  # type: ignore[arg-type]
+    else:
+        forced_decode(model, source, [target], sentences=[0])  # type: ignore[arg-type]
+
+
+@torch.inference_mode()
+def head_means(model: nn.Module, sample: Sequence[SamplePair]) -> HeadMeans:
     """The mean context of every head over all positions of a sample."""
     parts = ModelParts(model).attentions
     totals: dict[tuple[AttentionRole, int], tuple[Tensor, int]] = {}
     for source, target in sample:  # one at a time: padding must not count
         with captured_values([(part.module, "context") for part in parts]) as captured:
-            if isinstance(model, EncoderOnlyModel):
-                model.encode(source)  # type: ignore[arg-type]
-            else:
-                forced_decode(model, source, [target], sentences=[0])  # type: ignore[arg-type]
+            run_pass(model, source, target)
         for part in parts:
             context = torch.cat(captured[id(part.module), "context"], dim=-2)[0]  # (H, Q, D)
             total, count = totals.get((part.role, part.layer), (torch.zeros_like(context[:, 0]), 0))

@@ -8,7 +8,7 @@ logit lens        the output layer, applied to the output of every block        
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -29,7 +29,6 @@ from regard.tracing.interventions import AttentionPart, ModelParts, captured_val
 MAX_BATCH_TOKENS = 8192  # of one pass of a measure, those of source and target together
 
 RemovedHead = Literal["zero", "uniform"]
-SourceT = TypeVar("SourceT", PaddedTokens, Images, ImageFeatures)
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class PassInput:
 
     def run(self, sentences: Sequence[int] = (0,)) -> DecoderOutput:
         """The pass for copies of its pair: as many targets as `sentences`, which give the copy of the source."""
-        source = repeat_source(self.source, max(sentences) + 1)  # type: ignore[type-var]
+        source = repeat_source(self.source, max(sentences) + 1)
         if self.target is not None:
             return forced_decode(self.model, source, [self.target] * len(sentences), sentences=list(sentences))  # type: ignore[arg-type]
         with torch.inference_mode():
@@ -88,7 +87,7 @@ class PassInput:
         return torch.where(tokens == MASK, logits.argmax(dim=-1), tokens)
 
 
-def repeat_source(source: SourceT, times: int) -> SourceT:
+def repeat_source(source: Source, times: int) -> Source:
     """One source as several equal rows."""
     if isinstance(source, PaddedTokens):
         tokens, is_real = (part.repeat(times, 1) for part in (source.tokens, source.is_real))

@@ -6,6 +6,8 @@ bytes of an image are untrusted: they are bounded, decoded safely, and sent back
 
 import asyncio
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +23,7 @@ from regard.data.captions import CaptionedImage, find_captions_file, read_captio
 from regard.data.images import IMAGE_FORMATS, MAX_PIXELS, encode_png
 from regard.errors import RegardError
 from regard.inference.captioner import Caption, Captioner
+from regard.interventions import AnyIntervention, HeadIntervention, read_interventions
 from regard.plotting.html_data import (
     PNG_TYPE,
     CaptionSummary,
@@ -29,7 +32,7 @@ from regard.plotting.html_data import (
     caption_summary,
     image_data_uri,
 )
-from regard.server.api.text import decode_with_callback
+from regard.server.api.text import MAX_INTERVENTIONS, ShortText, decode_with_callback
 from regard.server.api.traces import TraceCache
 from regard.server.batcher import BatchCancelled
 from regard.server.endpoint import Content, EmitEvent, Endpoints, EventStream, Number, event_stream, stream_events
@@ -38,6 +41,7 @@ from regard.server.models import ServedModel
 from regard.server.requests import Upload
 from regard.server.service import Service
 from regard.tracing.image_maps import partial_word_maps
+from regard.tracing.interventions import check_positions, intervene
 from regard.worlds.scenes import read_boxes
 
 ENDPOINTS = Endpoints()
@@ -51,6 +55,7 @@ class CaptionQuery(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     beam_size: Annotated[int, Meta(ge=1, le=1000)] | None = None
     example: Number | None = None
+    interventions: list[ShortText] | ShortText = []  # strings; repeat the field for several
 
 
 class ImagePreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +145,17 @@ class CaptionInput:
     square: NDArray[np.uint8]
     beam_size: int
     gold: GoldCaption | None
+    interventions: tuple[AnyIntervention, ...] = ()
+
+    @contextmanager
+    def intervene(self) -> Iterator[None]:
+        """The interventions of the request; a mean is taken over its own caption."""
+        captioner, sample = self.captioner, []
+        if any(isinstance(one, HeadIntervention) and one.action == "mean" for one in self.interventions):
+            [caption] = captioner.caption([self.square], beam_size=1, nbest=1)
+            sample = [(captioner.to_batch([self.square]), caption.tokens)]
+        with intervene(captioner, *self.interventions, sample=sample):
+            yield
 
     @property
     def captioner(self) -> Captioner:
@@ -217,7 +233,8 @@ async def _read_input(service: Service, upload: Upload[CaptionQuery]) -> Caption
         example = await service.component(ExampleImageCache).get(model, query.example)
         picture, gold = example.captioned.image, example.gold
     square = await service.batcher.run_exclusive(lambda: load_square(captioner, picture), cost=1)
-    return CaptionInput(model, square, beam_size, gold)
+    given = [query.interventions] if isinstance(query.interventions, str) else query.interventions
+    return CaptionInput(model, square, beam_size, gold, tuple(read_interventions(given[:MAX_INTERVENTIONS])))
 
 
 def load_square(captioner: Captioner, picture: Path | bytes) -> NDArray[np.uint8]:
@@ -236,8 +253,10 @@ def load_square(captioner: Captioner, picture: Path | bytes) -> NDArray[np.uint8
 def caption_image(given: CaptionInput) -> TracedCaption:
     """The caption of an image, and its trace."""
     captioner, square = given.captioner, given.square
-    (best,) = captioner.caption([square], beam_size=given.beam_size, nbest=1)
-    trace = captioner.trace(square, best.tokens)
+    with given.intervene():
+        (best,) = captioner.caption([square], beam_size=given.beam_size, nbest=1)
+        trace = captioner.trace(square, best.tokens)
+    check_positions(given.interventions, trace)
     return TracedCaption(square, captioner.image_encoder.grid_size, best, trace, given.gold)
 
 
@@ -245,7 +264,6 @@ def stream_caption(given: CaptionInput, emit: EmitEvent) -> TracedCaption:
     """The same, with an event for each word and its attention map."""
     captioner, square = given.captioner, given.square
     side, target = captioner.image_encoder.grid_size, captioner.bundle.tokenizers.target
-    grid = captioner.encode_image(square)
 
     def emit_words(tokens: list[int]) -> bool:
         words = [
@@ -256,8 +274,11 @@ def stream_caption(given: CaptionInput, emit: EmitEvent) -> TracedCaption:
 
     emit("image", ImagePreview(image=image_data_uri(square), rows=side, columns=side))
     config = captioner.decoding_config(beam_size=given.beam_size, nbest=1)
-    best = decode_with_callback(captioner.bundle.model, grid, config, emit_words)  # type: ignore[arg-type]
-    if best is None:
-        raise BatchCancelled
-    caption = Caption.from_hypothesis(best, target)
-    return TracedCaption(square, side, caption, captioner.trace(square, best.tokens), given.gold)
+    with given.intervene():
+        grid = captioner.encode_image(square)
+        best = decode_with_callback(captioner.bundle.model, grid, config, emit_words)  # type: ignore[arg-type]
+        if best is None:
+            raise BatchCancelled
+        trace = captioner.trace(square, best.tokens)
+    check_positions(given.interventions, trace)
+    return TracedCaption(square, side, Caption.from_hypothesis(best, target), trace, given.gold)

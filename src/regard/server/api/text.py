@@ -14,9 +14,11 @@ from regard.config import DecodeOptions, DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.loop import best_hypotheses, decode_steps
 from regard.errors import RegardError
-from regard.inference.mask_filler import DEFAULT_TOP_K, MaskFiller
+from regard.inference.interface import GeneratedText
+from regard.inference.mask_filler import DEFAULT_TOP_K, FilledText, MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translation
+from regard.interventions import AnyIntervention, GivenIntervention, read_interventions
 from regard.models.interface import GenerativeModel, Source
 from regard.server.batcher import BatchCancelled, DecodeRequest, TranslateJob, estimate_tokens
 from regard.server.endpoint import (
@@ -28,13 +30,16 @@ from regard.server.endpoint import (
     stream_events,
 )
 from regard.server.errors import ApiError
+from regard.server.limits import Limits
 from regard.server.models import ModelRecord
 from regard.server.service import Service
 from regard.tokenization.text import WORD
 from regard.tracing.alignment import WordAlignment
+from regard.tracing.interventions import intervene
 
 ENDPOINTS = Endpoints()
 MAX_NEW_TOKENS = 500  # that one request may have generated
+MAX_INTERVENTIONS, MAX_SAMPLE_TEXTS = 32, 32
 MAX_MASKS = 16  # of one text: each takes a forward pass
 
 BeamSize = Annotated[int, Meta(ge=1, le=1000)]
@@ -68,7 +73,21 @@ class TranslationRecord(msgspec.Struct, frozen=True, kw_only=True):
     is_finished: bool = True
 
 
-class TranslateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class InterventionFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to change in the model, as objects (counted from 0) or strings (counted from 1)."""
+
+    interventions: Annotated[list[GivenIntervention], Meta(max_length=MAX_INTERVENTIONS)] = []
+    sample: Annotated[list[str], Meta(max_length=MAX_SAMPLE_TEXTS)] = []  # for a mean; empty: over the text itself
+
+    def read(self, limits: Limits) -> tuple[AnyIntervention, ...]:
+        """The interventions as objects; their texts are within the limits."""
+        found = read_interventions(self.interventions)
+        texts = [getattr(one, name, None) for one in found for name in ("text", "target", "prefix")]
+        limits.check_texts([*self.sample, *(text for text in texts if isinstance(text, str))])
+        return tuple(found)
+
+
+class TranslateRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Texts to translate, by the name of a model or by languages."""
 
     texts: Annotated[list[str], Meta(min_length=1)]
@@ -88,7 +107,7 @@ class TranslateResponse(msgspec.Struct, frozen=True, kw_only=True):
     translations: list[list[TranslationRecord]]
 
 
-class StreamRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StreamRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A text whose translation is streamed."""
 
     text: str
@@ -102,7 +121,7 @@ class ModelsResponse(msgspec.Struct, frozen=True):
     models: list[ModelRecord]
 
 
-class CompleteRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CompleteRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A text to continue, which may be empty."""
 
     text: str
@@ -130,7 +149,7 @@ class CompleteResponse(msgspec.Struct, frozen=True, kw_only=True):
     continuations: list[CompletionRecord]
 
 
-class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FillRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A text with masks, each written as ___."""
 
     text: Annotated[str, Meta(min_length=1)]
@@ -169,7 +188,8 @@ async def list_models(service: Service) -> ModelsResponse:
 async def translate(service: Service, body: TranslateRequest) -> TranslateResponse:
     """Translate texts: n-best, scores, and links between words as ranges of characters."""
     model = service.models.choose(name=body.model, source=body.source, target=body.target)
-    options = DecodeRequest(beam_size=body.beam_size, nbest=body.nbest, align=body.align)
+    changes = body.read(service.limits), tuple(body.sample)
+    options = DecodeRequest(body.beam_size, body.nbest, body.align, *changes)
     if not body.split:
         outputs = await service.translate_with(model, body.texts, options)
     elif body.nbest > 1 or body.align:
@@ -197,7 +217,8 @@ async def stream(service: Service, body: StreamRequest, request: Request) -> Eve
     """Translate a text as a stream: events `partial` with the text so far, then `done` or `error`."""
     service.limits.check_texts([body.text])
     model = service.models.choose(name=body.model)
-    job = model.translate_job(DecodeRequest(beam_size=body.beam_size, align=True), service.limits)
+    options = DecodeRequest(body.beam_size, 1, True, body.read(service.limits), tuple(body.sample))
+    job = model.translate_job(options, service.limits)
     work = functools.partial(stream_translation, job, body.text)
     events = stream_events(service, work, functools.partial(translation_record, body.text), cost=job.cost(body.text))
     return EventStream(request, events)
@@ -222,7 +243,13 @@ async def complete(service: Service, body: CompleteRequest) -> CompleteResponse:
     )
     config = generator.decoding_config(**options)
     cost = config.num_hypotheses * (estimate_tokens(body.text) + config.max_length_extra)
-    [outputs] = await service.batcher.run_exclusive(lambda: generator.nbest([body.text], **options), cost=cost)
+    interventions = body.read(service.limits)
+
+    def generate() -> list[list[GeneratedText]]:
+        with intervene(generator, *interventions, sample=body.sample or [body.text]):
+            return generator.nbest([body.text], **options)
+
+    [outputs] = await service.batcher.run_exclusive(generate, cost=cost)
     records = [
         CompletionRecord(
             text=one.text, score=one.score, log_probability=one.log_probability, is_finished=one.is_finished
@@ -248,7 +275,13 @@ async def fill(service: Service, body: FillRequest) -> FillResponse:
     if not 1 <= masks <= MAX_MASKS:
         raise ApiError(400, "bad_masks", f"The text has {masks} masks. Write ___ for each mask, 1 to {MAX_MASKS}.")
     cost = masks * estimate_tokens(body.text)
-    [filled] = await service.batcher.run_exclusive(lambda: filler.fill([body.text], top_k=body.top_k), cost=cost)
+    interventions = body.read(service.limits)
+
+    def predict() -> list[FilledText]:
+        with intervene(filler, *interventions, sample=body.sample or [body.text]):
+            return filler.fill([body.text], top_k=body.top_k)
+
+    [filled] = await service.batcher.run_exclusive(predict, cost=cost)
     records = [
         [TokenPredictionRecord(token=one.token, probability=one.probability) for one in own]
         for own in filled.predictions
@@ -301,13 +334,14 @@ def stream_translation(job: TranslateJob, text: str, emit: EmitEvent) -> Transla
         return job.align(text, Translation("", 0.0, 0.0, []))
     model: Any = translator.bundle.model
     source = encode_source_rows([row[: translator.max_source_tokens]], device=next(model.parameters()).device)
-    best = decode_with_callback(
-        model, source, job.config, lambda tokens: emit("partial", {"text": tokenizers.target.decode(tokens)})
-    )
-    if best is None:
-        raise BatchCancelled
-    is_truncated = len(row) > translator.max_source_tokens
-    return job.align(text, replace(Translation.from_hypothesis(best, tokenizers.target), is_truncated=is_truncated))
+    with job.intervene([text]):
+        best = decode_with_callback(
+            model, source, job.config, lambda tokens: emit("partial", {"text": tokenizers.target.decode(tokens)})
+        )
+        if best is None:
+            raise BatchCancelled
+        is_truncated = len(row) > translator.max_source_tokens
+        return job.align(text, replace(Translation.from_hypothesis(best, tokenizers.target), is_truncated=is_truncated))
 
 
 def decode_with_callback(

@@ -18,8 +18,9 @@ from regard.bundle import Bundle
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translation
+from regard.interventions import format_intervention
 from regard.server.api.runs import GoldFiles
-from regard.server.api.text import BeamSize, ShortText, TranslationRecord, translation_record
+from regard.server.api.text import BeamSize, InterventionFields, ShortText, TranslationRecord, translation_record
 from regard.server.batcher import DecodeRequest, TranslateJob
 from regard.server.endpoint import (
     FLOATS,
@@ -36,6 +37,7 @@ from regard.server.models import ServedModel
 from regard.server.service import Service
 from regard.tracing.alignment import DecoderSide, HeadSelection, score_heads, trace_alignment
 from regard.tracing.arithmetic import AttentionArithmetic, iter_arrays
+from regard.tracing.interventions import check_positions, intervene
 from regard.tracing.trace import PositionsResponse, Trace, TraceSummary, position_encodings, trace_pair, trace_texts
 
 MAX_SHOWN_POSITIONS = 2048
@@ -44,7 +46,7 @@ MAX_CACHE_BYTES = 256 * 2**20
 ENDPOINTS = Endpoints()
 
 
-class TraceRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TraceRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A text to trace, with its translation by the model or with a given target."""
 
     text: Annotated[str, Meta(min_length=1)]
@@ -59,6 +61,7 @@ class TraceResponse(TraceSummary, frozen=True, kw_only=True):
     id: str
     model: str
     translation: TranslationRecord | None
+    interventions: list[str]
 
 
 class WeightsQuery(msgspec.Struct, frozen=True):
@@ -198,20 +201,28 @@ async def trace(service: Service, body: TraceRequest) -> TraceResponse:
     """
     service.limits.check_texts([body.text, body.target or ""])
     model = service.models.choose(name=body.model)
-    pipeline, output = model.pipeline, None
+    pipeline, output, interventions = model.pipeline, None, body.read(service.limits)
     if isinstance(pipeline, TextGenerator | MaskFiller):
         if body.target is not None or body.beam_size is not None:
             raise ApiError(400, "no_target", "A language model traces the text itself. Remove target and beam_size.")
-        new = await service.batcher.run_exclusive(lambda: pipeline.trace(body.text), cost=len(body.text))
+
+        def work() -> Trace:
+            with intervene(pipeline, *interventions, sample=body.sample or [body.text]):
+                return pipeline.trace(body.text)
+
+        new = await service.batcher.run_exclusive(work, cost=len(body.text))
     else:
-        job = model.translate_job(DecodeRequest(beam_size=body.beam_size, align=True), service.limits)
-        work = functools.partial(trace_translation, model.bundle, job, body.text, body.target)
-        new, output = await service.batcher.run_exclusive(work, cost=2 * job.cost(body.text))
+        options = DecodeRequest(body.beam_size, 1, True, interventions, tuple(body.sample))
+        job = model.translate_job(options, service.limits)
+        traced = functools.partial(trace_translation, model.bundle, job, body.text, body.target)
+        new, output = await service.batcher.run_exclusive(traced, cost=2 * job.cost(body.text))
+    check_positions(interventions, new)
     summary = new.summary()
     return TraceResponse(
         id=service.component(TraceCache).put(new),
         model=model.name,
         translation=None if output is None else translation_record(body.text, output),
+        interventions=[format_intervention(one) for one in interventions],
         **{name: getattr(summary, name) for name in TraceSummary.__struct_fields__},
     )
 
@@ -220,10 +231,11 @@ def trace_translation(
     bundle: Bundle, job: TranslateJob, text: str, target: str | None
 ) -> tuple[Trace, Translation | None]:
     """The trace of a text with the given target, or with its translation."""
-    if target is not None:
-        return trace_texts(bundle, text, target), None
-    output = job.run([text])[0][0]
-    return trace_pair(bundle, bundle.tokenizers.source.encode(text), output.tokens), output
+    output = job.run([text])[0][0] if target is None else None
+    with job.intervene([text]):
+        if output is None:
+            return trace_texts(bundle, text, target or ""), None
+        return trace_pair(bundle, bundle.tokenizers.source.encode(text), output.tokens), output
 
 
 @ENDPOINTS.add("GET", "/api/v1/traces/{trace_id}/weights", response=FLOATS)
