@@ -379,6 +379,10 @@ class Compiler:
             if self.bundle is None:
                 raise InterventionError(one, "is a text, and this model has no tokenizer for it. Give its tokens.")
             return {"prefix": self.bundle.tokenizers.target.encode(one.prefix)}
+        embedding: Any = self.parts.embeddings["target"]
+        vocabulary = len(getattr(embedding, "tokens", embedding).weight)
+        if any(token >= vocabulary for token in one.prefix or ()):
+            raise InterventionError(one, f"has a token that the vocabulary of {vocabulary} tokens does not have.")
         options = {"temperature": one.temperature, "top_k": one.top_k, "prefix": one.prefix}
         return {name: value for name, value in options.items() if value is not None}
 

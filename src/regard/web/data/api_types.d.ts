@@ -31,6 +31,8 @@ export interface ErrorDetail {
 }
 
 export interface TranslateRequest {
+  interventions?: (string | HeadIntervention | RowIntervention | CellIntervention | HideIntervention | WithoutIntervention | PatchIntervention | DecodeIntervention)[];
+  sample?: string[];
   texts: string[];
   model?: string | null;
   source?: string | null;
@@ -39,6 +41,80 @@ export interface TranslateRequest {
   nbest?: number;
   align?: boolean;
   split?: boolean;
+}
+
+export interface HeadIntervention {
+  kind: "head";
+  rows?: number[] | null;
+  role: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self";
+  layer?: number | null;
+  head?: number | null;
+  action?: "mean" | "uniform" | "zero";
+}
+
+export interface RowIntervention {
+  kind: "row";
+  rows?: number[] | null;
+  role: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self";
+  layer?: number | null;
+  head?: number | null;
+  query: number;
+  action: "move" | "renormalise" | "set" | "uniform";
+  weights?: number[];
+  keys?: number[];
+}
+
+export interface CellIntervention {
+  kind: "cell";
+  rows?: number[] | null;
+  role: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self";
+  layer?: number | null;
+  head?: number | null;
+  query: number | null;
+  key: number;
+  weight: number;
+  rest?: "keep" | "scale";
+}
+
+export interface HideIntervention {
+  kind: "hide";
+  rows?: number[] | null;
+  side: "image" | "source" | "target";
+  position: number;
+  role?: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self" | null;
+  layer?: number | null;
+}
+
+export interface WithoutIntervention {
+  kind: "without";
+  rows?: number[] | null;
+  part: "causal-mask" | "layer" | "layer-norm" | "positions" | "residual" | "scaling";
+  stack?: "decoder" | "encoder" | "image-encoder" | null;
+  layer?: number | null;
+  sublayer?: "cross-attention" | "feed-forward" | "self-attention" | null;
+}
+
+export interface PatchIntervention {
+  kind: "patch";
+  rows?: number[] | null;
+  site: "block" | "head" | "memory";
+  role?: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self" | null;
+  stack?: "decoder" | "encoder" | "image-encoder" | null;
+  layer?: number | null;
+  head?: number | null;
+  position: number;
+  from_position?: number;
+  text?: string | null;
+  target?: string | null;
+  vector?: number[] | null;
+}
+
+export interface DecodeIntervention {
+  kind: "decode";
+  rows?: number[] | null;
+  temperature?: number | null;
+  top_k?: number | null;
+  prefix?: string | number[] | null;
 }
 
 export interface TranslateResponse {
@@ -68,12 +144,16 @@ export interface WordSpan {
 }
 
 export interface StreamRequest {
+  interventions?: (string | HeadIntervention | RowIntervention | CellIntervention | HideIntervention | WithoutIntervention | PatchIntervention | DecodeIntervention)[];
+  sample?: string[];
   text: string;
   model?: string | null;
   beam_size?: number | null;
 }
 
 export interface CompleteRequest {
+  interventions?: (string | HeadIntervention | RowIntervention | CellIntervention | HideIntervention | WithoutIntervention | PatchIntervention | DecodeIntervention)[];
+  sample?: string[];
   text: string;
   model?: string | null;
   beam_size?: number | null;
@@ -96,6 +176,8 @@ export interface CompletionRecord {
 }
 
 export interface FillRequest {
+  interventions?: (string | HeadIntervention | RowIntervention | CellIntervention | HideIntervention | WithoutIntervention | PatchIntervention | DecodeIntervention)[];
+  sample?: string[];
   text: string;
   model?: string | null;
   top_k?: number;
@@ -113,6 +195,8 @@ export interface TokenPredictionRecord {
 }
 
 export interface TraceRequest {
+  interventions?: (string | HeadIntervention | RowIntervention | CellIntervention | HideIntervention | WithoutIntervention | PatchIntervention | DecodeIntervention)[];
+  sample?: string[];
   text: string;
   model?: string | null;
   target?: string | null;
@@ -128,6 +212,7 @@ export interface TraceResponse {
   id: string;
   model: string;
   translation: TranslationRecord | null;
+  interventions: string[];
 }
 
 export interface TokenSequence {
@@ -296,6 +381,68 @@ export interface PositionsResponse {
   values: number[][] | null;
   max_positions?: number | null;
   trained?: number | null;
+}
+
+export interface FittingInterventions {
+  attentions: AttentionRecord[];
+  stacks: StackRecord[];
+  parts: ("causal-mask" | "layer" | "layer-norm" | "positions" | "residual" | "scaling")[];
+  sides: ("image" | "source" | "target")[];
+  patch_sites: ("block" | "head" | "memory")[];
+}
+
+export interface AttentionRecord {
+  role: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self";
+  layer: number;
+  heads: number;
+}
+
+export interface StackRecord {
+  stack: "decoder" | "encoder" | "image-encoder";
+  layers: number;
+  sublayers: ("cross-attention" | "feed-forward" | "self-attention")[];
+}
+
+export interface PredictionsResponse {
+  side: "image" | "source" | "target";
+  positions: PredictedToken[][];
+}
+
+export interface PredictedToken {
+  piece: string;
+  rank: number;
+  probability: number;
+  is_chosen: boolean;
+}
+
+export interface HeadImportanceResponse {
+  position: number | null;
+  piece: string | null;
+  log_probability: number;
+  layers: LayerImportanceRecord[];
+}
+
+export interface LayerImportanceRecord {
+  name: string;
+  role: "cross" | "decoder-self" | "encoder-self" | "image-cross" | "image-self";
+  layer: number;
+  changes: number[];
+}
+
+export interface ContributionsResponse {
+  source: number[];
+  prefix: number[];
+  by_source: number[][];
+  by_prefix: number[][];
+}
+
+export interface LogitLensResponse {
+  layers: LensLayer[];
+}
+
+export interface LensLayer {
+  name: string;
+  tokens: PredictedToken[];
 }
 
 export interface CaptionSummary {
