@@ -1,11 +1,11 @@
-"""Large corpora: how fast a store is built beside the tokenizer by itself, and what memory training takes as they grow.
+"""Large corpora: the speed of building a token store, next to the tokenizer alone, and the memory of training.
 
     .venv/bin/python benchmarks/corpus.py                    # 10,000 and 1,000,000 pairs: some minutes, 1 GB of disk
     .venv/bin/python benchmarks/corpus.py --pairs 100000     # a smaller large corpus
     .venv/bin/python benchmarks/corpus.py --only speed       # or memory
     .venv/bin/python benchmarks/corpus.py --json             # one JSON line for each measurement
 
-The sentences are made up: words drawn with Zipf's frequencies from a list of syllables put together by chance.
+The sentences are random: words made of random syllables, sampled with Zipf's frequencies.
 """
 
 import argparse
@@ -60,7 +60,7 @@ validate_every = {steps}
 
 
 def write_corpus(place: Path, count: int) -> None:
-    """A training and a validation set; the target has the source's words, each in another guise, in reverse."""
+    """A training and a validation set; the target is the source in reverse order, each word replaced by another."""
     place.mkdir()
     chance = random.Random(1)
     syllables = [first + second for first in "bcdfghjklmnprstvwz" for second in ("a", "e", "i", "o", "u", "ai", "on")]
@@ -75,7 +75,7 @@ def write_corpus(place: Path, count: int) -> None:
 
 
 def measure_speed(place: Path, count: int, rounds: int) -> list[dict[str, object]]:
-    """Pairs a second of the tokenizer by itself and of the whole store, in turn, so that a busy moment strikes both."""
+    """Pairs per second of the tokenizer alone and of the whole store, interleaved, so that other load affects both."""
     sample = list(islice(read_pairs(_files(place)), 20_000))
     sides = zip(*((one.source, one.target) for one in sample), strict=True)
     model = train_tokenizer_pair(TokenizerConfig(vocab_size=VOCABULARY), *sides).source.to_bytes()
@@ -94,7 +94,7 @@ def _summary(name: str, values: list[float]) -> dict[str, object]:
 
 
 def _turn(place: Path, model: bytes, count: int) -> dict[str, float]:
-    """Pairs a second, and what each pair costs: the latter hardly changes when others use the machine too."""
+    """Pairs per second, and processor time per pair, which hardly depends on other load."""
     row = {}
     for name in TOKENIZERS:
         row[f"{name}, 2 cores"], row[f"{name}: {COST}"] = _tokenizer_alone(place, model, name)
@@ -121,13 +121,13 @@ def _files(place: Path) -> list[Path]:
 
 
 def _processor_seconds() -> float:
-    """Of this process and of those it has waited for: what the work costs, however busy the machine is."""
+    """Processor time of this process and its finished children, which does not depend on other load."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _tokenizer_alone(place: Path, model: bytes, name: str) -> tuple[float, float]:
-    """Pairs a second of two processes together, and processor microseconds a pair; the ids are thrown away."""
+    """Pairs per second of two processes together, and processor microseconds per pair; the ids are discarded."""
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         measured = pool.starmap(_encode_sample, [(place, model, name)] * 2, chunksize=1)
     return sum(speed for speed, _ in measured), sum(cost for _, cost in measured) / 2
@@ -144,7 +144,7 @@ def _encode_sample(place: Path, model: bytes, name: str) -> tuple[float, float]:
 
 
 def _sentencepiece(model: bytes) -> Encode:
-    """The library by itself, many texts at once: the fastest way that it offers to Python."""
+    """sentencepiece alone, many texts per call: its fastest function in Python."""
     return partial(SentencePieceProcessor(model_proto=model).encode, num_threads=1)
 
 
@@ -205,7 +205,7 @@ def _proportional_size(process: Path) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
-def tell(row: dict[str, object], *, as_json: bool) -> None:
+def print_row(row: dict[str, object], *, as_json: bool) -> None:
     figures = [
         f"{name}: {value:,.{0 if value >= 100 else 3}f}" if isinstance(value, float | int) else f"{name}: {value}"
         for name, value in row.items()
@@ -230,7 +230,7 @@ def main() -> None:
         if options.only != "memory":
             rows += measure_speed(many, options.pairs, options.rounds)
         for row in rows:
-            tell(row, as_json=options.json)
+            print_row(row, as_json=options.json)
 
 
 if __name__ == "__main__":

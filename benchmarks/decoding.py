@@ -1,10 +1,10 @@
-"""Decoding speed on one model, side by side in one run: our engines, CTranslate2 by itself, and Hugging Face generate.
+"""Decoding speed of one model, interleaved in one run: our engines, CTranslate2 alone, and Hugging Face generate.
 
     .venv/bin/python benchmarks/decoding.py --model runs/multi30k-transformer/model
 
-Everything is timed from lines to lines. Repetitions are interleaved, so that what the machine does meanwhile meets all
-alike; figures to believe are the ratios, each with its lowest and highest. There is a JSON line for each timing, then
-one for each ratio. The exit code is 1 if a bar is missed: torch at least 5 times Hugging Face, auto at least 0.95 of
+Every time is from input lines to output lines. Repetitions are interleaved, so that other load affects all alike;
+compare the ratios, each with its lowest and highest. It prints a JSON line for each timing, then one for each ratio.
+The exit code is 1 if a target is missed: torch at least 5 times Hugging Face, auto at least 0.95 of
 CTranslate2, one sentence in at most 1.5 times CTranslate2's time, first line after at most 1.5 s.
 """
 
@@ -41,7 +41,7 @@ START_UP_SECONDS = 1.5
 
 @dataclass(frozen=True)
 class Task:
-    """What is translated how."""
+    """The lines to translate, and the options."""
 
     name: str
     kind: str  # "lines": all at once; "single": one after the other
@@ -63,7 +63,7 @@ def main() -> int:
     with TemporaryDirectory() as directory:
         translator = load(given.model, task="translation")
         contenders = make_contenders(translator, given.model, Path(directory), given.workers)
-        torch.set_num_threads(given.threads)  # once more: CTranslate2 has told OpenMP to use one
+        torch.set_num_threads(given.threads)  # again, because CTranslate2 sets OpenMP to one thread
         held = [measure(task, contenders, translator, given.repetitions) for task in tasks(lines)]
         held.append(start_up(Path(directory) / "model", lines[0], given.repetitions))
     return 0 if all(held) else 1
@@ -77,7 +77,7 @@ def tasks(lines: list[str]) -> Iterator[Task]:
 
 
 def make_contenders(translator: Translator, model: Path, directory: Path, workers: int) -> dict[str, Translate]:
-    """Everyone, by name, ready to run."""
+    """Every contender, by name, ready to run."""
     copied = Path(shutil.copytree(model, directory / "model", ignore=shutil.ignore_patterns("engines")))
     found: dict[str, Translate] = {"torch": _ours(translator)}
     for engine in ("ctranslate2", "auto"):
@@ -93,7 +93,7 @@ def make_contenders(translator: Translator, model: Path, directory: Path, worker
 
 
 def _ours(translator: Translator) -> Translate:
-    """As `regard translate` has it done: lines in, lines out, no scores."""
+    """As `regard translate` does it: lines in, lines out, no scores."""
 
     def translate(lines: Sequence[str], beam: int) -> list[str]:
         config = translator.decoding_config(beam_size=beam, nbest=1)
@@ -103,7 +103,7 @@ def _ours(translator: Translator) -> Translate:
 
 
 def measure(task: Task, contenders: dict[str, Translate], translator: Translator, repetitions: int) -> bool:
-    """Time everyone in turn, tell it, and say whether the bars hold."""
+    """Time every contender in turn, print the rows, and return whether all targets are met."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     tokens = {name: _tokens(translator, translate(task.lines, task.beam)) for name, translate in contenders.items()}
     for repetition in range(repetitions):
@@ -117,12 +117,12 @@ def measure(task: Task, contenders: dict[str, Translate], translator: Translator
 
 
 def _pairs(task: Task, contenders: dict[str, Translate]) -> list[tuple[str, str, float]]:
-    """The bars whose both sides are there, and the other ratios that one likes to know."""
+    """The targets whose contenders were timed, and the other ratios."""
     bars = [bar for bar in BARS[task.kind] if bar[1] in contenders]
     known = {bar[:2] for bar in bars}
     wanted = [(own, peer, 0.0) for own in ("torch", "ctranslate2", "auto") for peer in contenders if peer != own]
-    told = [row for row in wanted if row[:2] not in known and row[1] not in ("torch", "ctranslate2", "auto")]
-    return bars + told + [(*CEILING, 0.0)] * (CEILING[1] in contenders)
+    others = [row for row in wanted if row[:2] not in known and row[1] not in ("torch", "ctranslate2", "auto")]
+    return bars + others + [(*CEILING, 0.0)] * (CEILING[1] in contenders)
 
 
 def _ratio(task: Task, own: str, peer: str, least: float, speeds: dict[str, list[float]]) -> bool:

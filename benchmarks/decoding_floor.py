@@ -1,12 +1,11 @@
-"""How fast greedy search could be in torch at all: our engine beside the barest loop that says the same words.
+"""The speed limit of greedy search in torch: our engine next to a minimal loop with the same output.
 
     .venv/bin/python benchmarks/decoding_floor.py --model runs/multi30k-transformer/model
 
-The bare loop knows one kind of model (a post-norm Transformer with sinusoidal positions), calls no module, asks nobody
-whether a number is finite, joins the matrices of queries, keys and values, and has no beam, prefix, score or recording.
-What it is faster by is what the engine's generality costs; what is left is torch itself. Both work on the same batches
-on one thread, in turn; there is a JSON line for each timing, then one for the ratio. The exit code is 1 if their words
-differ.
+The minimal loop supports one kind of model (a post-norm Transformer with sinusoidal positions), calls no module, checks
+no number, joins the matrices of queries, keys and values, and has no beam, prefix, score or recording. The difference
+is the cost of a general engine; the rest is torch. Both decode the same batches on one thread, interleaved. It prints a
+JSON line for each timing, then one for the ratio. The exit code is 1 if the outputs differ.
 """
 
 import argparse
@@ -98,7 +97,7 @@ class BareDecoder:
         self.past = [(torch.zeros(shape), torch.zeros(shape)) for _ in self.blocks]
 
     def _say(self, newest: Tensor, step: int) -> Tensor:
-        """The likeliest token after the newest of each row."""
+        """The most likely next token of each row."""
         self._make_room(step)
         place = sinusoidal(torch.tensor([step]), self.width)  # type: ignore[arg-type]
         x = functional.embedding(newest, self.table).mul_(self.width**0.5).add_(place.float())
@@ -135,7 +134,7 @@ class BareDecoder:
 
 
 def _side_by_side(seen: KeyValues, more: int) -> tuple[Tensor, Tensor]:
-    """Keys and values of rows and heads as one axis, each row with so many more that nobody sees."""
+    """Keys and values with rows and heads as one axis, each row padded with invisible positions."""
     space = (0, 0, 0, more)
     return functional.pad(seen.key, space).flatten(0, 1), functional.pad(seen.value, space).flatten(0, 1)
 
@@ -172,7 +171,7 @@ def main() -> int:
 
 
 def compare(ways: dict[str, Callable[[Rows], Rows]], batches: list[Rows], repetitions: int) -> bool:
-    """Time both in turn, tell it, and say whether they said the same."""
+    """Time both in turn, print the rows, and return whether the outputs are equal."""
     ours, bare = ([row for rows in batches for row in way(rows)] for way in ways.values())
     tokens = sum(len(row) + 1 for row in ours)  # END is a token too
     speeds: dict[str, list[float]] = {name: [] for name in ways}

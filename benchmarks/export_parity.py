@@ -1,10 +1,11 @@
-"""Does an export say what the model says? Strings in float32, BLEU in int8, strings of Hugging Face's Marian.
+"""Does an export give the same output as the model? Strings in float32, BLEU in int8, strings of Hugging Face's Marian.
 
     .venv/bin/python benchmarks/export_parity.py --model runs/multi30k-transformer/model \
         --source data/multi30k/test2016.lc.tok.en --reference data/multi30k/test2016.lc.tok.de
 
-One JSON line for each comparison. The exit code is 1 if a bar is missed: 99.5 % of the strings for float32 and for
-Marian, at most 0.3 BLEU lost in int8. A model that Marian cannot hold is compared without it, and the line says why.
+One JSON line for each comparison. The exit code is 1 if a target is missed: 99.5 % of the strings for float32 and
+for Marian, at most 0.3 BLEU lost in int8. A model that Marian does not support is compared
+without it; the line has the reason.
 """
 
 import argparse
@@ -42,7 +43,7 @@ def main() -> int:
 
 
 def compare(translator: Translator, directory: Path, texts: tuple[list[str], list[str], list[str]], beam: int):  # type: ignore[no-untyped-def]
-    """A row for each way out."""
+    """A row for each export."""
     sources, ours, references = texts
     tokenize = tokenization_for(translator.languages[1])
     bleu = {"torch": _bleu(ours, references, tokenize)}

@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/fashion.py                      # one JSON line for each model: some minutes
     .venv/bin/python benchmarks/fashion.py --epochs 10 --width 32
-    .venv/bin/python benchmarks/fashion.py --maps maps.png      # and where ten pictures' middle places look (or .svg)
+    .venv/bin/python benchmarks/fashion.py --maps maps.png      # and attention maps of ten images (or .svg)
     .venv/bin/python benchmarks/fashion.py --tasks fashion --seeds 1
 
 Digits are scikit-learn's 8 x 8 ones. Fashion-MNIST is the Debian package dataset-fashion-mnist, or --data FOLDER with
@@ -37,7 +37,7 @@ BATCH = 128
 
 @dataclass(frozen=True)
 class Task:
-    """Pictures (N, 1, Y, X) with their classes, to learn from and to be tried on."""
+    """Images (N, 1, Y, X) with their classes, for training and for testing."""
 
     name: str
     train: tuple[Tensor, Tensor]
@@ -48,7 +48,7 @@ class Task:
 
 
 def digits(epochs: int) -> Task:
-    """1,797 digits; every fifth is kept to be tried on. There are few, so each is seen more often."""
+    """1,797 digits; every fifth is for testing. There are few, so training takes more epochs."""
     from sklearn.datasets import load_digits
 
     pixels, classes = load_digits(return_X_y=True)
@@ -60,7 +60,7 @@ def digits(epochs: int) -> Task:
 
 
 def fashion(folder: Path, epochs: int) -> Task:
-    """60,000 pictures of clothes, and 10,000 to be tried on."""
+    """60,000 images of clothes, and 10,000 for testing."""
     train, test = (
         (_idx(folder / f"{name}-images-idx3-ubyte.gz")[:, None] / 255, _idx(folder / f"{name}-labels-idx1-ubyte.gz"))
         for name in ("train", "t10k")
@@ -79,7 +79,7 @@ def _idx(path: Path) -> Tensor:
 
 
 def learn(task: Task, config: CNNConfig, seed: int) -> nn.Module:
-    """A model trained on the task; the rate rises, then falls to zero."""
+    """A model trained on the task; the learning rate rises, then falls to zero."""
     torch.manual_seed(seed)
     model = build_model(config).train()
     pictures, classes = task.train
@@ -150,7 +150,7 @@ def _options() -> argparse.Namespace:
 
 @torch.inference_mode()
 def draw_maps(model: nn.Module, task: Task, out: Path) -> None:
-    """A picture of each class, and where its middle place looks, head by head; the middle place is outlined."""
+    """An image of each class with the attention of its centre, head by head; the centre is outlined."""
     pictures = torch.stack([task.test[0][task.test[1] == one][0] for one in range(len(task.names))])
     with record_attention(model) as recording:
         said = model(Images(pictures)).argmax(dim=1)
@@ -171,7 +171,7 @@ def draw_maps(model: nn.Module, task: Task, out: Path) -> None:
 
 
 def _coloured(picture: Tensor) -> NDArray[np.uint8]:
-    """A grey picture (1, Y, X), dark on white, as red, green and blue."""
+    """A grey image (1, Y, X), dark on white, as red, green and blue."""
     grey = (255 * (1 - picture)).round().to(torch.uint8)
     return grey.expand(3, -1, -1).numpy()
 

@@ -1,4 +1,4 @@
-"""A server in a process of its own, and a plain HTTP client that costs little: what load is made with."""
+"""A server in a process of its own, and a small HTTP client that generates load."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ class Served:
         return sum(float(line.rpartition(" ")[2]) for line in lines if all(one in line for one in wanted))
 
     def is_ready(self) -> bool:
-        """Whether it says so itself."""
+        """Whether /readyz answers that it is ready."""
         try:
             return self._get("/readyz") == "ready\n"
         except urllib.error.URLError:
@@ -107,7 +107,7 @@ def serving(
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: dict[str, str]
@@ -173,15 +173,15 @@ class Client:
 
 
 class Sender(asyncio.Protocol):
-    """A connection for one request at a time that costs a tenth of a `Client`: for load on a machine that is shared."""
+    """A connection for one request at a time that needs a tenth of the processor time of a `Client`."""
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
         self.received = b""
 
-    def ask(self, request: bytes, told: Callable[[Answer], object]) -> None:
-        """Send a request; its answer is told of when it has come."""
-        self.told, self.begun, self.received = told, time.monotonic(), b""
+    def ask(self, request: bytes, callback: Callable[[Answer], object]) -> None:
+        """Send a request and call back with its answer."""
+        self.callback, self.begun, self.received = callback, time.monotonic(), b""
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -189,7 +189,7 @@ class Sender(asyncio.Protocol):
         end = self.received.find(b"\r\n\r\n")
         length = re.search(rb"content-length: ([0-9]+)", self.received[: max(end, 0)])
         if length is not None and len(self.received) >= end + 4 + int(length[1]):
-            self.told(Answer(int(self.received[9:12]), {}, b"", time.monotonic() - self.begun))
+            self.callback(Answer(int(self.received[9:12]), {}, b"", time.monotonic() - self.begun))
 
     def close(self) -> None:
         """Hang up."""
@@ -209,6 +209,6 @@ def head_of(path: str, *lines: str) -> bytes:
 
 
 def at_share(values: Sequence[float], share: float) -> float:
-    """The value below which this share of them lies."""
+    """The quantile of the values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/lengths.py                     # 128 to 8,192 tokens; some minutes
     .venv/bin/python benchmarks/lengths.py --longest 2048
 
-Three passes: with nobody watching; one step of training; and with every attention map recorded, for comparison. Each
-is measured in a process of its own, because a process keeps what it has once held. A JSON line for each.
+Three passes: inference; one training step; and inference with every attention map recorded. Each is measured in a
+process of its own, because a process does not return its memory. It prints a JSON line for each.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def _measure(kind: str, length: int, found: "SimpleQueue[dict[str, object]]") ->
     torch.manual_seed(0)
     config = TransformerConfig(encoder=STACK, decoder=STACK, share_embeddings=True)
     model = TransformerModel(config, VOCABULARY, VOCABULARY).train(kind == "training")
-    _pass(model, _batch(16), kind)  # what is set up once is not the pass's
+    _pass(model, _batch(16), kind)  # the setup is not part of the pass
     batch, before = _batch(length), _megabytes("VmRSS")
     begun = time.perf_counter()
     _pass(model, batch, kind)
@@ -66,7 +66,7 @@ def _measure(kind: str, length: int, found: "SimpleQueue[dict[str, object]]") ->
 
 
 def _batch(length: int) -> Batch:
-    """Two rows, of which the second is padded: so that there is something to hide from the encoder."""
+    """Two rows, the second of them padded, so that the encoder has a mask."""
     rows = [torch.randint(len(RESERVED), VOCABULARY, (size,)).tolist() for size in (length - 1, length // 2)]
     return Batch.from_pairs(rows, rows)
 

@@ -1,11 +1,11 @@
-"""The notes' first claim, measured: attention mends long inputs. And: digits copied, reversed and sorted.
+"""Attention against a fixed context on long inputs; and digits copied, reversed and sorted.
 
     .venv/bin/python benchmarks/lineage.py            # three seeds, a few minutes
     .venv/bin/python benchmarks/lineage.py --json     # one JSON line for each measurement
 
-Every line is one model trained from scratch: what share of fresh sequences it gets exactly right, and how long it took.
-The exit code is 1 if a bar is missed: 98 % for each task, under 60 % (fixed context) and over 95 % (attending) for long
-reversals, 90 seconds for each.
+Every line is one model trained from scratch: its exact-match rate on new sequences, and the training time.
+The exit code is 1 if a target is missed: 98 % for each task, under 60 % (fixed context) and over 95 % (attending) for
+long reversals, 90 seconds for each.
 """
 
 import json
@@ -34,7 +34,7 @@ def measure(name: str, config: object, task: DigitTask, *, seed: int, shortest: 
 
 
 def holds(row: dict[str, object]) -> bool:
-    """Whether a measurement clears its bar."""
+    """Whether a measurement meets its target."""
     share, seconds = float(str(row["exact"])), float(str(row["seconds"]))
     if row["model"] == "fixed context":
         return share < 0.60 and seconds < 90

@@ -1,12 +1,12 @@
-"""The page's claim, measured: with 512 tokens it answers within 100 milliseconds, in a real Chromium.
+"""Interaction times of the page with 512 tokens in Chromium; the target is 100 milliseconds.
 
     .venv/bin/python benchmarks/page.py runs/world-transformer/model            # about two minutes
 
 Each line is one interaction: median and 95th percentile, in milliseconds, from the input event (when the system made
 it) until the frame that shows its outcome has been handed over. For a hover that is the next frame; for a choice, the
-one in which the chosen map stands on the page. What must be asked of the server first says so, and has no bar.
-`load` is how many processes wanted the machine's cores: a number above their count stretches every time.
-The exit code is 1 if a 95th percentile misses the bar.
+one in which the chosen map is on the page. An interaction that waits for the server is marked and has no target.
+`load` is the load average: above the number of cores, every time is longer.
+The exit code is 1 if a 95th percentile misses the target.
 """
 
 import json
@@ -94,7 +94,7 @@ def opened(browser: Browser, address: str, text: str) -> Page:
 
 
 def taken(page: Page) -> list[float]:
-    """The times since this was last asked."""
+    """The times since the last call."""
     return [float(time) for time in page.evaluate("window.taken.splice(0)")]
 
 
@@ -156,7 +156,7 @@ def interactions(page: Page) -> Iterator[tuple[str, list[float], bool]]:
 
 
 def row(name: str, times: list[float], has_bar: bool) -> dict[str, Any]:
-    """What is told of an interaction."""
+    """The row of an interaction."""
     high = sorted(times)[max(0, -(-len(times) * 95 // 100) - 1)]
     figures = {"count": len(times), "median_ms": round(statistics.median(times), 1), "p95_ms": round(high, 1)}
     return {"interaction": name, **figures, "load": round(os.getloadavg()[0], 1), "holds": not has_bar or high <= BAR}
@@ -180,9 +180,9 @@ def main() -> int:
     if len(sys.argv) != 2:
         sys.exit("usage: benchmarks/page.py MODEL")
     all_hold = True
-    for told in measure(Path(sys.argv[1])):
-        print(json.dumps(told), flush=True)
-        all_hold = all_hold and told["holds"]
+    for result in measure(Path(sys.argv[1])):
+        print(json.dumps(result), flush=True)
+        all_hold = all_hold and result["holds"]
     return 0 if all_hold else 1
 
 

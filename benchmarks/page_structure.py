@@ -131,12 +131,14 @@ def dom_sites(folder: Path, is_new: bool) -> int:
 
 
 def type_errors(folder: Path) -> list[str]:
-    """The codes of what TypeScript's strict checker finds in the modules."""
+    """The codes of the errors of TypeScript's strict checker."""
     options = ["--allowJs", "--checkJs", "--noEmit", "--strict", "--target", "esnext", "--module", "esnext"]
     options += ["--moduleResolution", "bundler", "--resolveJsonModule", "--skipLibCheck", "--ignoreConfig"]
     files = [str(path) for path in folder.rglob("*.js")] + [str(path) for path in folder.rglob("*.d.ts")]
-    told = subprocess.run([tool("tsc"), *options, *files], capture_output=True, text=True, check=False, cwd=ROOT).stdout
-    return re.findall(r"error (TS\d+)", told)
+    output = subprocess.run(
+        [tool("tsc"), *options, *files], capture_output=True, text=True, check=False, cwd=ROOT
+    ).stdout
+    return re.findall(r"error (TS\d+)", output)
 
 
 def tool(name: str) -> str:
@@ -346,7 +348,7 @@ def opened() -> Iterator[Page]:
 
 
 def check(rows: dict[str, tuple[Any, Any]]) -> int:
-    """Say which bounds are missed."""
+    """Print the bounds that are missed."""
     times = {name: both for name, both in rows.items() if name.startswith("ms: ")}
     inside = next(both for name, both in times.items() if "Inside" in name)
     bounds: dict[str, Callable[[], bool]] = {

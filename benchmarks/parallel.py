@@ -1,14 +1,14 @@
-"""The notes' claim that attention is parallel: what waits for what in a training pass, and the time that it takes.
+"""Sequential steps and seconds of a training pass: attention is parallel, a recurrence is not.
 
     .venv/bin/python benchmarks/parallel.py                      # 16 to 512 tokens; some minutes on two idle cores
     .venv/bin/python benchmarks/parallel.py --longest 128 --turns 1 --out /tmp
 
-Each batch holds the same number of random tokens, cut into longer and longer sentences: so a model that computes all
-places at once has the same work in the same number of steps, but for attention's own products, which grow with the
-length. A *step* is a computation that waits for that of another place: a recurrent cell waits for the cell before it,
-attention for all that it looks at. They are counted by hooks while the model runs forward; backward they come once
-more, in reverse. Steps are exact, and the same on every machine; seconds are this machine's, forward and backward, the
-least disturbed of some turns that the models take one after the other. A JSON line for each, then two drawings.
+Each batch has the same number of random tokens, in longer and longer sentences. A model that computes all positions in
+parallel then has the same work and the same number of steps, except for the products of attention, which grow with the
+length. A *step* is a computation that depends on another position: a recurrent cell depends on the cell before it,
+attention on its keys. Hooks count the steps of the forward pass; the backward pass repeats them in reverse. Steps are
+exact and the same on every machine; seconds are the fastest of several interleaved forward and backward passes. It
+prints a JSON line for each, then draws two charts.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def new_model(config: ModelConfig) -> nn.Module:
 
 
 def measured(models: dict[str, nn.Module], length: int, turns: int) -> Iterator[Row]:
-    """A row for each model: its steps, and the seconds of the turn that was disturbed least."""
+    """A row for each model: its steps, and the seconds of its fastest turn."""
     batch = random_batch(length, rows=max(1, TOKENS // length))
     steps = {name: counted_steps(model, batch) for name, model in models.items()}  # which also warms up
     seconds = [{name: _seconds(model, batch) for name, model in models.items()} for _ in range(turns)]
@@ -97,13 +97,13 @@ def measured(models: dict[str, nn.Module], length: int, turns: int) -> Iterator[
 
 
 def random_batch(length: int, *, rows: int) -> Batch:
-    """Rows of random tokens; END or BEGIN, which a batch puts there itself, is one of the `length`."""
+    """Rows of random tokens; `length` includes END or BEGIN, which the batch adds."""
     drawn = torch.randint(len(RESERVED), VOCABULARY, (2, rows, length - 1)).tolist()
     return Batch.from_pairs(*drawn)
 
 
 def counted_steps(model: nn.Module, batch: Batch) -> int:
-    """How many computations, one after the other, wait for another place's in one pass forward."""
+    """The number of sequential computations of one forward pass."""
     with _counting(model) as steps:
         compute_loss(model, batch, smoothing=0.1).backward()
     return sum(steps)
@@ -111,7 +111,7 @@ def counted_steps(model: nn.Module, batch: Batch) -> int:
 
 @contextmanager
 def _counting(model: nn.Module) -> Iterator[list[int]]:
-    """What every recurrent layer and every attention adds, call by call, while the block runs."""
+    """Count the steps of every recurrent layer and attention while the block runs."""
     steps: list[int] = []
     layers = [
         layer for layer in model.modules() if isinstance(layer, RecurrentLayers | AttentionLayer | MultiHeadAttention)
@@ -125,7 +125,7 @@ def _counting(model: nn.Module) -> Iterator[list[int]]:
 
 
 def _waits(layer: nn.Module, _given: object, answer: Any) -> int:
-    """A recurrence takes a step for each place, two directions side by side; an attention takes all places at once."""
+    """A recurrence takes a step per position, two directions in parallel; attention takes one for all positions."""
     if not isinstance(layer, RecurrentLayers):
         return 1
     states, _ = answer

@@ -1,7 +1,7 @@
-"""The programs that ours is held against on one and the same model: CTranslate2 by itself, and Hugging Face's generate.
+"""The programs that we compare with on the same model: CTranslate2 alone, and Hugging Face's generate.
 
-Each is a function from lines to lines, at the setting that is best for it here: lines sorted by length (unless that is
-asked not to be); for CTranslate2 a worker of one thread for each core.
+Each is a function from lines to lines, with its fastest settings: lines sorted by length (unless an option says no);
+for CTranslate2 one worker of one thread per core.
 """
 
 import os

@@ -2,11 +2,11 @@
 
     .venv/bin/python benchmarks/performance.py --model runs/multi30k-post-norm/model \\
         --teacher runs/multi30k-transformer/model --student runs/multi30k-student        # all: half an hour or more
-    .venv/bin/python benchmarks/performance.py --parts lengths                           # one anew; the others stay
+    .venv/bin/python benchmarks/performance.py --parts lengths                           # one part; the others stay
     .venv/bin/python benchmarks/performance.py --parts                                   # nothing: only drawn again
 
-The machine should have nothing else to do. The rows are docs/performance.jsonl; a part that is measured replaces its
-own. What the commands say is shown as they say it; one that misses a bar does not stop the others.
+The machine should be idle. The rows are in docs/performance.jsonl; a measured part replaces its rows. The output of the
+commands is shown at once; one that misses a target does not stop the others.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def measured(part: str, given: argparse.Namespace) -> Iterator[Row]:
-    """The machine as it is, then the rows that the part's commands say."""
+    """The machine's row, then the rows that the commands of the part print."""
     yield {"machine": _processor(), "torch": torch.__version__, "day": f"{datetime.now(UTC):%Y-%m-%d}"}
     for command in commands(part, given):
         run = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
@@ -55,7 +55,7 @@ def measured(part: str, given: argparse.Namespace) -> Iterator[Row]:
 
 
 def commands(part: str, given: argparse.Namespace) -> list[list[str]]:
-    """What is run for a part."""
+    """The commands of a part."""
     here = Path(__file__).parent
     return {
         "training": [[str(here / "training.py"), "--sizes", *given.sizes]],

@@ -79,8 +79,8 @@ is compared ran in turns within one session.
 
 def _signed(section: str, rows: list[Row]) -> str:
     """The section with the machine and the date of its measurement."""
-    told = [f"{row['machine']}, torch {row['torch']}, {row['day']}" for row in rows if "machine" in row]
-    return f"{section}\n*{'; '.join(dict.fromkeys(told))}.*\n" if section else ""
+    machines = [f"{row['machine']}, torch {row['torch']}, {row['day']}" for row in rows if "machine" in row]
+    return f"{section}\n*{'; '.join(dict.fromkeys(machines))}.*\n" if section else ""
 
 
 def _training(rows: list[Row]) -> str:

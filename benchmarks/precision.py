@@ -1,9 +1,9 @@
-"""Recipes trained in float32 and in bfloat16, in turn: how much faster the second is on this processor.
+"""The speed-up of bfloat16 over float32 on this processor, for given recipes.
 
     .venv/bin/python benchmarks/precision.py recipes/world-transformer.toml recipes/world-rnn.toml
 
-The data that a recipe names must be there. Real target tokens a second of the very step of `regard train`, with as many
-threads as there are cores; a JSON line for each recipe with the median of either and their ratio's spread.
+The data of a recipe must exist. It measures real target tokens per second of the training step of `regard train`, with
+one thread per core, and prints a JSON line for each recipe with both medians and the range of their ratio.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def compare(recipe: Path, directory: Path, repetitions: int, steps: int) -> None:
-    """Time one recipe both ways, and tell it."""
+    """Time one recipe in both precisions and print the row."""
     runs = [_begun(recipe, directory, precision) for precision in PRECISIONS]
     for run in runs:
         _speed(*run, steps)  # not counted: what is slow the first time

@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/processes.py                       # widths 128 and 512; about six minutes
     .venv/bin/python benchmarks/processes.py --sizes width-128
 
-Real target tokens a second of the very step of `regard train`, with the data of benchmarks/training.py; turns are
-interleaved. A JSON line for each timing, then one for each way with the median, lowest and highest.
+Real target tokens per second of the training step of `regard train`, with the data of benchmarks/training.py; turns
+are interleaved. It prints a JSON line for each timing, then one for each setup with median, lowest and highest.
 """
 
 import argparse
@@ -35,7 +35,7 @@ WAYS = {"1 process, 1 thread": (1, 1), "1 process, 2 threads": (1, 2), "2 proces
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained, and for how many steps."""
+    """A model, its data and the number of steps."""
 
     config: Config
     run: Path
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def compare(size: str, task: Task, repetitions: int) -> None:
-    """Time each way in turn, and tell it."""
+    """Time each setup in turn and print the rows."""
     speeds: dict[str, list[float]] = {way: [] for way in WAYS}
     for repetition in range(repetitions):
         for way, (processes, threads) in WAYS.items():

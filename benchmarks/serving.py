@@ -1,4 +1,4 @@
-"""The server under load: throughput, overload, SIGTERM, memory, mixed answers, clients that leave or mean ill.
+"""The server under load: throughput, overload, SIGTERM, memory, mixed-up answers, disconnects and hostile clients.
 
     .venv/bin/python -m benchmarks.serving MODEL                       # everything, at full size: about half an hour
     .venv/bin/python -m benchmarks.serving MODEL --only overload       # one part
@@ -44,14 +44,14 @@ from regard.worlds.sentences import sentence_pairs
 
 LONGEST = 12  # words of a sentence
 ROUNDS = 3  # of what is compared with something else, each round both
-Told = dict[str, Any]
-TEXTS = 100  # of a request that nobody waits for
+Result = dict[str, Any]
+TEXTS = 100  # of a request whose client disconnects
 GONE = (ConnectionError, asyncio.IncompleteReadError, OSError)
 
 
 @dataclass(frozen=True)
 class Load:
-    """A server, and what is sent to it."""
+    """A server, and the sentences to send."""
 
     server: Served
     sentence: Callable[[random.Random], str]
@@ -118,7 +118,7 @@ async def _sender(server: Served) -> Sender:
 
 
 async def liveness(load: Load, seconds: float) -> list[float]:
-    """How long /livez takes, asked twenty times a second."""
+    """The times of /livez, requested twenty times per second."""
     times: list[float] = []
     until = time.monotonic() + seconds
     async with load.client() as client:
@@ -131,12 +131,12 @@ async def liveness(load: Load, seconds: float) -> list[float]:
 
 
 async def rate_of(load: Load, clients: int, seconds: float) -> float:
-    """Answers a second to so many clients."""
+    """Answers per second to this many clients."""
     return len(await closed_loop(load, clients, seconds)) / seconds
 
 
-async def throughput(load: Load, seconds: float) -> Told:
-    """Sixteen clients against one, in turns: what else the machine does then falls on both."""
+async def throughput(load: Load, seconds: float) -> Result:
+    """Sixteen clients against one, interleaved, so that other load affects both."""
     await closed_loop(load, 16, 1.0)
     rounds = [(await rate_of(load, 1, seconds), await rate_of(load, 16, seconds)) for _ in range(ROUNDS)]
     ratios = [together / alone for alone, together in rounds]
@@ -149,8 +149,8 @@ async def throughput(load: Load, seconds: float) -> Told:
     }
 
 
-async def overload(load: Load, seconds: float) -> Told:
-    """Five times as many requests as the server can answer, in turns with as many as it can."""
+async def overload(load: Load, seconds: float) -> Result:
+    """Five times as many requests as the server can answer, interleaved with as many as it can."""
     await closed_loop(load, 16, 1.0)
     rounds = [await _overloaded(load, seconds) for _ in range(ROUNDS)]
     statuses = sum((Counter(one["statuses"]) for one in rounds), Counter[int]())
@@ -165,7 +165,7 @@ async def overload(load: Load, seconds: float) -> Told:
     }
 
 
-async def _overloaded(load: Load, seconds: float) -> Told:
+async def _overloaded(load: Load, seconds: float) -> Result:
     peak = max([await rate_of(load, clients, seconds) for clients in (16, 32, 64)])
     before = time.process_time()
     answers, alive = await asyncio.gather(open_loop(load, 5 * peak, seconds), liveness(load, seconds))
@@ -186,8 +186,8 @@ async def _overloaded(load: Load, seconds: float) -> Told:
 # --- point 4: SIGTERM, memory, mixed answers -------------------------------------------------------------------------
 
 
-async def sigterm(load: Load, clients: int, signals: Sequence[int] = (signal.SIGTERM,)) -> Told:
-    """Signals while clients send. Lost is what the server accepted and its client never had the answer of."""
+async def sigterm(load: Load, clients: int, signals: Sequence[int] = (signal.SIGTERM,)) -> Result:
+    """Signals while clients send. A request is lost if the server accepted it and never answered."""
     outcomes: Counter[str] = Counter()
     answered: set[str] = set()
 
@@ -220,8 +220,8 @@ async def sigterm(load: Load, clients: int, signals: Sequence[int] = (signal.SIG
     }
 
 
-async def memory(load: Load, requests: int) -> Told:
-    """What the process holds after many requests, against what it held after a thousand."""
+async def memory(load: Load, requests: int) -> Result:
+    """The memory after many requests, against the memory after a thousand."""
     await _many(load, 1000)
     before = load.server.memory
     await _many(load, requests)
@@ -241,8 +241,8 @@ async def _many(load: Load, number: int) -> None:
     await asyncio.gather(*(one(seed) for seed in range(32)))
 
 
-async def canaries(load: Load, requests: int) -> Told:
-    """Requests of many clients at once, each answer compared with that of the same text asked alone."""
+async def canaries(load: Load, requests: int) -> Result:
+    """Requests of many clients in parallel; each answer must equal the answer to the same text alone."""
     chance = random.Random(1)
     texts = list(dict.fromkeys(load.sentence(chance) for _ in range(min(500, requests))))
     async with load.client() as client:
@@ -268,11 +268,11 @@ def _said(answer: Answer) -> list[str]:
 # --- point 5: clients that leave, and clients that mean ill ----------------------------------------------------------
 
 
-async def disconnects(load: Load, number: int) -> Told:
-    """Clients that ask and hang up: their places in the queue are free at once.
+async def disconnects(load: Load, number: int) -> Result:
+    """Clients that disconnect: their places in the queue become free immediately.
 
-    Each asks for so many texts that they are sent sooner than they are translated. A quick server may still have
-    answered some of them before they could leave, so those are counted too.
+    Each request has so many texts that sending is faster than translating. A fast server may still answer some of
+    them before the disconnect, so those are counted too.
     """
     server, highest = load.server, 0.0
     before = _endings(server)
@@ -292,8 +292,8 @@ async def disconnects(load: Load, number: int) -> Told:
     freed = time.monotonic() - begun
     while (ended := _endings(server) - before).total() < number and time.monotonic() < begun + 120:
         await asyncio.sleep(0.01)  # a batch that was running may end a moment after the queue is empty
-    told = {"disconnects": number, "ended": ended, "most_waiting": highest, "freed_seconds": freed}
-    return told | await _then(load)
+    result = {"disconnects": number, "ended": ended, "most_waiting": highest, "freed_seconds": freed}
+    return result | await _then(load)
 
 
 def _endings(server: Served) -> Counter[str]:
@@ -301,7 +301,7 @@ def _endings(server: Served) -> Counter[str]:
     return Counter({"left": int(server.figure("regard_client_disconnects_total")), "answered": int(answered)})
 
 
-async def gigabyte(load: Load, seconds: float) -> Told:
+async def gigabyte(load: Load, seconds: float) -> Result:
     """A body of a gigabyte, announced and in pieces, again and again: refused before it has been sent."""
     before, sent = load.server.memory, {}
     living = asyncio.ensure_future(liveness(load, seconds))
@@ -328,16 +328,16 @@ async def _pour(server: Served, head: bytes, *, is_chunked: bool) -> int:
     return sent
 
 
-async def slow_clients(load: Load, number: int) -> Told:
-    """Clients that stop in the middle: others are answered, and the slow ones are sent away in the end."""
+async def slow_clients(load: Load, number: int) -> Result:
+    """Clients that stop in the middle of a request: others are answered, and the slow ones are disconnected."""
     head, body = posted(TRANSLATE, {"texts": ["the cat sees the king"]})
     halves = [head + body[:5], head[:20]]
     slow = [load.client() for _ in range(number)]
     for place, client in enumerate(slow):
         await client.send(halves[place % 2])
-    told = await _then(load)
+    result = await _then(load)
     endings = Counter([await _ending(client) for client in slow])
-    return {"slow": number, "endings": dict(endings)} | told
+    return {"slow": number, "endings": dict(endings)} | result
 
 
 async def _ending(client: Client) -> str:
@@ -352,7 +352,7 @@ async def _ending(client: Client) -> str:
         client.close()
 
 
-async def never_reading(load: Load, number: int) -> Told:
+async def never_reading(load: Load, number: int) -> Result:
     """Clients that request much and read nothing: liveness meanwhile, and the time until their descriptors are free."""
     before = load.server.descriptors
     clients = [await _never_reading_client(load.server) for _ in range(number)]
@@ -387,7 +387,7 @@ async def _never_reading_client(server: Served) -> socket.socket:
     return client
 
 
-async def many_headers(load: Load) -> Told:
+async def many_headers(load: Load) -> Result:
     """Ten thousand headers, and one header that is too long."""
     headers = {
         "many": "".join(f"X-{number}: 1\r\n" for number in range(10_000)),
@@ -402,8 +402,8 @@ async def many_headers(load: Load) -> Told:
     return {"statuses": statuses} | await _then(load)
 
 
-async def _then(load: Load) -> Told:
-    """How others fare meanwhile, or after."""
+async def _then(load: Load) -> Result:
+    """The answers to other clients meanwhile or afterwards."""
     async with load.client() as client:
         answers = [await client.translate(load.sentence(random.Random(number))) for number in range(5)]
     return {"then_statuses": [one.status for one in answers], "then_ms": 1000 * max(one.seconds for one in answers)}
@@ -411,9 +411,9 @@ async def _then(load: Load) -> Told:
 
 @dataclass(frozen=True)
 class Part:
-    """A measurement: how often, with which limits, what it does, and how large it is at full size."""
+    """A measurement: its function, limits, repetitions and full size."""
 
-    run: Callable[..., Coroutine[Any, Any, Told]]
+    run: Callable[..., Coroutine[Any, Any, Result]]
     size: float | None = None
     limits: tuple[str, ...] = ()
     times: int = 1
@@ -435,8 +435,8 @@ PARTS = {
 }
 
 
-def measured(part: Part, models: list[Path], scale: float, engine: str = "torch") -> Told:
-    """What one part finds, on a server of its own."""
+def measured(part: Part, models: list[Path], scale: float, engine: str = "torch") -> Result:
+    """The result of one part, on a server of its own."""
     options = [option for limit in ("rate=0", *part.limits) for option in ("--limit", limit)]
     options += ["--engine", engine]
     size = [] if part.size is None else [max(type(part.size)(8), type(part.size)(part.size * scale))]
@@ -449,7 +449,7 @@ def measured(part: Part, models: list[Path], scale: float, engine: str = "torch"
 
 
 def main() -> None:
-    """Run the parts that are asked for."""
+    """Run the selected parts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--only", choices=PARTS, action="append")
@@ -458,8 +458,8 @@ def main() -> None:
     arguments = parser.parse_args()
     for name in arguments.only or PARTS:
         for _ in range(max(1, round(PARTS[name].times * arguments.scale))):
-            told = measured(PARTS[name], arguments.models, arguments.scale, arguments.engine)
-            print(json.dumps({"part": name} | told), flush=True)
+            result = measured(PARTS[name], arguments.models, arguments.scale, arguments.engine)
+            print(json.dumps({"part": name} | result), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A stranger's path: from `git clone` and `make demo` to a word that was clicked, timed; and the README's pictures.
+"""The first minutes of a new user, timed: `git clone`, `make demo`, a clicked word; and the screenshots of the README.
 
     .venv/bin/python benchmarks/stranger.py                                     # a fresh clone in a folder of its own
     .venv/bin/python benchmarks/stranger.py --demo http://127.0.0.1:8000/       # a demo that is running already
@@ -29,12 +29,12 @@ VIEWS = ["translate", "inside", "heads", "positions", "compare", "training"]
 
 
 class Watch:
-    """Seconds since the first command, told as they pass."""
+    """Seconds since the first command, printed at each stage."""
 
     def __init__(self) -> None:
         self.begun = time.monotonic()
 
-    def tell(self, stage: str) -> None:
+    def report(self, stage: str) -> None:
         print(json.dumps({"stage": stage, "seconds": round(time.monotonic() - self.begun, 1)}), flush=True)
 
 
@@ -44,12 +44,12 @@ def fresh_demo(watch: Watch) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="regard-stranger-") as place:
         clone = Path(place) / "regard"
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-        watch.tell("cloned")
+        watch.report("cloned")
         demo = subprocess.Popen(["make", "demo"], cwd=clone, stdout=subprocess.PIPE, text=True, process_group=0)
         assert demo.stdout is not None
         address = next((found[1] for line in demo.stdout if (found := re.search(r"The page: (\S+)", line))), None)
         assert address, "the demo ended before it had an address"
-        watch.tell("the page answers")
+        watch.report("the page answers")
         try:
             yield address
         finally:
@@ -61,11 +61,11 @@ def click_a_word(page: Any, address: str, watch: Watch) -> None:
     """Type a sentence as soon as a model can translate it, and click a word of the translation."""
     page.goto(address)
     page.wait_for_function("document.querySelector('#source-text')", timeout=PATIENCE * 1000)
-    watch.tell("the page is open")
+    watch.report("the page is open")
     ready = "fetch('/readyz').then(answer => answer.ok)"
     while not page.evaluate(ready):
         time.sleep(0.5)
-    watch.tell("a model is ready")
+    watch.report("a model is ready")
     page.reload()
     page.wait_for_selector("#source-text")
     page.fill("#source-text", SENTENCE)
@@ -73,11 +73,11 @@ def click_a_word(page: Any, address: str, watch: Watch) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector(".word-row-target .word")
     page.click(".word-row-target .word >> nth=1")
-    watch.tell(f"a word was clicked: {page.inner_text('.word-row-target')!r}")
+    watch.report(f"a word was clicked: {page.inner_text('.word-row-target')!r}")
 
 
 def take_pictures(browser: Any, address: str, folder: Path) -> None:
-    """Every view as a reader sees it: in English and light, and the first in Korean and dark."""
+    """A screenshot of every view: English and light, and the first also Korean and dark."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, view, options in [
         *((view, view, {}) for view in VIEWS),

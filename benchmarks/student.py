@@ -1,11 +1,11 @@
-"""A student beside its teacher, both run by CTranslate2 itself: BLEU and speed, greedily and with a beam of five.
+"""A distilled student against its teacher, both in CTranslate2: BLEU and speed, greedy and with a beam of five.
 
     .venv/bin/python benchmarks/student.py --teacher runs/multi30k-transformer/model --student runs/multi30k-student
 
-Both are int8, with a worker of one thread for each core, and sentences sorted by length; the student is tried with and
-without its shortlist. Turns are interleaved. There is a JSON line for each timing, then one for each way of running the
-student, with its BLEU less the teacher's and its speed in the teacher's, the teacher having a beam of five. The exit
-code is 1 if no way is within 0.3 BLEU at three times the speed.
+Both are int8, with a worker of one thread for each core, and sentences sorted by length; the student runs with and
+without its shortlist. Turns are interleaved. It prints a JSON line for each timing, then one for each setup of the
+student: its BLEU minus the teacher's, and its speed divided by the teacher's with a beam of five. The exit code is 1 if
+no setup is within 0.3 BLEU at three times the speed.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def make_ways(given: argparse.Namespace, directory: Path) -> dict[str, Way]:
-    """Everyone, by name, ready to run."""
+    """Every setup, by name, ready to run."""
     teacher, student = load_bundle(given.teacher), load_bundle(given.student / "model")
     export_ctranslate2(teacher, directory / "teacher", quantization="int8")
     lines = given.source.read_text(encoding="utf-8").splitlines()
@@ -81,7 +81,7 @@ def _way(bundle: Bundle, directory: Path, lines: list[str], *, beam: int, use_vm
 
 
 def _compare(name: str, bleu: dict[str, float], seconds: dict[str, list[float]]) -> bool:
-    """The student in this way against the teacher with its beam."""
+    """The student in this setup against the teacher with its beam."""
     whom = f"teacher, beam {max(BEAMS)}"
     times = [theirs / own for own, theirs in zip(seconds[name], seconds[whom], strict=True)]
     less, middle = bleu[whom] - bleu[name], statistics.median(times)

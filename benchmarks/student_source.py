@@ -1,9 +1,9 @@
-"""Source sentences for Multi30k's student: its training set's, and English captions of Flickr8k that nobody translated.
+"""Source sentences for Multi30k's student: its training set, and English captions of Flickr8k without a translation.
 
     .venv/bin/python benchmarks/student_source.py --out runs/student-source.en
 
-The captions are brought into the form of Multi30k's files (lower-cased, Moses's escapes). Of a picture with a caption
-in Multi30k's validation or test set none is taken: its other captions say the same in other words.
+The captions get the form of Multi30k's files (lower case, Moses escapes). Images with a caption in Multi30k's
+validation or test set are left out, because their other captions have the same meaning.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def captions_by_picture(file: Path) -> dict[str, list[str]]:
-    """Each picture's captions, as Multi30k would have them."""
+    """The captions of each image, in the form of Multi30k."""
     found = defaultdict(list)
     for line in _lines(file):
         picture, caption = line.split("\t")

@@ -1,15 +1,15 @@
-"""Training speed, side by side in one run: ours, Hugging Face's MarianMTModel, torch.nn.Transformer, and the limit.
+"""Training speed, interleaved in one run: ours, Hugging Face's MarianMTModel, torch.nn.Transformer, and the limit.
 
     .venv/bin/python benchmarks/training.py                      # all sizes: a quarter of an hour on two idle cores
     .venv/bin/python benchmarks/training.py --sizes width-128    # of width-128, width-512, lstm, lstm-luong
 
-The limit is what one large product of matrices reaches in float32 (GEMM), measured before and after every timing; a
-model's share of it is its real target tokens a second, times the FLOPs of its matrices for a token, over the limit.
-Where the processor multiplies bfloat16 numbers, which `regard train` then does by default, everyone is timed in both
-precisions (the peers by autocast). Every contender has a process of its own, which sleeps while the others run, and
-turns are interleaved, so that what the machine does meanwhile meets all alike. The data are Multi30k (data/multi30k),
-or without it our generated world. There is a JSON line for each timing, then one for each bar with the median, lowest
-and highest of the repetitions. The exit code is 1 if a bar is missed.
+The limit is the speed of one large matrix product in float32 (GEMM), measured before and after every timing; the share
+of a model is its real target tokens per second, times the FLOPs of its matrices per token, divided by the limit.
+If the processor supports bfloat16, the default of `regard train`, every contender is timed in both precisions (the
+peers by autocast). Every contender has a process of its own, which sleeps while the others run, and turns are
+interleaved, so that other load affects all alike. The data are Multi30k (data/multi30k), or the generated corpus
+without it. It prints a JSON line for each timing, then one for each target with the median, lowest and highest of the
+repetitions. The exit code is 1 if a target is missed.
 """
 
 import argparse
@@ -51,14 +51,14 @@ from benchmarks.training_peers import Job, serve
 MULTI30K = Path("data/multi30k")
 PIECES = 10_000
 WARM_UP = 2  # steps that are not timed
-LSTM_BAR = 3_600 / 137e9  # target tokens a second that are due, for each FLOP a second of the limit
+LSTM_BAR = 3_600 / 137e9  # required target tokens per second, for each FLOP per second of the limit
 PEERS = ("hf marian", "torch.nn.Transformer")
 Row = dict[str, Any]
-Bar = tuple[str, list[float], float]  # what is told, its repetitions, and the least that is due (0: nothing)
+Bar = tuple[str, list[float], float]  # its label, its repetitions, and the required minimum (0: none)
 
 
 class Contender(NamedTuple):
-    """Who trains, and in which precision its products are."""
+    """An implementation, and the precision of its products."""
 
     who: str
     precision: str
@@ -69,7 +69,7 @@ class Contender(NamedTuple):
 
 @dataclass(frozen=True)
 class Size:
-    """A model, how many steps are timed at once, and the least that is due."""
+    """A model, the steps of one timing, and the required minimum."""
 
     model: ModelConfig
     steps: int
@@ -125,7 +125,7 @@ def training_data(directory: Path) -> DataConfig:
 
 
 def measure(name: str, data: DataConfig, run: Path, given: argparse.Namespace) -> bool:
-    """Time everyone at one size in turn, tell it, and say whether the bars hold."""
+    """Time every contender of one size in turn, print the rows, and return whether all targets are met."""
     size, options = SIZES[name], TrainingConfig(batch_tokens=given.batch_tokens, threads=given.threads)
     config = Config(
         model=size.model, tokenizer=TokenizerConfig(model_type="bpe", vocab_size=PIECES), data=data, training=options
@@ -137,7 +137,7 @@ def measure(name: str, data: DataConfig, run: Path, given: argparse.Namespace) -
     for row in _timings(size, config, run, given.repetitions):
         rows.append({"size": name} | row | {"share_of_limit": row["speed"] * size.flops(pieces) / row["limit"]})
         _tell(**rows[-1])
-    held = [_tell_bar(name, *bar) for bar in _bars(size, rows)]  # all are told, also after one that is missed
+    held = [_print_bar(name, *bar) for bar in _bars(size, rows)]  # all are printed, also after a missed one
     return all(held)
 
 
@@ -162,7 +162,7 @@ def _timings(size: Size, config: Config, run: Path, repetitions: int) -> Iterato
 
 
 def _precisions() -> list[str]:
-    """The last one is what `regard train` takes by default."""
+    """The last one is the default of `regard train`."""
     return ["float32", "bfloat16"] if supports_bfloat16("cpu") else ["float32"]
 
 
@@ -173,11 +173,11 @@ def _job(contender: Contender, config: Config, run: Path) -> Job:
 
 @contextmanager
 def _process(job: Job) -> Iterator[Connection]:
-    """A process that waits for orders; it ends with the block."""
+    """A process that waits for jobs; it ends with the block."""
     own, others = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(job, others))
     process.start()
-    others.close()  # so that a process that dies is noticed at once
+    others.close()  # so that a process that dies is noticed
     try:
         yield own
         own.send(0)
@@ -192,7 +192,7 @@ def _ask(process: Connection, steps: int) -> Any:
 
 
 def _bars(size: Size, rows: list[Row]) -> Iterator[Bar]:
-    """What is told of all repetitions."""
+    """The targets with all repetitions."""
     timed = {one: [row for row in rows if row["who"] == str(one)] for one in size.contenders}
     own = [one for one in timed if one.who == "ours"]
     for one in own if not size.share_of_limit else ():
@@ -202,7 +202,7 @@ def _bars(size: Size, rows: list[Row]) -> Iterator[Bar]:
         due = size.share_of_limit if one in own else 0.0
         yield f"share of float32's limit, {one}", [row["share_of_limit"] for row in timed[one]], due
     for one, peer in product(own, timed):
-        # In one precision; and what `regard train` takes by default, against whatever a peer may take.
+        # In one precision; and the default of `regard train` against the fastest precision of a peer.
         if peer not in own and (one.precision == peer.precision or one == own[-1]):
             yield from _against(size, (one, timed[one]), (peer, timed[peer]))
 
@@ -216,7 +216,7 @@ def _against(size: Size, own: tuple[Contender, list[Row]], peer: tuple[Contender
     yield f"peak memory, {other} / {one}", [theirs[-1]["memory"] / mine[-1]["memory"]], 1.0 if due else 0.0
 
 
-def _tell_bar(size: str, name: str, values: list[float], due: float) -> bool:
+def _print_bar(size: str, name: str, values: list[float], due: float) -> bool:
     middle = statistics.median(values)
     bar = {"at_least": due, "holds": middle >= due} if due else {}
     _tell(size=size, bar=name, median=middle, low=min(values), high=max(values), **bar)

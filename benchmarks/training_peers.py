@@ -1,6 +1,6 @@
-"""Who trains in benchmarks/training.py: ours as `regard train` does it, and the peers in the loop their manuals show.
+"""The contenders of benchmarks/training.py: ours as `regard train` does it, and the peers in the loop of their manuals.
 
-All are fed the same batches from the same store. A contender is a function of a batch that makes one update.
+All get the same batches from the same store. A contender is a function of a batch that makes one update.
 """
 
 import os
@@ -31,7 +31,7 @@ GEMM_SIDE, GEMM_SECONDS = 2048, 0.6
 
 @dataclass(frozen=True)
 class Job:
-    """Whom a process runs, and on what."""
+    """The contender of a process, and its data."""
 
     who: str
     config: Config
@@ -39,7 +39,7 @@ class Job:
 
 
 def serve(job: Job, orders: Connection) -> None:
-    """In a process of its own: for each number of steps that is asked for, how fast they were; for a zero, the end."""
+    """The loop of a process: for each requested number of steps their speed; zero ends it."""
     torch.set_num_threads(job.config.training.threads)
     torch.manual_seed(job.config.training.seed)
     if job.who == "gemm":
@@ -61,7 +61,7 @@ def serve(job: Job, orders: Connection) -> None:
 
 
 def gemm() -> float:
-    """FLOPs a second of one large product of matrices: what the machine can do now, by the median."""
+    """FLOPs per second of one large matrix product, by the median."""
     left, right = torch.randn(GEMM_SIDE, GEMM_SIDE), torch.randn(GEMM_SIDE, GEMM_SIDE)
     seconds: list[float] = []
     while sum(seconds) < GEMM_SECONDS:
@@ -72,13 +72,13 @@ def gemm() -> float:
 
 
 def peak_memory() -> float:
-    """The most megabytes that this process has held at once."""
+    """The peak memory of this process in megabytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
 def ours(job: Job, corpus: Corpus) -> Update:
-    """The very step of `regard train`."""
+    """The training step of `regard train`."""
     trainer, meter = create_trainer(job.config, job.run, corpus), ThroughputMeter(0.0)
     return lambda drawn: train_step(trainer, [drawn], meter)
 
@@ -162,7 +162,7 @@ def torch_transformer(job: Job, corpus: Corpus) -> Update:
 
 
 def _plain_loop(model: nn.Module, logits: Callable[[Batch], Tensor], config: Config) -> Update:
-    """Zero, forward, loss, backward, clip, step: as everyone writes it."""
+    """Zero, forward, loss, backward, clip, step: the usual loop."""
     options = config.training
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4, betas=(0.9, 0.98), weight_decay=0.0)
 
@@ -171,7 +171,7 @@ def _plain_loop(model: nn.Module, logits: Callable[[Batch], Tensor], config: Con
         [batch] = drawn.parts
         said = batch.outputs.tokens.flatten()
         with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bfloat16"):
-            loss = functional.cross_entropy(  # of logits that nobody holds any longer than their gradient needs them
+            loss = functional.cross_entropy(  # of logits that are freed once their gradient is computed
                 logits(batch).flatten(0, 1), said, ignore_index=PADDING, label_smoothing=options.label_smoothing
             )
         loss.backward()
