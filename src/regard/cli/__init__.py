@@ -49,10 +49,10 @@ SUMMARIES = {
     "schema": "Print the JSON schema of a recipe.",
     "export": "Write a model for CTranslate2 or for Hugging Face's Marian classes.",
     "serve": "Serve models: the page that shows their attention, and HTTP APIs.",
-    "import": "Import the weights of a published network.",
+    "import": "Import a model of another program: OPUS-MT, CTranslate2, Argos Translate.",
     "data": "Generate the corpora that come with regard.",
 }
-MODULES = {"import": "import_weights", "schema": "info"}  # commands that do not have a module of the same name
+MODULES = {"import": "import_model", "schema": "info"}  # commands that do not have a module of the same name
 FUNCTIONS = {"schema": "schema"}  # commands that are not called `command` in their module
 
 

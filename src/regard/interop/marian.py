@@ -5,6 +5,8 @@ alternate is the same model with the entries of every hidden state in another or
 """
 
 import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,13 +25,14 @@ from regard.interop.ctranslate2 import (
     require_finite_weights,
     uncommon_layers,
 )
+from regard.interop.foreign import Tensors, original_rows
+from regard.interop.sentencepiece_model import is_language_code, read_original_ids
 from regard.special_tokens import BEGIN, END, PADDING
-from regard.tokenization.tokenizer import TokenizerPair
+from regard.tokenization.text import WORD_MARK
+from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 
 MAX_OUTPUT_TOKENS = 512  # the default limit of generate()
 ACTIVATION_NAMES = {"gelu_tanh": "gelu_new"}  # where the transformers library has another name
-ATTENTION_PARTS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
-Tensors = dict[str, Tensor]
 
 
 def unsupported_features(config: Config, tokenizers: TokenizerPair) -> list[str]:
@@ -86,31 +89,89 @@ def export_huggingface(bundle: Bundle, directory: Path) -> None:
     config = cast(TransformerConfig, bundle.config.model)  # checked above
     weights = named_tensors(bundle.model)
     require_finite_weights(weights)
-    tensors = marian_tensors(weights, config)
+    layouts = MarianVocabulary.of(bundle.tokenizers.source), MarianVocabulary.of(bundle.tokenizers.target)
+    tensors = marian_tensors(weights, config, *layouts)
     with atomic_directory(directory) as staging:
         save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
-        _write_json(staging / "config.json", _model_config(config, bundle.tokenizers))
-        _write_json(staging / "generation_config.json", _generation_config(bundle.config))
-        _write_tokenizer(staging, bundle)
+        _write_json(staging / "config.json", _model_config(config, *layouts))
+        _write_json(staging / "generation_config.json", _generation_config(bundle.config, layouts[1]))
+        _write_tokenizer(staging, bundle, *layouts)
 
 
-def marian_tensors(ours: Tensors, config: TransformerConfig) -> Tensors:
-    """The weights under Marian's names, in Marian's order of the width."""
-    ours = {name: tensor.float() for name, tensor in ours.items()}
-    order = _width_order(config)
-    source = ours["source_embedding.tokens.weight"]
-    target = ours.get("target_embedding.tokens.weight", source)
-    theirs: Tensors = {"final_logits_bias": _logits_bias(ours, len(target))}
+# --- tensors ---------------------------------------------------------------------------------------------------------
+
+
+def tensor_names(config: TransformerConfig) -> dict[str, str]:
+    """Marian's name of each of our tensors inside the blocks."""
+    attention = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
+    block = {f"self_attention.attention.{own}": f"self_attn.{their}" for own, their in attention.items()}
+    block |= {"self_attention_residual.norm": "self_attn_layer_norm", "feed_forward_residual.norm": "final_layer_norm"}
+    block |= {"feed_forward.fc1": "fc1", "feed_forward.fc2": "fc2"}
+    cross = {f"cross_attention.{own}": f"encoder_attn.{their}" for own, their in attention.items()}
+    cross |= {"cross_attention_residual.norm": "encoder_attn_layer_norm"}
+    return {
+        f"{side}.blocks.{index}.{own}.{part}": f"model.{side}.layers.{index}.{their}.{part}"
+        for side, layers, names in (
+            ("encoder", config.encoder.layers, block),
+            ("decoder", config.decoder.layers, block | cross),
+        )
+        for index in range(layers)
+        for own, their in names.items()
+        for part in ("weight", "bias")
+    }
+
+
+def halves_to_pairs(width: int) -> Tensor:
+    """The index in Marian's hidden state of each entry of ours: all sines, then all cosines, become alternating."""
+    return pairs_to_halves(width).argsort()
+
+
+def pairs_to_halves(width: int) -> Tensor:
+    """The index in our hidden state of each entry of Marian's."""
+    places = torch.arange(width)
+    return torch.cat([places[0::2], places[1::2]])
+
+
+WIDTH_AXES = {  # the axis of the hidden state, by the end of a tensor's name; a tensor without one has none
+    r"(tokens|positions)\.weight|^output\.weight": 1,
+    r"norm\.(weight|bias)": 0,
+    r"(query|key|value|fc1)\.weight": 1,
+    r"(attention\.output|fc2)\.(weight|bias)": 0,
+}
+
+
+def reorder_width(tensors: Tensors, order: Tensor) -> Tensors:
+    """The same model with the entries of every hidden state in another order."""
+    reordered = dict(tensors)
+    for name, tensor in tensors.items():
+        for pattern, axis in WIDTH_AXES.items():
+            if re.search(f"({pattern})$", name) and tensor.shape[axis] == len(
+                order
+            ):  # else its shape is reported
+                reordered[name] = tensor.index_select(axis, order)
+                break
+    return reordered
+
+
+def marian_tensors(
+    ours: Tensors, config: TransformerConfig, source: "MarianVocabulary", target: "MarianVocabulary"
+) -> Tensors:
+    """The weights under Marian's names, in Marian's order of the width and of the ids."""
+    ours = reorder_width({name: tensor.float() for name, tensor in ours.items()}, pairs_to_halves(config.encoder.width))
+    source_table = ours["source_embedding.tokens.weight"]
+    target_table = ours.get("target_embedding.tokens.weight", source_table)
+    bias = ours.get("output.bias", ours.get("output_bias", torch.zeros(len(target_table))))
+    if target.is_ours:  # an imported model has its own bias, and its own rule against padding
+        bias = bias.index_fill(0, torch.tensor(SUPPRESSED_TOKENS), SUPPRESSED_LOGIT)
+    theirs: Tensors = {"final_logits_bias": target.rows(bias).unsqueeze(0)}
     if _has_shared_embedding(config):
-        theirs["model.shared.weight"] = source[:, order]
+        theirs["model.shared.weight"] = source.rows(source_table)
     else:
-        theirs["model.encoder.embed_tokens.weight"] = source[:, order]
-        theirs["model.decoder.embed_tokens.weight"] = target[:, order]
+        theirs["model.encoder.embed_tokens.weight"] = source.rows(source_table)
+        theirs["model.decoder.embed_tokens.weight"] = target.rows(target_table).clone()
     if "output.weight" in ours:
-        theirs["lm_head.weight"] = ours["output.weight"][:, order]
-    for side, layers in (("encoder", config.encoder.layers), ("decoder", config.decoder.layers)):
-        for index in range(layers):
-            theirs |= _marian_block(ours, f"{side}.blocks.{index}", f"model.{side}.layers.{index}", order)
+        theirs["lm_head.weight"] = target.rows(ours["output.weight"])
+    theirs |= {their: ours[own] for own, their in tensor_names(config).items()}
     return {name: tensor.contiguous() for name, tensor in theirs.items()}
 
 
@@ -119,47 +180,47 @@ def _has_shared_embedding(config: TransformerConfig) -> bool:
     return config.share_embeddings and config.tie_word_embeddings
 
 
-def _marian_block(ours: Tensors, own: str, their: str, order: Tensor) -> Tensors:
-    block = _marian_attention(ours, f"{own}.self_attention.attention", f"{their}.self_attn", order)
-    norms = {"self_attention_residual": "self_attn_layer_norm", "feed_forward_residual": "final_layer_norm"}
-    if f"{own}.cross_attention.query.weight" in ours:
-        block |= _marian_attention(ours, f"{own}.cross_attention", f"{their}.encoder_attn", order)
-        norms["cross_attention_residual"] = "encoder_attn_layer_norm"
-    for name, norm in norms.items():
-        for part in ("weight", "bias"):
-            block[f"{their}.{norm}.{part}"] = ours[f"{own}.{name}.norm.{part}"][order]
-    block[f"{their}.fc1.weight"] = ours[f"{own}.feed_forward.fc1.weight"][:, order]
-    block[f"{their}.fc1.bias"] = ours[f"{own}.feed_forward.fc1.bias"]
-    block[f"{their}.fc2.weight"] = ours[f"{own}.feed_forward.fc2.weight"][order]
-    block[f"{their}.fc2.bias"] = ours[f"{own}.feed_forward.fc2.bias"][order]
-    return block
+# --- vocabularies, config and tokenizer ------------------------------------------------------------------------------
 
 
-def _marian_attention(ours: Tensors, own: str, their: str, order: Tensor) -> Tensors:
-    """Queries, keys and values read the hidden state in the new order, and the output is in that order."""
-    found: Tensors = {}
-    for name, part in ATTENTION_PARTS.items():
-        weight, bias = ours[f"{own}.{name}.weight"], ours[f"{own}.{name}.bias"]
-        is_output = name == "output"
-        found[f"{their}.{part}.weight"] = weight[order] if is_output else weight[:, order]
-        found[f"{their}.{part}.bias"] = bias[order] if is_output else bias
-    return found
+@dataclass(frozen=True)
+class MarianVocabulary:
+    """The pieces in the order of the exported tables: that of the original program if the model was imported."""
+
+    pieces: list[str]
+    ids: list[int]  # the exported id of each of our pieces; -1: it is not exported
+    is_ours: bool
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> "MarianVocabulary":
+        """An imported model starts its decoder with <pad>, which some programs do not list; ours with <s>."""
+        own, ids = tokenizer.vocabulary, read_original_ids(tokenizer.to_bytes())
+        if ids is None:
+            return cls(own, list(range(len(own))), True)
+        ids[PADDING] = -1  # the row of padding is that of BEGIN
+        ids[BEGIN] = ids[BEGIN] if ids[BEGIN] >= 0 else max(ids) + 1
+        names = dict(zip(reversed(ids), reversed(own), strict=True)) | {ids[BEGIN]: "<pad>"}
+        pieces = [names[identity] for identity in range(max(ids) + 1)]
+        return cls(
+            [piece.removeprefix(WORD_MARK) if is_language_code(piece) else piece for piece in pieces], ids, False
+        )
+
+    @property
+    def special_ids(self) -> dict[str, int]:
+        padding = self.ids[PADDING if self.is_ours else BEGIN]
+        start = {"bos_token_id": BEGIN} if self.is_ours else {}
+        return start | {
+            "pad_token_id": padding,
+            "eos_token_id": self.ids[END],
+            "decoder_start_token_id": self.ids[BEGIN],
+        }
+
+    def rows(self, table: Tensor) -> Tensor:
+        """Our rows in the exported order."""
+        return table if self.is_ours else original_rows(table, self.ids)
 
 
-def _width_order(config: TransformerConfig) -> Tensor:
-    """The index in our hidden state of each entry of Marian's: alternating sines and cosines become two halves."""
-    places = torch.arange(config.encoder.width)
-    return torch.cat([places[0::2], places[1::2]])
-
-
-def _logits_bias(ours: Tensors, vocabulary: int) -> Tensor:
-    """The output layer's bias, which suppresses the tokens that are never generated."""
-    bias = ours.get("output.bias", ours.get("output_bias", torch.zeros(vocabulary))).clone()
-    bias[SUPPRESSED_TOKENS] = SUPPRESSED_LOGIT
-    return bias.unsqueeze(0)
-
-
-def _model_config(config: TransformerConfig, tokenizers: TokenizerPair) -> dict[str, Any]:
+def _model_config(config: TransformerConfig, source: MarianVocabulary, target: MarianVocabulary) -> dict[str, Any]:
     stacks = {
         f"{side}_{their}": getattr(getattr(config, side), own)
         for side in ("encoder", "decoder")
@@ -170,8 +231,8 @@ def _model_config(config: TransformerConfig, tokenizers: TokenizerPair) -> dict[
         | {
             "architectures": ["MarianMTModel"],
             "model_type": "marian",
-            "vocab_size": tokenizers.source.vocab_size,
-            "decoder_vocab_size": tokenizers.target.vocab_size,
+            "vocab_size": len(source.pieces),
+            "decoder_vocab_size": len(target.pieces),
             "share_encoder_decoder_embeddings": _has_shared_embedding(config),
             "tie_word_embeddings": config.tie_word_embeddings,
             "d_model": config.encoder.width,
@@ -184,26 +245,24 @@ def _model_config(config: TransformerConfig, tokenizers: TokenizerPair) -> dict[
             "forced_eos_token_id": None,
             "dtype": "float32",
         }
-        | _special_token_ids()
+        | target.special_ids
     )
 
 
-def _generation_config(config: Config) -> dict[str, Any]:
+def _generation_config(config: Config, target: MarianVocabulary) -> dict[str, Any]:
     """Our decoding section in the library's terms; the search ends, as ours does, when a whole beam is finished."""
     beam = config.decoding.beam_size
     search = {"num_beams": beam, "length_penalty": config.decoding.length_penalty, "early_stopping": True}
-    return _special_token_ids() | {"do_sample": False, "max_length": MAX_OUTPUT_TOKENS} | (search if beam > 1 else {})
+    never = {} if target.is_ours else {"bad_words_ids": [[target.special_ids["pad_token_id"]]]}
+    limits = {"do_sample": False, "max_length": MAX_OUTPUT_TOKENS}
+    return target.special_ids | limits | never | (search if beam > 1 else {})
 
 
-def _special_token_ids() -> dict[str, int]:
-    return {"pad_token_id": PADDING, "bos_token_id": BEGIN, "eos_token_id": END, "decoder_start_token_id": BEGIN}
-
-
-def _write_tokenizer(directory: Path, bundle: Bundle) -> None:
+def _write_tokenizer(directory: Path, bundle: Bundle, source: MarianVocabulary, target: MarianVocabulary) -> None:
     both = bundle.tokenizers
     (directory / "source.spm").write_bytes(both.source.to_bytes())
     (directory / "target.spm").write_bytes(both.target.to_bytes())
-    _write_json(directory / "vocab.json", _vocabulary_ids(both.source.vocabulary))
+    _write_json(directory / "vocab.json", _vocabulary_ids(source.pieces))
     settings: dict[str, Any] = {
         "tokenizer_class": "MarianTokenizer",
         "separate_vocabs": not both.shared,
@@ -211,9 +270,10 @@ def _write_tokenizer(directory: Path, bundle: Bundle) -> None:
         "clean_up_tokenization_spaces": False,
     }
     if not both.shared:
-        _write_json(directory / "target_vocab.json", _vocabulary_ids(both.target.vocabulary))
-    source, target = bundle.languages
-    languages = {"source_lang": source, "target_lang": target} if source and target else {}
+        _write_json(directory / "target_vocab.json", _vocabulary_ids(target.pieces))
+    languages = (
+        dict(zip(("source_lang", "target_lang"), bundle.languages, strict=True)) if all(bundle.languages) else {}
+    )
     _write_json(directory / "tokenizer_config.json", settings | languages)
 
 

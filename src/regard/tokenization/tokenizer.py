@@ -197,7 +197,7 @@ class TokenizerPair:
     @property
     def shared(self) -> bool:
         """Whether both sides have the same vocabulary, so that they may share an embedding table."""
-        return self.source == self.target
+        return self.source == self.target or self.source.vocabulary == self.target.vocabulary
 
 
 def train_tokenizer_pair(

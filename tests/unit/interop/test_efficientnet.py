@@ -1,6 +1,7 @@
 """A pickle is opened only after its hash is the published one; what comes out is checked like any other weights."""
 
 import hashlib
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def publish(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
 
 def test_a_file_with_another_hash_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[object] = []
-    monkeypatch.setattr(efficientnet.subprocess, "run", lambda *given, **_: opened.append(given))
+    monkeypatch.setattr(subprocess, "run", lambda *given, **_: opened.append(given))
     path = pickled(tmp_path / "weights.pth", {"a": torch.ones(2)})
     with pytest.raises(RegardError, match="It was not opened"):
         import_efficientnet(path, tmp_path / "out")

@@ -1,0 +1,207 @@
+"""What every importer returns and uses: a foreign model in our terms, one report of all misfits, bounded reading.
+
+Nothing of a foreign file is run, and nothing is written before the whole model fits.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.bundle import Bundle, load_weights, new_bundle, read_tensors
+from regard.config import Config
+from regard.errors import RegardError
+from regard.interop.ctranslate2 import SUPPRESSED_LOGIT, require_finite_weights
+from regard.special_tokens import RESERVED
+from regard.tokenization.tokenizer import TokenizerPair
+
+MAX_JSON_BYTES = 64 << 20
+MAX_MODEL_BYTES = 16 << 30  # of all weights; the checkpoints that this program can train are far smaller
+UNPICKLE_SECONDS = 300
+MAX_SIZE, MAX_LAYERS = 1 << 20, 512  # of a foreign config
+ACTIVATIONS = {  # the names of the transformers library
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "swish": "silu",
+    "silu": "silu",
+}
+Tensors = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class ForeignModel:
+    """A model of another program as our config, vocabularies and tensors."""
+
+    description: str  # the format and the architecture, for people
+    config: Config
+    tokenizers: TokenizerPair
+    tensors: Tensors
+    notes: list[str] = field(default_factory=list)  # where the import differs from the original program
+
+    def to_bundle(self) -> Bundle:
+        """The model as a bundle; one error names all tensors that do not fit."""
+        require_finite_weights(self.tensors)
+        with torch.device("meta"):  # compare all shapes before memory is allocated for the sizes of a foreign config
+            load_weights(new_bundle(self.config, self.tokenizers).model, self.tensors, origin="the imported model")
+        bundle = new_bundle(self.config, self.tokenizers)
+        load_weights(bundle.model, self.tensors, origin="the imported model")
+        bundle.model.eval()
+        return bundle
+
+
+class Misfits:
+    """Everything about a foreign model that has no place here, reported at once."""
+
+    def __init__(self, origin: Path | str) -> None:
+        self.origin, self.found = origin, list[str]()
+
+    def require(self, condition: bool, misfit: str) -> None:
+        """Note the misfit if the condition does not hold."""
+        if not condition:
+            self.found.append(misfit)
+
+    def integer(self, settings: dict[str, Any], name: str, *, least: int = 1, most: int = MAX_SIZE) -> int:
+        """A whole number of a foreign config; a missing or senseless one is a misfit."""
+        value = settings.get(name)
+        is_valid = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+        self.require(is_valid, f"{name} is {value!r}; supported: a whole number from {least} to {most:,}")
+        return int(value) if is_valid and value is not None else least
+
+    def choose(self, name: str, value: Any, choices: dict[Any, Any]) -> Any:
+        """Our name for a foreign value; a value without one is a misfit."""
+        is_known = isinstance(value, str | int) and value in choices
+        self.require(is_known, f"{name} is {value!r}; supported: {', '.join(map(str, choices))}")
+        return choices[value] if is_known else next(iter(choices.values()))
+
+    def raise_if_any(self) -> None:
+        """One error for all of them."""
+        if self.found:
+            lines = "\n".join(f"  {misfit}" for misfit in self.found)
+            raise RegardError(f"{self.origin} cannot be imported:\n{lines}\nNothing was written.")
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_file(path: Path, *, limit: int = MAX_MODEL_BYTES) -> bytes:
+    """The bytes of a file of at most `limit` bytes."""
+    try:
+        size = path.stat().st_size
+        if size > limit:
+            raise RegardError(f"{path} has {size:,} bytes; at most {limit:,} are read. Give a smaller model.")
+        return path.read_bytes()
+    except OSError as error:
+        raise RegardError(f"{path} cannot be read: {error.strerror}. Give a complete model.") from None
+
+
+def parse_json(content: bytes, origin: Path | str, kind: type = dict) -> Any:
+    """A JSON document whose outermost value is of this kind."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise RegardError(f"{origin} is not JSON: {error}. Get the file again.") from None
+    if not isinstance(value, kind):
+        raise RegardError(f"{origin} holds a {type(value).__name__}; expected is a {kind.__name__}. Get it again.")
+    return value
+
+
+def read_json(path: Path, kind: type = dict) -> Any:
+    """A JSON file."""
+    return parse_json(read_file(path, limit=MAX_JSON_BYTES), path, kind)
+
+
+def read_optional_json(path: Path) -> dict[str, Any]:
+    """A JSON object; empty without the file."""
+    return read_json(path) if path.exists() else {}
+
+
+def read_huggingface_tensors(directory: Path) -> Tensors:
+    """The tensors of a Hugging Face directory as float32: safetensors, in one file or several, or a pickle."""
+    single, index = directory / "model.safetensors", directory / "model.safetensors.index.json"
+    if single.exists():
+        tensors = read_tensors(read_file(single), single)
+    elif index.exists():
+        names = sorted(set(parse_json(read_file(index, limit=MAX_JSON_BYTES), index).get("weight_map", {}).values()))
+        if not names or any(Path(str(name)).name != name for name in names):
+            raise RegardError(f"{index} names no files, or files outside its directory. Do not trust its source.")
+        tensors = {}
+        for name in names:
+            tensors |= read_tensors(read_file(directory / name), directory / name)
+    elif (pickle := directory / "pytorch_model.bin").exists():
+        tensors = read_tensors(convert_pickle(read_file(pickle), pickle), pickle)
+    else:
+        raise RegardError(
+            f"{directory} has no weights: no model.safetensors and no pytorch_model.bin. Download the whole model."
+        )
+    return {name: tensor.float() for name, tensor in tensors.items()}
+
+
+def convert_pickle(content: bytes, path: Path) -> bytes:
+    """The tensors of a pickle as safetensors, loaded in a separate process that admits nothing but tensors."""
+    command = [sys.executable, "-I", "-m", "regard.interop.unpickle"]
+    done = subprocess.run(command, input=content, capture_output=True, timeout=UNPICKLE_SECONDS, check=False)
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        raise RegardError(f"{path} cannot be converted: {reason[-1]}. Get the file again.")
+    return done.stdout
+
+
+# --- vocabularies ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ForeignVocabulary:
+    """The pieces of a foreign vocabulary in our order: the reserved ones first."""
+
+    pieces: list[str]
+    original_ids: list[int]  # the row of each piece in the original tables; -1: it has none
+
+    @classmethod
+    def arrange(
+        cls, original: Sequence[str], special_ids: dict[int, int], *, unknown_pieces: Sequence[str] = ()
+    ) -> "ForeignVocabulary":
+        """Our special ids first, each with its original id, then all other pieces.
+
+        `unknown_pieces` are those that the tokenizer makes and the model does not have: they have the vector of
+        <unk>, as in the original program, and are never generated.
+        """
+        reserved_ids = [special_ids.get(identity, -1) for identity in RESERVED.values()]
+        used = set(reserved_ids)
+        others = [identity for identity in range(len(original)) if identity not in used]
+        pieces = [*RESERVED, *(original[identity] for identity in others), *unknown_pieces]
+        unknown_id = reserved_ids[RESERVED["<unk>"]]
+        return cls(pieces, [*reserved_ids, *others, *[unknown_id] * len(unknown_pieces)])
+
+    def rows(self, table: Tensor) -> Tensor:
+        """The rows of an original table in our order; a piece without one has zeros."""
+        ids = torch.tensor(self.original_ids)
+        rows = table[ids.clamp(min=0)]
+        rows[ids < 0] = 0.0
+        return rows
+
+    def output_bias(self, bias: Tensor) -> Tensor:
+        """The output layer's bias in our order; a piece without a row of its own is never generated."""
+        rows, seen = self.rows(bias), set[int]()
+        for index, identity in enumerate(self.original_ids):
+            if identity < 0 or identity in seen:
+                rows[index] = SUPPRESSED_LOGIT
+            seen.add(identity)
+        return rows
+
+
+def original_rows(table: Tensor, original_ids: Sequence[int], fill: Callable[[], float] = float) -> Tensor:
+    """The inverse of `ForeignVocabulary.rows`: our rows in the original order."""
+    count = max(original_ids) + 1
+    rows = table.new_full((count, *table.shape[1:]), fill())
+    for index in reversed(range(len(original_ids))):  # of pieces with the same row, the first is the original one
+        if original_ids[index] >= 0:
+            rows[original_ids[index]] = table[index]
+    return rows

