@@ -253,7 +253,7 @@ def test_model_without_attention_explains_it(page: Any) -> None:
 
 def test_file_that_is_not_an_image_is_explained(page: Any) -> None:
     page.set_input_files(".picture-file", {"name": "a.png", "mimeType": "image/png", "buffer": b"not a picture"})
-    page.get_by_role("alert").filter(has_text="cannot be read as a picture").wait_for()
+    page.get_by_role("alert").filter(has_text="is not a readable image").wait_for()
 
 
 def test_captions_are_available_in_korean(browser: Any, captioners: CaptioningServer) -> None:

@@ -11,7 +11,7 @@ from tests.browser.conftest import SENTENCE
 
 LOST = {"en-US": "The server does not answer.", "ko-KR": "서버가 응답하지 않아요."}
 KOREAN = {
-    "too_many_requests": "짧은 시간에 너무 많이 물어봤어요",
+    "too_many_requests": "짧은 시간에 요청이 너무 많았어요",
     "text_too_long": "글이 너무 길어요",
     "not_ready": "모델이 아직 준비되지 않았어요",
 }

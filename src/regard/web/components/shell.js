@@ -24,6 +24,8 @@ const THEME_NAMES = /** @type {const} */ ({
   light: "shell.theme_light",
   dark: "shell.theme_dark",
 });
+const LINK_SIZE = { width: 20, height: 20, viewBox: "0 0 24 24" };
+const LINK = "M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7l-1.7 1.7M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7l1.7-1.7"; // two links of a chain
 const COPIED_FOR = 2000; // ms that the button says so
 
 /** @param {{ store: Store, views: ViewDefinition[], apiKey?: ApiKey | null, ownsDocument?: boolean }} props */
@@ -215,7 +217,9 @@ function CopyLink({ store }) {
   const title = t("shell.copy_link");
   return h(
     "button",
-    { type: "button", class: "quiet copy-link", title, onClick: copy },
-    state === "copied" ? t("shell.link_copied") : title,
+    { type: "button", class: "quiet copy-link", title, "aria-label": title, onClick: copy },
+    state === "copied"
+      ? t("shell.link_copied")
+      : h("svg", { ...LINK_SIZE, "aria-hidden": "true" }, h("path", { d: LINK })),
   );
 }

@@ -9,7 +9,7 @@ import { h, useMemo } from "../../core/ui.js";
 import { entropyBits, largestDifference, scoreTerms, steepestSlope } from "../../math/attention.js";
 import { tokenLabel } from "../../math/tokens.js";
 import { ATTENTION_FORMULAS } from "../formula.js";
-import { KeyTable, numberSpan, numberText, smallText } from "../number_table.js";
+import { KeyTable, numberSpan, numberText, smallText, TableScroll } from "../number_table.js";
 import { SCORE_FUNCTIONS } from "../score_functions.js";
 import { VectorList } from "../vector_strip.js";
 import { DimensionField, matrixTerms, subscript, timesParts, WrittenSum } from "../written_sum.js";
@@ -254,19 +254,23 @@ function Changes({ step, changed }) {
     "div",
     { class: "changed", role: "status" },
     h(
-      "table",
-      { class: "numbers" },
+      TableScroll,
+      { label: names.join(", ") },
       h(
-        "thead",
-        null,
+        "table",
+        { class: "numbers" },
         h(
-          "tr",
+          "thead",
           null,
-          h("td", null),
-          names.map((name) => h("th", { key: name, scope: "col" }, name)),
+          h(
+            "tr",
+            null,
+            h("td", null),
+            names.map((name) => h("th", { key: name, scope: "col" }, name)),
+          ),
         ),
+        h("tbody", null, rows),
       ),
-      h("tbody", null, rows),
     ),
     choice.isUnscaled && h("p", { class: "explain" }, t("inside.why_scaling")),
     choice.isUnmasked && h("p", { class: "explain" }, t("inside.why_masking")),
