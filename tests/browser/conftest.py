@@ -13,8 +13,11 @@ import pytest
 
 from regard.bundle import load_bundle, new_bundle, save_bundle
 from regard.config import Config
+from tests.support.captioning_server import make_captioners
 from tests.support.commands import run_command
 from tests.support.server_process import running_server
+from tests.support.shared_results import build_once
+from tests.support.small_language import make_language
 from tests.support.small_models import randomise
 from tests.support.toy_language import write_corpus
 
@@ -56,8 +59,15 @@ def axe() -> str:
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A toy language, the runs of a Transformer and an attending RNN on it, and a few models nobody trained."""
-    directory = tmp_path_factory.mktemp("corpus")
+    """A toy language, the runs of a Transformer and an attending RNN on it, and a few models nobody trained.
+
+    All workers share it, so no test writes into it.
+    """
+    return build_once(tmp_path_factory, "corpus", make_corpus)[0]
+
+
+def make_corpus(directory: Path) -> None:
+    """Train and compare the models by the commands of a user."""
     write_corpus(directory)
     for name in ("transformer", "attending"):
         ended = run_command("train", directory / f"{name}.toml", "--run", directory / "runs" / name)
@@ -76,14 +86,25 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     test = ["--source", directory / "test.en", "--reference", directory / "test.ko", "--gold", directory / "test.align"]
     ended = run_command("compare", *compared, *test, "--resamples", "2", "--report", directory / "evaluation.json")
     assert ended.code == 0, ended.err
-    return directory
 
 
 @pytest.fixture(scope="session")
-def server(corpus: Path) -> Iterator[str]:
+def server(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of `regard serve` over these models."""
     runs = [corpus / "runs" / name for name in ("transformer", "attending", *UNTRAINED)]
-    yield from serving(corpus / "serve.log", *runs, "--gold", corpus / "test", "--report", corpus / "evaluation.json")
+    known = ["--gold", corpus / "test", "--report", corpus / "evaluation.json"]
+    yield from serving(tmp_path_factory.mktemp("server") / "log", *runs, *known)
+
+
+@pytest.fixture(scope="session")
+def everything(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with a model for every view."""
+    captioners = build_once(tmp_path_factory, "captioners", make_captioners)[0]
+    texts = build_once(tmp_path_factory, "language", make_language)[0]
+    runs = [corpus / "runs" / name for name in ("transformer", "attending", "general")]
+    known = ["--gold", corpus / "test", "--report", corpus / "evaluation.json"]
+    log = tmp_path_factory.mktemp("everything") / "log"
+    yield from serving(log, *runs, captioners / "heads" / "model", texts / "writer", texts / "reader", *known)
 
 
 def serving(log: Path, *arguments: object, unready: Collection[str] = (), key: str = "") -> Iterator[str]:

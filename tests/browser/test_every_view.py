@@ -11,11 +11,9 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENCE, SENTENCE, serving
+from tests.browser.conftest import PATIENCE, SENTENCE
 from tests.browser.test_axe import problems
-from tests.support.captioning_server import make_captioners
-from tests.support.shared_results import build_once
-from tests.support.small_language import make_language, turns
+from tests.support.small_language import turns
 
 PARAMS_FILE = Path(__file__).parents[2] / "src" / "regard" / "web" / "core" / "url.js"
 POLLED = re.compile(r"/api/v1/(models|runs)$|/events\b")  # asked for again and again, whatever the view
@@ -112,6 +110,22 @@ VIEWS = {
         ("[data-key='0'] >> nth=0", "[data-key='1'] >> nth=0"),
         leave_to="language",
     ),
+    "changed": View(
+        "translate",
+        {
+            "model": "transformer",
+            "text": SENTENCE,
+            "what_if": "1",
+            "changes": "cross.1.1=zero\nhide.source.2\nwithout.scaling",
+            "ablation": "mean",
+            "predict": "1",
+            "needs": "1",
+            "cell": "0.0",
+        },
+        ".head-switch >> nth=0",
+        (".head-switch >> nth=0", ".word-switches button >> nth=0"),
+        base=("model", "text", "what_if"),  # the card is open wherever there is a change
+    ),
     "general": View(
         "inside",
         {**OWN, "model": "general", "prepared": "2"},
@@ -146,17 +160,6 @@ VIEWS = {
     ),
 }
 each_view = pytest.mark.parametrize("name", VIEWS)
-
-
-@pytest.fixture(scope="module")
-def everything(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server with a model for every view."""
-    captioners = build_once(tmp_path_factory, "captioners", make_captioners)[0]
-    texts = build_once(tmp_path_factory, "language", make_language)[0]
-    runs = [corpus / "runs" / name for name in ("transformer", "attending", "general")]
-    known = ["--gold", corpus / "test", "--report", corpus / "evaluation.json"]
-    log = tmp_path_factory.mktemp("everything") / "serve.log"
-    yield from serving(log, *runs, captioners / "heads" / "model", texts / "writer", *known)
 
 
 @dataclass

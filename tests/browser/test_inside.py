@@ -131,8 +131,8 @@ def check_steps(page: Any, inside: Any) -> None:
     same(terms, work["terms"][key])
     same([total], [work["raw"][key]])
     if inside["layer"]["score"] == "scaled_dot":
-        same(column(step(page, "Divide by the root of d"), 2), work["scores"])
-    softmax = step(page, "Softmax: scores become shares")
+        same(column(step(page, "Divide by the square root of d"), 2), work["scores"])
+    softmax = step(page, "Softmax: scores become weights")
     for number, name in enumerate(("seen", "exponents", "weights"), start=1):
         same(column(softmax, number), work[name])
     context = step(page, "Weighted sum of the values")
@@ -270,7 +270,7 @@ def test_the_switches_recompute_without_scaling_and_without_masking(open_page: O
     for name, options in (("unscaled", {"is_scaled": False}), ("unmasked", {"is_masked": False})):
         page.check(f"input[name={name}]")
         other = recomputed(inside, **options)
-        softmax = step(page, "Softmax: scores become shares")
+        softmax = step(page, "Softmax: scores become weights")
         same(column(softmax, 3), recomputed(inside)["weights"])
         same(column(softmax, 4), other["weights"])
         largest = softmax.locator(".changed tbody tr").first.locator("td").all_inner_texts()
@@ -287,7 +287,7 @@ def test_worked_example_comes_first_without_a_model(open_page: Open) -> None:
     assert tokens == ["AI", "가", "세상을", "바꾼다"]
     same(column(step(page, "Compare the query with every key"), 1), [3, 0, 5, 6])
     weights = np.exp([1.5, 0, 2.5, 3]) / np.exp([1.5, 0, 2.5, 3]).sum()
-    same(column(step(page, "Softmax: scores become shares"), 3), weights)
+    same(column(step(page, "Softmax: scores become weights"), 3), weights)
     values = np.array([[1, 0, 0], [0.5, 0, 0], [0, 1, 0], [0, 0, 1]])
     same(page.locator("table.terms tfoot").last.locator("td .number").all_inner_texts(), weights @ values)
 
@@ -298,16 +298,16 @@ def test_the_example_is_used_by_keyboard_in_korean(open_page: Open) -> None:
     page.focus(".token[aria-checked=true]")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.innerText") == "가"
-    same(column(step(page, "쿼리를 모든 키와 견주기"), 1), [3, 0, 2, 1])
+    same(column(step(page, "쿼리를 모든 키와 비교하기"), 1), [3, 0, 2, 1])
     page.focus("input[name=causal]")
     page.keyboard.press("Space")
     assert page.evaluate("document.activeElement.name") == "causal"
     weights = [*np.exp([1.5, 0]) / np.exp([1.5, 0]).sum(), 0, 0]
-    same(column(step(page, "소프트맥스: 점수가 비율이 돼요"), 3), weights)
+    same(column(step(page, "소프트맥스: 점수가 가중치가 돼요"), 3), weights)
     page.focus("[data-key='2']")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.dataset.key") == "2"
-    assert page.get_by_role("heading", name="가 대 세상을").count() == 1
+    assert page.get_by_role("heading", name="가, 세상을").count() == 1
 
 
 def test_word_of_a_translation_links_to_its_arithmetic(open_page: Open) -> None:
@@ -339,7 +339,7 @@ def test_shuffled_words_keep_weights_and_permute_outputs(open_page: Open) -> Non
     first = ["AI", "가", "세상을", "바꾼다"]
     assert page.locator(".shuffled").count() == 0
     assert page.locator("button[name=unshuffle]").is_disabled()
-    before = column(step(page, "Softmax: scores become shares"), 3)
+    before = column(step(page, "Softmax: scores become weights"), 3)
     page.focus("button[name=shuffle]")
     page.keyboard.press("Enter")
     words = page.locator(".token").all_inner_texts()
@@ -347,20 +347,20 @@ def test_shuffled_words_keep_weights_and_permute_outputs(open_page: Open) -> Non
     assert sorted(words) == sorted(first)
     assert page.locator(".token[aria-checked=true]").inner_text() == "AI"  # who was looking still is
     assert page.evaluate("document.activeElement.name") == "shuffle"
-    after = column(step(page, "Softmax: scores become shares"), 3)
+    after = column(step(page, "Softmax: scores become weights"), 3)
     assert after == [before[first.index(word)] for word in words]
     order = [first.index(word) for word in words]
     tables = matrices(page)
-    (rows, weights), (_, shuffled) = tables["as it was: weight"], tables["shuffled: weight"]
+    (rows, weights), (_, shuffled) = tables["original: weight"], tables["shuffled: weight"]
     assert rows == first
     assert tables["shuffled: weight"][0] == words
     np.testing.assert_array_equal(shuffled, weights[np.ix_(order, order)])
-    np.testing.assert_array_equal(tables["shuffled: output"][1], tables["as it was: output"][1][order])
+    np.testing.assert_array_equal(tables["shuffled: output"][1], tables["original: output"][1][order])
     exponents = np.exp([1.5, 0, 2.5, 3])
     np.testing.assert_allclose(weights[0], exponents / exponents.sum(), atol=5.1e-5)
     assert "in another order" in page.inner_text(".shuffled [role=status]")
     page.check("input[name=causal]")
-    assert "the order does count" in page.inner_text(".shuffled [role=status]")
+    assert "order matters" in page.inner_text(".shuffled [role=status]")
     page.click("button[name=unshuffle]")
     assert page.locator(".token").all_inner_texts() == first
     assert page.locator(".shuffled").count() == 0

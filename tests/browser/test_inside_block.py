@@ -24,8 +24,8 @@ from tests.support.traces import TRANSFORMER, trace_of
 from tests.unit.tracing.test_block_arithmetic import BENDS
 
 EMBEDDING = "Where x comes from: token and position"
-BELOW = "Where x comes from: the block below"
-CANDIDATES = "Output layer and softmax: the likeliest tokens"
+BELOW = "Where x comes from: the previous block"
+CANDIDATES = "Output layer and softmax: the most probable tokens"
 WORDS = "ba be bi bo bu da de di do du ga ge gi go gu"
 TEXT = "ba be gi go"
 
@@ -128,11 +128,11 @@ def check_block(page: Any, inside: Any) -> None:
     for sub in [one for one in block["sublayers"][:-1] if one is not own]:
         check_added(step(page, others[sub["kind"]]), sub)
     check_network(page, block["feed_forward"], "y" if is_pre else "x")
-    assert step(page, "Layer norm above the last block").count() == bool(block["last_norm"])
+    assert step(page, "Layer norm after the last block").count() == bool(block["last_norm"])
     if block["last_norm"]:
-        check_norm(step(page, "Layer norm above the last block"), block["last_norm"], [block["last_norm"]["x"]])
+        check_norm(step(page, "Layer norm after the last block"), block["last_norm"], [block["last_norm"]["x"]])
     assert step(page, CANDIDATES).count() == bool(inside["prediction"])
-    assert step(page, "Where it goes").count() == (not inside["prediction"])
+    assert step(page, "Where the output goes").count() == (not inside["prediction"])
     if inside["prediction"]:
         check_candidates(step(page, CANDIDATES), inside["prediction"])
 
@@ -177,7 +177,7 @@ def test_a_block_leads_to_its_neighbours(open_page: Open) -> None:
     page = open_own(open_page, "transformer")
     choose(page, 5, head=0, query=1)
     chosen = "layer => document.querySelector('select[name=layer]').value === layer"
-    visits = [("See its arithmetic", "4"), ("See the block below", "2"), ("See the block above", "4")]
+    visits = [("See its arithmetic", "4"), ("See the previous block", "2"), ("See the next block", "4")]
     for name, layer in visits:
         page.get_by_role("button", name=name).click()
         page.wait_for_function(chosen, arg=layer)
@@ -242,7 +242,7 @@ def test_language_model_blocks_work_in_a_file(browser: Any, tmp_path: Path, kind
     if kind == "reader":
         page.click(".token >> nth=1")  # the blank: nothing stands there
         page.wait_for_selector(".tokens > :nth-child(2)[aria-checked=true]")
-        assert "stands here" not in step(page, CANDIDATES).locator("table.keys").inner_text()
+        assert "in the text" not in step(page, CANDIDATES).locator("table.keys").inner_text()
     assert page.problems == []
     page.close()
 

@@ -14,9 +14,9 @@ HAS_MODELS = "() => document.querySelector('.model-picker').value === 'transform
 
 
 @pytest.fixture(scope="module")
-def locked(corpus: Path) -> Iterator[str]:
+def locked(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with a key."""
-    yield from serving(corpus / "locked.log", corpus / "runs" / "transformer", key=KEY)
+    yield from serving(tmp_path_factory.mktemp("locked") / "log", corpus / "runs" / "transformer", key=KEY)
 
 
 @pytest.fixture

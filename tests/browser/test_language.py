@@ -34,13 +34,13 @@ def sent(page: Any, text: str) -> None:
 def test_page_opens_with_an_example_and_continues_text(open_page: Open) -> None:
     page = open_page("")
     expect(page.locator(".views a[href^='#language']")).to_have_attribute("aria-current", "page")
-    expect(page.locator("h1")).to_have_text("Go on with a text")
+    expect(page.locator("h1")).to_have_text("Continue a text")
     sent(page, turns(0, 2))
     likeliest = page.locator(".outputs").first.locator(".output-text")
     expect(likeliest).to_contain_text(turns(0, 3))
     expect(page.locator(".outputs").nth(1).locator("li")).to_have_count(5)
     expect(page.get_by_role("application")).to_be_visible()
-    page.get_by_role("button", name="Draw others").click()
+    page.get_by_role("button", name="Sample again").click()
     expect(page.locator(".outputs").nth(1).locator("li")).to_have_count(5)
 
 
@@ -77,13 +77,13 @@ def test_inside_shows_the_arithmetic_of_a_language_model(open_page: Open) -> Non
 
 def test_training_shows_a_language_model_without_scores(open_page: Open) -> None:
     page = open_page("training")
-    expect(page.locator("text=least loss")).to_be_visible()
+    expect(page.locator("text=lowest loss")).to_be_visible()
     expect(page.get_by_role("heading", name="Validation scores")).to_be_hidden()
 
 
 def test_translate_links_to_the_right_view(open_page: Open) -> None:
     page = open_page("translate")
-    page.get_by_role("button", name="See what it does").click()
+    page.get_by_role("button", name="Open the Language view").click()
     expect(page.locator(".views a[href^='#language']")).to_have_attribute("aria-current", "page")
 
 

@@ -49,8 +49,8 @@ def test_first_example_shows_caption_and_pointing_result(page: Any) -> None:
     page.wait_for_function("() => document.querySelector('.caption-text').textContent.split(' ').length > 1")
     assert page.locator(".caption-text").inner_text().split() == words_shown(page)
     first, second = (page.locator(".region-word").nth(index) for index in (0, 1))
-    assert "looks at what it speaks of" in first.text_content()
-    assert "looks elsewhere" in second.text_content()
+    assert "attends to what it refers to" in first.text_content()
+    assert "attends elsewhere" in second.text_content()
     assert page.get_by_text("for 1 of 2 words").is_visible()
 
 
@@ -154,7 +154,7 @@ def test_another_model_starts_with_its_own_first_example(page: Any) -> None:
     assert pressed(page) == [False, True, False]
     with page.expect_request(lambda request: "captions/stream" in request.url) as asked:
         page.locator(".model-picker").select_option("attention")
-    assert "model=looking&example=0" in asked.value.url
+    assert "model=attention&example=0" in asked.value.url
     assert pressed(page) == [True, False, False]
 
 
@@ -204,10 +204,10 @@ def test_focus_stays_on_the_chosen_head(page: Any) -> None:
 @pytest.mark.parametrize("model", ["heads", "attention"])
 def test_arithmetic_refers_to_the_image(page: Any, model: str) -> None:
     page.locator(".model-picker").select_option(model)
-    page.get_by_text("has learned from the picture, its context").wait_for()
+    page.get_by_text("what it takes from the image").wait_for()
     told = page.locator(".steps").inner_text()
-    assert "place of the picture" in told
-    assert not re.search("source token|from the others|Each token", told)
+    assert "region of the image" in told
+    assert not re.search("source token|from the other words|Each token", told)
 
 
 def test_a_narrow_page_does_not_scroll_sideways(page: Any) -> None:
@@ -253,14 +253,14 @@ def test_model_without_attention_explains_it(page: Any) -> None:
 
 def test_file_that_is_not_an_image_is_explained(page: Any) -> None:
     page.set_input_files(".picture-file", {"name": "a.png", "mimeType": "image/png", "buffer": b"not a picture"})
-    page.get_by_role("alert").filter(has_text="is not a readable image").wait_for()
+    page.get_by_role("alert").filter(has_text="cannot be read as an image").wait_for()
 
 
 def test_captions_are_available_in_korean(browser: Any, captioners: CaptioningServer) -> None:
     context = browser.new_context(locale="ko-KR", reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{captioners.url}#pictures")
-    page.get_by_role("heading", name="설명이 그림의 어디를 보는지 살펴보세요").wait_for()
+    page.get_by_role("heading", name="설명의 단어가 이미지의 어디에 어텐션을 줄까요?").wait_for()
     page.locator(".region-word").first.wait_for()
     context.close()
 

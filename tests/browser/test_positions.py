@@ -68,7 +68,7 @@ def test_a_models_own_encoding_is_shown(open_page: Open, model: str, told: str) 
 
 
 @pytest.fixture(scope="module")
-def learned_server(corpus: Path) -> Iterator[str]:
+def learned_server(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server of a model with 700 learned positions of which training can have reached 41."""
     stack = {"layers": 1, "width": 16, "heads": 2, "ffn_width": 16}
     model = {
@@ -80,8 +80,9 @@ def learned_server(corpus: Path) -> Iterator[str]:
     }
     table = {"model": model, "data": {"languages": ["en", "ko"], "max_tokens": 40}}
     tokenizers = load_bundle(corpus / "runs" / "transformer" / "model").tokenizers
-    save_bundle(corpus / "learned" / "model", new_bundle(Config.from_dict(table, origin="learned"), tokenizers))
-    yield from serving(corpus / "learned.log", corpus / "learned" / "model")
+    folder = tmp_path_factory.mktemp("learned")
+    save_bundle(folder / "learned" / "model", new_bundle(Config.from_dict(table, origin="learned"), tokenizers))
+    yield from serving(folder / "log", folder / "learned" / "model")
 
 
 @pytest.mark.parametrize(

@@ -109,11 +109,11 @@ def test_timeline_plays_to_its_end_and_stops(open_page: Open) -> None:
 
 def test_attention_sharpens_during_training(open_page: Open) -> None:
     page = opened_run(open_page("training"))
-    plot, told = page.get_by_role("group", name="How many tokens it looks at"), page.locator(".focus-plot .read-out")
-    expect(told).to_contain_text("step 60: tokens at once")
+    plot, told = page.get_by_role("group", name="Number of tokens attended to"), page.locator(".focus-plot .read-out")
+    expect(told).to_contain_text("step 60: tokens")
     last = float(told.inner_text().split()[-1])
     plot.press("Home")
-    expect(told).to_contain_text("step 0: tokens at once")
+    expect(told).to_contain_text("step 0: tokens")
     assert last < float(told.inner_text().split()[-1])
 
 
@@ -147,8 +147,8 @@ def test_step_axis_spans_the_run_before_any_data(
     for address in served(tmp_path, directory):
         page = browser.new_page(locale="en-US")
         page.goto(f"{address}#training")
-        expect(page.locator(".focus-plot .read-out")).to_contain_text("step 0: tokens at once")
-        for name, is_blank in (("Validation scores.", True), ("How many tokens it looks at.", False)):
+        expect(page.locator(".focus-plot .read-out")).to_contain_text("step 0: tokens")
+        for name, is_blank in (("Validation scores.", True), ("Number of tokens attended to.", False)):
             plot = page.get_by_role("group", name=name)
             assert [axis_numbers(plot)[0], axis_numbers(plot)[-1]] == ["0", "60"]
             assert plot.get_by_text("none yet").count() == is_blank
@@ -185,7 +185,7 @@ def test_a_run_that_ended_without_maps_promises_none(browser: Any, corpus: Path,
         page = browser.new_page(locale="en-US")
         page.goto(f"{address}#training")
         expect(page.get_by_text("This run has saved no attention.")).to_be_visible()
-        expect(page.get_by_text("The first map comes with the first step.")).to_have_count(0)
+        expect(page.get_by_text("The first map is saved at the first step.")).to_have_count(0)
         page.close()
 
 

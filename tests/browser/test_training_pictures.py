@@ -78,7 +78,7 @@ def caption_of(label: dict[str, Any]) -> str:
 
 
 def test_probes_are_named_by_image_and_caption(page: Any, runs: Path) -> None:
-    options = opened(page, "looking").get_by_role("combobox", name="Picture").locator("option").all_inner_texts()
+    options = opened(page, "looking").get_by_role("combobox", name="Image").locator("option").all_inner_texts()
     labels = labels_of(runs, "looking")
     assert [label["image"] for label in labels] == ["00000.png", "00002.png", "00003.png", "00005.png"]
     for option, label in zip(options, labels, strict=True):
@@ -87,7 +87,7 @@ def test_probes_are_named_by_image_and_caption(page: Any, runs: Path) -> None:
 
 @pytest.mark.parametrize("name", SIDES)
 def test_each_word_highlights_its_image_regions(page: Any, runs: Path, name: str) -> None:
-    opened(page, name).get_by_role("combobox", name="Picture").select_option("1")
+    opened(page, name).get_by_role("combobox", name="Image").select_option("1")
     label, side = labels_of(runs, name)[1], SIDES[name]
     words = page.locator(".timeline-map .region-word")
     expect(words).to_have_count(len(caption_of(label).split()))
@@ -112,7 +112,7 @@ def _is_of_picture(name: str) -> bool:
 
 def test_missing_images_are_replaced_by_grids_and_names(page: Any, runs: Path) -> None:
     opened(page, "lost")
-    options = page.get_by_role("combobox", name="Picture").locator("option").all_inner_texts()
+    options = page.get_by_role("combobox", name="Image").locator("option").all_inner_texts()
     assert len(set(options)) == len(options)
     for option, label in zip(options, labels_of(runs, "lost"), strict=True):
         assert option.removesuffix("…") in caption_of(label)
@@ -124,7 +124,7 @@ def test_missing_images_are_replaced_by_grids_and_names(page: Any, runs: Path) -
 
 def test_model_without_attention_has_none_in_training(page: Any) -> None:
     page.locator(".controls select").first.select_option("blind")
-    expect(page.get_by_text("This model has no attention to watch.")).to_be_visible()
+    expect(page.get_by_text("This model has no attention.")).to_be_visible()
     expect(page.get_by_text("No attention has been saved yet")).to_have_count(0)
 
 
@@ -154,13 +154,13 @@ def test_other_attentions_of_a_captioner_are_token_maps(page: Any) -> None:
 def test_nothing_mentions_sentences_to_translate(page: Any) -> None:
     opened(page, "looking")
     told = page.locator("main").inner_text()
-    assert not re.search(r"translat|\btokens it looks at|\bsource\b", told, re.IGNORECASE)
+    assert not re.search(r"translat|\btokens attended to|\bsource\b", told, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("page", ["ko-KR"], indirect=True)
 def test_korean_page_passes_axe(page: Any, axe: str) -> None:
     opened(page, "looking")
-    expect(page.get_by_text("학습하는 동안 같은 그림을 거듭 설명하게 했어요.")).to_be_visible()
+    expect(page.get_by_text("학습하는 동안 기록한 한 이미지의 어텐션이에요.")).to_be_visible()
     page.wait_for_load_state("networkidle")
     page.evaluate(axe)
     assert problems(page) == []

@@ -66,9 +66,9 @@ test("the example has its steps in their order, with formulas in MathML", async 
   assert.deepEqual(titles, [
     "Query, keys and values",
     "Compare the query with every key",
-    "Divide by the root of d",
-    "Who may be looked at",
-    "Softmax: scores become shares",
+    "Divide by the square root of d",
+    "Mask",
+    "Softmax: scores become weights",
     "Weighted sum of the values",
   ]);
   assert.equal(root.querySelector("math mi").namespaceURI, MATHML);
@@ -97,7 +97,7 @@ test("a key is chosen in one table and marked in all of them", async () => {
   const tables = root.querySelectorAll("table.keys");
   assert.equal(root.querySelectorAll("tr.is-chosen [data-key='2']").length, tables.length);
   assert.equal(root.querySelector("[data-key='2']"), button, "the element stays, and with it the focus");
-  assert.equal(root.querySelectorAll("h3")[0].textContent, "AI against 세상을");
+  assert.equal(root.querySelectorAll("h3")[0].textContent, "AI and 세상을");
 });
 
 test("a switch adds a column, and what it changes in numbers", async () => {

@@ -6,6 +6,11 @@ const { field } = await import("../../src/regard/web/charts/field.js");
 const { heatmap } = await import("../../src/regard/web/charts/heatmap.js");
 const { lines } = await import("../../src/regard/web/charts/lines.js");
 const { Plot } = await import("../../src/regard/web/charts/plot.js");
+const { regionGrid } = await import("../../src/regard/web/charts/region_grid.js");
+const { chartSvg } = await import("../../src/regard/web/charts/save.js");
+const { WeightBars } = await import("../../src/regard/web/components/weight_bars.js");
+const { theme } = await import("../../src/regard/web/core/theme.js");
+const { valuesOf } = await import("../../src/regard/web/data/arrays.js");
 const { h, render } = await import("../../src/regard/web/core/ui.js");
 
 const map = (weights = [0.9, 0.1, 0.2, 0.8]) =>
@@ -171,4 +176,91 @@ test("the numbers of a chart can be read as a table", async () => {
   const cells = [...root.querySelectorAll("td")].map(({ textContent }) => textContent);
   assert.deepEqual(cells, ["0.9", "0.1", "0.2", "0.8"]);
   assert.equal(root.querySelector("[aria-expanded]").getAttribute("aria-expanded"), "true");
+});
+
+test("a saved picture is on white and names a Korean font in every theme", async () => {
+  for (const chart of [map(), curve()]) {
+    const saved = [];
+    for (const name of ["light", "dark"]) {
+      theme.value = name;
+      saved.push(chartSvg(chart).outerHTML);
+    }
+    theme.value = "auto";
+    assert.equal(saved[0], saved[1]);
+    assert.match(saved[0], /Noto Sans KR/);
+  }
+});
+
+test("bars take the colour of the theme", async () => {
+  const root = newRoot();
+  render(h(WeightBars, { weights: [{ word: "a", weight: 0.9 }] }), root);
+  const colours = [];
+  for (const name of ["light", "dark"]) {
+    theme.value = name;
+    await settle();
+    colours.push(root.querySelector(".bar").style.backgroundColor);
+  }
+  theme.value = "auto";
+  assert.notEqual(colours[0], colours[1]);
+});
+
+test("a packed array is decoded once", () => {
+  const packed = { shape: [2], data: Buffer.from(Float32Array.of(1, 2).buffer).toString("base64") };
+  assert.deepEqual([...valuesOf(packed)], [1, 2]);
+  assert.equal(valuesOf(packed), valuesOf(packed));
+});
+
+test("a dragged cell reports its change, and no click", async () => {
+  const reports = [];
+  const clicks = [];
+  const { root } = await shown(map(), {
+    onDrag: (cell, change, isEnd) => reports.push([...cell, change, isEnd]),
+    onSelect: (cell) => clicks.push(cell),
+  });
+  const area = root.querySelector(".map-area");
+  const { width } = map();
+  area.getBoundingClientRect = () => ({ left: 0, top: 0, width, height: width });
+  area.setPointerCapture = () => {};
+  const send = (type, y) =>
+    area.dispatchEvent(
+      Object.assign(new MouseEvent(type, { bubbles: true, button: 0, clientX: width - 60, clientY: y }), {
+        pointerId: 1,
+      }),
+    );
+  const start = map().height - 20;
+  for (const [type, y] of [
+    ["pointerdown", start],
+    ["pointermove", start - 2],
+    ["pointermove", start - 30],
+    ["pointerup", start - 50],
+    ["click", start - 50],
+  ])
+    send(type, y);
+  assert.deepEqual(
+    reports.map(([row, , change, isEnd]) => [row, change, isEnd]),
+    [
+      [1, 0.3, false],
+      [1, 0.5, true],
+    ],
+  );
+  assert.deepEqual(clicks, []);
+  send("pointerdown", start);
+  send("pointerup", start);
+  send("click", start);
+  assert.equal(clicks.length, 1);
+});
+
+test("hidden regions of an image are crossed out and described", () => {
+  const chart = regionGrid({
+    rows: 2,
+    columns: 2,
+    image: "data:,",
+    hidden: [3],
+    title: "regions",
+    describe: (number) => `region ${number}`,
+  });
+  assert.equal(drawn(chart).querySelectorAll("path").length, 1);
+  assert.deepEqual(chart.describe([1, 1]), ["region 4", " ✕"]);
+  assert.deepEqual(chart.step([0, 0], "ArrowDown"), [1, 0]);
+  assert.deepEqual(chart.hit(200, 10), [0, 1]);
 });

@@ -87,7 +87,7 @@ test("the example is restored from the address", async () => {
   assert.equal(root.querySelector(".token[aria-checked=true]").textContent, "세상을");
   assert.equal(root.querySelector("input[name=causal]").checked, true);
   assert.equal(root.querySelector(".dimension input").value, "3");
-  assert.equal(root.querySelector("h3").textContent, "세상을 against 바꾼다");
+  assert.equal(root.querySelector("h3").textContent, "세상을 and 바꾼다");
   assert.ok(root.querySelector(".shuffled"));
   close();
 });

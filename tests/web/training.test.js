@@ -132,7 +132,7 @@ test("a waiting run becomes known when it begins", async () => {
   const runs = [{ ...RUN, kind: "", state: "waiting", step: 0 }];
   const data = training({ runs, events: [] });
   const page = await openView(trainingView, data);
-  assert.match(page.find(".progress-line").textContent, /Waiting for its turn/);
+  assert.match(page.find(".progress-line").textContent, /has not started yet/);
   runs[0] = RUN;
   data.events.push(...EVENTS);
   document.dispatchEvent(new Event("visibilitychange"));
@@ -156,7 +156,7 @@ for (const name of ["runs", "runEvents", "probes", "probeWeights"]) {
 
 test("a model without attention has no timeline", async () => {
   const page = await openView(trainingView, training({ layers: [] }));
-  assert.match(page.root.textContent, /no attention to watch/);
+  assert.match(page.root.textContent, /This model has no attention\./);
   page.leave();
 });
 

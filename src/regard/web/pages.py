@@ -17,7 +17,8 @@ from regard.errors import RegardError
 from regard.web.bundle import bundle
 
 FOLDER = Path(__file__).parent
-STYLES = ("base.css", "components.css", "charts.css", "views.css", "print.css")  # later ones override earlier ones
+# Later style sheets override earlier ones.
+STYLES = ("base.css", "components.css", "charts.css", "views.css", "what_if.css", "print.css")
 _SOURCES = (".js", ".json", ".css", ".html", ".svg")
 _ENDS_ELEMENT = re.compile(r"</script|<!--|</style", re.IGNORECASE)
 

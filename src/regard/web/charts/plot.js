@@ -9,6 +9,8 @@ import { saveChart } from "./save.js";
 
 const MOST_ROWS = 200; // of a table on the page; a file has all
 const MOST_COLUMNS = 64;
+const DRAG_UNIT = 100; // pixels that change a weight by 1
+const LEAST_DRAG = 4; // pixels; less is a click
 const FRAMES = /** @type {const} */ ({
   map: { figure: "map", area: "map-area", readout: "map-readout", role: "application", keys: "map.keys", hint: null },
   field: {
@@ -34,12 +36,13 @@ const FRAMES = /** @type {const} */ ({
  * @param {object} props
  * @param {Chart<Cell>} props.chart
  * @param {(cell: Cell | null) => void} [props.onCell] the cell under the cursor
- * @param {(cell: Cell) => void} [props.onSelect] a click, Enter or Space
+ * @param {(cell: Cell, isByKeys: boolean) => void} [props.onSelect] a click, Enter or Space
+ * @param {(cell: Cell, change: number, isEnd: boolean) => void} [props.onDrag] a cell is drawn up or down: by 1 for 100 pixels
  * @param {Cell | null} [props.rest] the cell that is marked while pointer and focus are elsewhere
  * @param {string} [props.hint] what is read out without a cell
  * @param {boolean} [props.hasTools] buttons for the table and for files
  */
-export function Plot({ chart, onCell, onSelect, rest = null, hint, hasTools = true }) {
+export function Plot({ chart, onCell, onSelect, onDrag, rest = null, hint, hasTools = true }) {
   const frame = FRAMES[chart.kind ?? "map"];
   const pointed = useSignal(/** @type {Cell | null} */ (null));
   const isByKeys = useRef(false);
@@ -63,9 +66,10 @@ export function Plot({ chart, onCell, onSelect, rest = null, hint, hasTools = tr
     const next = chart.step(existing(pointed.peek()) ?? existing(rest), event.key);
     if (next !== undefined) move(next, true);
     else if (event.key !== "Enter" && event.key !== " ") return;
-    else if (cell !== null) onSelect?.(cell);
+    else if (cell !== null) onSelect?.(cell, true);
     event.preventDefault();
   };
+  const drag = useDrag(under, onDrag);
   const focus = () => {
     const isVisible = area.current?.matches(":focus-visible");
     if (isVisible && cell === null) move(chart.step(null, "Home") ?? null, true);
@@ -79,15 +83,18 @@ export function Plot({ chart, onCell, onSelect, rest = null, hint, hasTools = tr
       "div",
       {
         ref: area,
-        class: onSelect ? `${frame.area} can-choose` : frame.area,
+        class: [frame.area, onSelect && "can-choose", onDrag && "can-drag"].filter(Boolean).join(" "),
         tabindex: 0,
         role: frame.role,
         "aria-label": `${chart.title}. ${keys}`,
-        onPointerMove: (/** @type {PointerEvent} */ event) => move(under(event), false),
+        onPointerDown: drag.begin,
+        onPointerUp: drag.end,
+        onPointerCancel: drag.end,
+        onPointerMove: (/** @type {PointerEvent} */ event) => drag.move(event) || move(under(event), false),
         onPointerLeave: () => move(null, false),
         onClick: (/** @type {MouseEvent} */ event) => {
           const clicked = under(event);
-          if (clicked !== null) onSelect?.(clicked);
+          if (clicked !== null && !drag.hasEnded()) onSelect?.(clicked, false);
         },
         onKeyDown: press,
         onFocus: focus,
@@ -109,6 +116,41 @@ export function Plot({ chart, onCell, onSelect, rest = null, hint, hasTools = tr
     ),
     hasTools && h(ChartTools, { chart }),
   );
+}
+
+/**
+ * A cell that is drawn up or down with the pointer; a press without a movement is a click.
+ * @template Cell
+ * @param {(event: PointerEvent) => Cell | null} under
+ * @param {((cell: Cell, change: number, isEnd: boolean) => void) | undefined} onDrag
+ */
+function useDrag(under, onDrag) {
+  const state = useRef({ cell: /** @type {Cell | null} */ (null), y: 0, isMoving: false, hasEnded: false });
+  const changeOf = (/** @type {PointerEvent} */ event) => (state.current.y - event.clientY) / DRAG_UNIT;
+  return {
+    begin(/** @type {PointerEvent} */ event) {
+      if (onDrag && event.button === 0)
+        state.current = { cell: under(event), y: event.clientY, isMoving: false, hasEnded: false };
+    },
+    /** Whether a cell is being dragged. */
+    move(/** @type {PointerEvent} */ event) {
+      const { cell, isMoving } = state.current;
+      if (cell === null || !onDrag) return false;
+      if (!isMoving && Math.abs(changeOf(event)) * DRAG_UNIT < LEAST_DRAG) return false;
+      if (!isMoving) /** @type {Element} */ (event.currentTarget).setPointerCapture(event.pointerId);
+      state.current.isMoving = true;
+      onDrag(cell, changeOf(event), false);
+      return true;
+    },
+    end(/** @type {PointerEvent} */ event) {
+      const { cell, isMoving } = state.current;
+      const change = changeOf(event);
+      state.current = { cell: null, y: 0, isMoving: false, hasEnded: isMoving };
+      if (cell !== null && isMoving) onDrag?.(cell, change, true);
+    },
+    /** Whether the click that follows is the end of a drag. */
+    hasEnded: () => state.current.hasEnded,
+  };
 }
 
 /** @param {{ raster: Raster, chart: Chart<any>, dark: boolean }} props */

@@ -49,7 +49,7 @@ export function Select({ label, options, value, onChange, name, selectRef }) {
 }
 
 /**
- * A labelled slider, with its number shown.
+ * A labelled slider, with its number shown. `onCommit` is called once, when the reader lets go of it.
  * @param {object} props
  * @param {string} props.label
  * @param {number} props.min
@@ -59,13 +59,46 @@ export function Select({ label, options, value, onChange, name, selectRef }) {
  * @param {boolean} [props.isDisabled]
  * @param {(value: number) => string} [props.format]
  * @param {(value: number) => void} props.onChange
+ * @param {(value: number) => void} [props.onCommit]
+ * @param {Ref<HTMLInputElement | null>} [props.inputRef]
  */
-export function Slider({ label, min, max, step = 1, value, isDisabled = false, format = String, onChange }) {
-  const move = (/** @type {Event} */ event) => onChange(Number(/** @type {HTMLInputElement} */ (event.target).value));
+export function Slider({
+  label,
+  min,
+  max,
+  step = 1,
+  value,
+  isDisabled = false,
+  format = String,
+  onChange,
+  onCommit,
+  inputRef,
+}) {
+  const given = (/** @type {Event} */ event) => Number(/** @type {HTMLInputElement} */ (event.target).value);
+  const listeners = {
+    onInput: (/** @type {Event} */ event) => onChange(given(event)),
+    onChange: (/** @type {Event} */ event) => onCommit?.(given(event)),
+  };
   return h(
     "label",
     { class: "field slider" },
     h("span", null, label, " ", h("span", { class: "number" }, format(value))), // not <output>: the label would be that one's
-    h("input", { type: "range", min, max, step, value, disabled: isDisabled, onInput: move }),
+    h("input", { ref: inputRef, type: "range", min, max, step, value, disabled: isDisabled, ...listeners }),
   );
+}
+
+/**
+ * Arrow keys move the focus among buttons in rows: along a row, and from row to row.
+ * @param {KeyboardEvent & { currentTarget: HTMLElement }} event
+ * @param {string} rowSelector
+ */
+export function moveFocus(event, rowSelector) {
+  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+  const here = /** @type {HTMLElement} */ (event.target).closest("button");
+  if (!here || !step) return;
+  event.preventDefault();
+  const rows = [...event.currentTarget.querySelectorAll(rowSelector)].map((row) => [...row.querySelectorAll("button")]);
+  const row = rows.findIndex((buttons) => buttons.includes(here));
+  const target = rows[Math.min(rows.length - 1, Math.max(0, row + step[0]))];
+  target[Math.min(target.length - 1, Math.max(0, rows[row].indexOf(here) + step[1]))].focus();
 }

@@ -1,7 +1,6 @@
 /** One head's map, large and labelled, with what the head does in numbers. */
 
 import { heatmap } from "../charts/heatmap.js";
-import { Plot } from "../charts/plot.js";
 import { readableNumber } from "../charts/scales.js";
 import { t } from "../core/i18n.js";
 import { useWidth } from "../core/query.js";
@@ -11,7 +10,9 @@ import { wordMap } from "../math/maps.js";
 import { readableToken } from "../math/tokens.js";
 import { attentionText } from "./attention_names.js";
 import { TokenSigns } from "./token_row.js";
+import { EditableMap } from "./what_if/weight_editor.js";
 
+/** @import { Store } from "../core/store.js" */
 /** @import { AttentionLayer, AttentionMap, AttentionRole, Trace } from "../data/backend.js" */
 
 const [NARROWEST, WIDEST] = [280, 640]; // pixels
@@ -19,32 +20,48 @@ const NOTABLE_END = 0.05; // share of the weight on the last token that is worth
 
 /**
  * @param {object} props
+ * @param {Store} props.store
  * @param {AttentionMap} props.map
  * @param {Pick<Trace, "source" | "target">} props.trace
  * @param {AttentionLayer | null} props.layer null: the rollout of all encoder layers
+ * @param {number | null} props.head null: the mean of all
  * @param {string} props.title
  * @param {boolean} props.asWords tokens of a word are merged
  */
-export function HeadMap({ map, trace, layer, title, asWords }) {
+export function HeadMap({ store, map, trace, layer, head, title, asWords }) {
   const [box, width] = useWidth();
   const role = layer?.role ?? "rollout";
   const sideOf = (/** @type {string | undefined} */ side) => trace[side === "target" ? "target" : "source"]; // the regions of an image are its source
   const [queries, keys] = [sideOf(layer?.queries), sideOf(layer?.keys)];
-  const { chart, darkest } = useMemo(() => {
+  const { chart, darkest, weights, columns, rows } = useMemo(() => {
     const rows = asWords ? queries.words : queries.pieces.map(readableToken);
     const columns = asWords ? keys.words : keys.pieces.map(readableToken);
     const weights = asWords ? wordMap(map.weights, map.columns, queries.word_pieces, keys.word_pieces) : map.weights;
     const most = darkestWeight(weights, columns.length);
-    const hidden =
-      role === "decoder-self" ? (/** @type {number} */ row, /** @type {number} */ column) => column > row : undefined;
+    const isMasked = (/** @type {number} */ row, /** @type {number} */ column) =>
+      column > row && weights[row * columns.length + column] === 0; // the reader may have switched the mask off
+    const hidden = role === "decoder-self" ? isMasked : undefined;
     const size = { width: Math.max(NARROWEST, Math.min(WIDEST, width)) };
-    return { darkest: most, chart: heatmap({ weights, rows, columns, title, most, hidden }, size) };
+    const made = heatmap({ weights, rows, columns, title, most, hidden }, size);
+    return { darkest: most, chart: made, weights, rows, columns };
   }, [map, trace, asWords, width, title]);
   return h(
     "div",
     { ref: box, class: "stack" },
     h("p", { class: "explain" }, attentionText(role)),
-    width > 0 && h(Plot, { chart }),
+    width > 0 &&
+      h(EditableMap, {
+        store,
+        chart,
+        address: layer && { role: layer.role, layer: layer.layer, head },
+        cellOf: (row, column) => ({
+          queries: asWords ? queries.word_pieces[row] : [row],
+          keys: asWords ? keys.word_pieces[column] : [column],
+          query: rows[row],
+          key: columns[column],
+          weight: weights[row * columns.length + column],
+        }),
+      }),
     !asWords && h(TokenSigns, { tokens: [...queries.pieces, ...keys.pieces], explainsWordMark: false }),
     darkest < 1 && h("p", { class: "faint" }, t("heads.darkest", { weight: readableNumber(darkest) })),
     h("p", { class: "habits" }, headText(map, role)),

@@ -28,7 +28,7 @@ export function Loading() {
  */
 export function problemText(error) {
   const key = `problem.${error.code}`;
-  return t("note.problem", { message: hasMessage(key) ? t(key) : error.message });
+  return t("note.problem", { message: hasMessage(key) ? t(key, { message: error.message }) : error.message });
 }
 
 /** @param {{ error: Error & { code?: string } }} props */

@@ -111,6 +111,8 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
     },
     /** An image from the reader's disk, which no address can hold. */
     ownImage: signal(/** @type {{ blob: Blob | null } | null} */ (null)),
+    /** Interventions before each change of them, for undo. */
+    earlierChanges: signal(/** @type {string[]} */ ([])),
     isOffline,
     /** What a screen reader reads out when it changes. */
     announcement: signal(""),

@@ -5,13 +5,15 @@
  * `of`: the parameter means nothing to another model, or for another text, and is cleared when that changes.
  */
 
-/** @typedef {{ of?: "model" | "text" | "run", isStep?: boolean }} ParamRule isStep: Back returns to the value before */
+import { formatList, parseList, withoutPositions } from "../math/interventions.js";
+
+/** @typedef {{ of?: "model" | "text" | "run", isStep?: "always" | "after the first" }} ParamRule isStep: Back returns to the value before */
 
 /** @satisfies {Record<string, ParamRule>} */
 export const PARAMS = {
-  view: { isStep: true },
-  model: { isStep: true }, // name of the chosen model
-  text: { isStep: true }, // sentence, prompt or text with blanks
+  view: { isStep: "after the first" },
+  model: { isStep: "after the first" }, // name of the chosen model
+  text: { isStep: "after the first" }, // sentence, prompt or text with blanks
 
   // heads
   role: {}, // which attention: cross, encoder-self ...
@@ -59,8 +61,16 @@ export const PARAMS = {
   image: { of: "model" },
   word: { of: "text" },
 
+  // what if, in every view of a model
+  what_if: {}, // 1: the card is open
+  changes: { of: "model", isStep: "always" }, // interventions, one on each line
+  ablation: {}, // what a disabled head gives: zero, mean or uniform
+  predict: { of: "text" }, // position whose next token is shown before and after
+  needs: {}, // 1: also which head that token needs
+  cell: { of: "text" }, // ROW.COLUMN of the map whose weight is edited
+
   // training
-  run: { isStep: true },
+  run: { isStep: "after the first" },
   time: { of: "run" }, // training step whose maps are shown
   probe: { of: "run" }, // sentence or image whose maps are shown
   probe_map: { of: "run" }, // LAYER/HEAD of it
@@ -81,18 +91,22 @@ export function changedState(state, changes) {
   const [hasModel, hasText, hasRun] = [isChanged("model"), isChanged("text"), isChanged("run")];
   const isCleared = (/** @type {ParamRule["of"]} */ of) =>
     (of === "model" && hasModel) || (of === "text" && (hasText || hasModel)) || (of === "run" && hasRun);
-  const kept = Object.entries(state).filter(([name]) => !isCleared(ruleOf(name).of));
-  return { ...Object.fromEntries(kept), ...changes };
+  const kept = Object.fromEntries(Object.entries(state).filter(([name]) => !isCleared(ruleOf(name).of)));
+  if (hasText && kept.changes) kept.changes = formatList(withoutPositions(parseList(kept.changes)));
+  return { ...kept, ...changes };
 }
 
 /**
- * Whether Back has to return to the state before a change: the first choice of a model or a text is not such a step.
+ * Whether Back has to return to the state before a change: the first choice of a model or a text is not the reader's.
  * @param {UrlState} before
  * @param {UrlState} after
  */
 export function isStep(before, after) {
   const names = /** @type {ParamName[]} */ (Object.keys(PARAMS));
-  return names.some((name) => ruleOf(name).isStep && before[name] && (before[name] ?? "") !== (after[name] ?? ""));
+  return names.some((name) => {
+    const { isStep: when } = ruleOf(name);
+    return when && (when === "always" || before[name]) && (before[name] ?? "") !== (after[name] ?? "");
+  });
 }
 
 /**

@@ -11,9 +11,12 @@ import type {
   ExampleSentence,
   FillRequest,
   FillResponse,
+  FittingInterventions,
   HeadAlignmentRecord,
+  HeadImportanceResponse,
   ModelRecord,
   PositionsResponse,
+  PredictionsResponse,
   RunEvents,
   RunImages,
   RunProbes,
@@ -39,11 +42,19 @@ export type Arithmetic = AttentionArithmetic;
 export type Side = TokenSequence;
 export type Output = TranslationRecord;
 export type Trace = TraceResponse;
+/** Of a sentence or of a caption. */
+export type AnyTrace = Pick<Trace, "id" | "text" | "source" | "target" | "layers" | "log_probabilities">;
 export type Caption = CaptionSummary;
 export type Example = ExampleSentence;
 export type ImageExample = ExampleImageRecord;
 export type WordAlignment = AlignmentResponse;
 export type HeadAlignment = HeadAlignmentRecord;
+/** Interventions that a model allows: its attentions, its stacks of blocks, and the parts that can be left out. */
+export type InterventionOptions = FittingInterventions;
+/** The most probable tokens of every position; position i predicts target piece i + 1, or piece i of a text with blanks. */
+export type Predictions = PredictionsResponse;
+/** The change of a piece's log-probability without each head: negative where the piece needs the head. */
+export type HeadImportance = HeadImportanceResponse;
 export type Evaluation = EvaluationResponse;
 export type ModelReport = TranslationReport;
 /** A model's own position encoding: its first rows, and how far it goes. */
@@ -90,6 +101,13 @@ export interface CaptionRequest {
   model: string;
   example?: number;
   image?: Blob | null;
+  interventions?: string[];
+}
+
+/** An experiment that was recorded in a file: the file's trace is the changed one. */
+export interface RecordedExperiment {
+  interventions: string[];
+  before: { text: string; target: Side; log_probabilities: number[] };
 }
 
 export interface ProbeMapRequest {
@@ -130,6 +148,7 @@ export interface Backend {
   /** The one sentence of a file. */
   sourceText?: string;
   omitted?: Omitted | null;
+  experiment?: RecordedExperiment | null;
   models(options?: RequestOptions): Promise<{ models: Model[] }>;
   examples(
     query: { source?: string | null; target?: string | null; model?: string },
@@ -144,6 +163,9 @@ export interface Backend {
   rollout(trace: string, options?: RequestOptions): Promise<AttentionMap>;
   arithmetic(trace: string, request: ArithmeticRequest, options?: RequestOptions): Promise<Arithmetic>;
   alignment(trace: string, request: AlignmentRequest, options?: RequestOptions): Promise<WordAlignment>;
+  interventionOptions(model: string, options?: RequestOptions): Promise<InterventionOptions>;
+  predictions(trace: string, options?: RequestOptions): Promise<Predictions>;
+  headImportance(trace: string, position: number, options?: RequestOptions): Promise<HeadImportance>;
   headAlignment(model: string, options?: RequestOptions): Promise<{ heads: HeadAlignment[] }>;
   positions(model: string, length: number, options?: RequestOptions): Promise<PositionTable>;
   caption(request: CaptionRequest, options?: RequestOptions): AsyncIterable<CaptionEvent>;

@@ -24,6 +24,7 @@ export function embeddedBackend(data) {
   return {
     isEmbedded: true,
     sourceText: data.source,
+    experiment: data.experiment,
     models: async () => ({ models: data.models }),
     examples: async () =>
       trace
@@ -42,6 +43,9 @@ export function embeddedBackend(data) {
     arithmetic: async (id, request) =>
       held(id).details?.[request.layer] ? arithmeticRecord(held(id), request) : absent(),
     alignment: async (_id, request) => alignmentRecord(data, request),
+    interventionOptions: absent,
+    predictions: absent,
+    headImportance: absent,
     headAlignment: absent,
     positions: async (_model, length) => (data.positions ? learnedPositions(data.positions, length) : absent()),
     async *caption({ example }) {

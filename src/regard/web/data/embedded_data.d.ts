@@ -1,4 +1,13 @@
-import type { AttentionLayer, Caption, Model, Omitted, RunProbes, RunRecord, Trace } from "./backend.js";
+import type {
+  AttentionLayer,
+  Caption,
+  Model,
+  Omitted,
+  RecordedExperiment,
+  RunProbes,
+  RunRecord,
+  Trace,
+} from "./backend.js";
 
 /** The data of a single file or a notebook, as regard's page_data.py, picture_page.py and run_page.py write it. */
 export interface EmbeddedData {
@@ -19,6 +28,7 @@ export interface EmbeddedData {
   /** Learned positions, and how many of them training can have reached. */
   positions?: { table: PackedArray; trained: number } | null;
   gold?: [number, number][] | null;
+  experiment?: RecordedExperiment | null;
   captions?: EmbeddedCaption[];
   run?: EmbeddedRun;
 }

@@ -16,9 +16,9 @@ export class ApiError extends Error {
 }
 
 /**
- * The code of an error, "" where it has none.
+ * Whether the server no longer has the trace that was asked for.
  * @param {unknown} error
  */
-export function codeOf(error) {
-  return error instanceof ApiError ? error.code : "";
+export function isTraceGone(error) {
+  return /** @type {{ code?: string } | null} */ (error)?.code === "trace_gone";
 }

@@ -8,7 +8,7 @@ import { serverSentEvents } from "./sse.js";
 /** @import { AttentionMap, Backend, RequestOptions } from "./backend.js" */
 /** @import { ApiKey } from "./api_key.js" */
 
-/** @typedef {Record<string, string | number | null | undefined>} QueryValues */
+/** @typedef {Record<string, string | number | string[] | null | undefined>} QueryValues a list is a repeated parameter */
 
 /**
  * @param {string} [root] where the API is
@@ -96,12 +96,15 @@ export function httpBackend(root = "api/v1", apiKey = null) {
       ),
     alignment: (id, { layer = "mean", head = "mean", at = "output" }, options) =>
       getJson(ofTrace(id, "alignment"), { layer, head, at }, options),
+    interventionOptions: (model, options) => getJson(ofModel(model, "interventions"), {}, options),
+    predictions: (id, options) => getJson(ofTrace(id, "predictions"), {}, options),
+    headImportance: (id, position, options) => getJson(ofTrace(id, "head-importance"), { position }, options),
     headAlignment: (model, options) => getJson(ofModel(model, "head-alignment"), {}, options),
     positions: (model, length, options) => getJson(ofModel(model, "positions"), { length }, options),
-    caption({ model, example, image }, options) {
+    caption({ model, example, image, interventions }, options) {
       const headers = { "Content-Type": image?.type || "application/octet-stream" };
       const request = { method: "POST", headers, body: image ?? "", signal: options?.signal };
-      return events(withQuery("captions/stream", { model, example }), request);
+      return events(withQuery("captions/stream", { model, example, interventions }), request);
     },
     exampleImages: (model, options) => getJson(ofModel(model, "examples"), {}, options),
     async exampleImage(model, number, options) {
@@ -162,7 +165,7 @@ function withKey(request, key) {
  */
 function withQuery(path, query = {}) {
   const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === null ? [] : [[name, String(value)]],
+    [value ?? []].flat().map((one) => [name, String(one)]),
   );
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }

@@ -7,12 +7,13 @@
  * the one who began it; whoever else waits then begins it again.
  * @template Request, Answer
  * @param {(request: Request, options?: RequestOptions) => Promise<Answer>} load
- * @param {{ keepsLast?: boolean }} [options] keepsLast: the last answer is kept, until `forget` or another request
+ * @param {{ kept?: number, keyOf?: (request: Request) => string }} [options] kept: so many of the last answers are kept, until `forget`
  */
-export function shareRequests(load, { keepsLast = false } = {}) {
-  let last = /** @type {{ key: string, answer: Promise<Answer> } | null} */ (null);
-  const forget = (/** @type {typeof last} */ entry) => {
-    if (last === entry) last = null;
+export function shareRequests(load, { kept = 0, keyOf = (request) => JSON.stringify(request) } = {}) {
+  /** @type {Map<string, Promise<Answer>>} the least recently used first */
+  const answers = new Map();
+  const drop = (/** @type {string} */ key, /** @type {Promise<Answer>} */ answer) => {
+    if (answers.get(key) === answer) answers.delete(key);
   };
 
   /**
@@ -21,22 +22,24 @@ export function shareRequests(load, { keepsLast = false } = {}) {
    * @returns {Promise<Answer>}
    */
   const get = async (request, options) => {
-    const key = JSON.stringify(request);
-    const isJoined = last?.key === key;
-    if (last?.key !== key) last = { key, answer: load(request, options) };
-    const entry = last;
+    const key = keyOf(request);
+    const known = answers.get(key);
+    const answer = known ?? load(request, options);
+    answers.delete(key);
+    answers.set(key, answer); // now the most recently used
+    if (kept) for (const oldest of [...answers.keys()].slice(0, -kept)) answers.delete(oldest);
     try {
-      const answer = await entry.answer;
-      if (!keepsLast) forget(entry);
-      return answer;
+      const value = await answer;
+      if (!kept) drop(key, answer);
+      return value;
     } catch (error) {
-      forget(entry);
-      if (isJoined && isAbort(error) && !options?.signal?.aborted) return get(request, options);
+      drop(key, answer);
+      if (known && isAbort(error) && !options?.signal?.aborted) return get(request, options);
       throw error;
     }
   };
 
-  return { get, forget: () => forget(last) };
+  return { get, forget: (/** @type {Request} */ request) => void answers.delete(keyOf(request)) };
 }
 
 /** @param {unknown} error */

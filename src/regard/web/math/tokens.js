@@ -9,6 +9,7 @@
 const PRINTABLE_BYTE = /^<0x([2-7][0-9A-F])>$/; // sentencepiece's token for a character that has no token of its own
 const ANY_BYTE = /^<0x([0-9A-F]{2})>$/;
 const UNKNOWN = /^▁?<(unk|0x[0-9A-F]{2})>$/;
+export const BLANK = /_{2,}|<mask>/; // what an encoder-only model fills in
 const SENTENCE_MARKS = ["<s>", "</s>"];
 
 /**

@@ -1,6 +1,7 @@
 /** All heads of an attention as small maps, a row for each layer; a map is fetched when it scrolls into view. */
 
 import { paintWeights } from "../../charts/heatmap.js";
+import { moveFocus } from "../../components/controls.js";
 import { t } from "../../core/i18n.js";
 import { isDark } from "../../core/theme.js";
 import { h, useEffect, useRef, useState } from "../../core/ui.js";
@@ -8,7 +9,7 @@ import { darkestWeight } from "../../math/head_stats.js";
 import { shrunkMap } from "../../math/maps.js";
 
 /** @import { AttentionMap } from "../../data/backend.js" */
-/** @typedef {{ name: string, rowTitle: string, label: string, caption: string, isBest: boolean }} Head */
+/** @typedef {{ name: string, rowTitle: string, label: string, caption: string, isBest: boolean, isOff: boolean }} Head */
 /** @typedef {{ title: string, heads: Head[] }} GridRow */
 
 const THUMB_CELLS = 72; // at most, along each side
@@ -16,7 +17,7 @@ const THUMB_CELLS = 72; // at most, along each side
 export function HeadGrid({ rows, load, chosen, onChoose }) {
   return h(
     "div",
-    { class: "head-rows", onKeyDown: moveFocus },
+    { class: "head-rows", onKeyDown: (/** @type {any} */ event) => moveFocus(event, ".head-thumbs") },
     rows.map(({ title, heads }) =>
       h(
         "div",
@@ -73,7 +74,7 @@ function Thumb({ head, load, isChosen, onChoose }) {
     {
       ref: button,
       type: "button",
-      class: `head-thumb${head.isBest ? " is-best" : ""}${map === "failed" ? " has-failed" : ""}`,
+      class: `head-thumb${head.isBest ? " is-best" : ""}${map === "failed" ? " has-failed" : ""}${head.isOff ? " is-off" : ""}`,
       "data-name": head.name,
       "aria-pressed": isChosen,
       onClick: () => onChoose(head.name),
@@ -94,24 +95,7 @@ function Thumb({ head, load, isChosen, onChoose }) {
         h("span", { class: "only-heard" }, ` ${t("heads.best")}`),
       ],
     ),
+    head.isOff && h("span", { class: "head-caption" }, t("what_if.off")),
     head.caption && h("span", { class: "head-caption" }, head.caption),
   );
-}
-
-/**
- * Arrow keys go from map to map: along a row, and from row to row.
- * @param {KeyboardEvent & { currentTarget: HTMLElement }} event
- */
-function moveFocus(event) {
-  const here = /** @type {HTMLElement} */ (event.target).closest(".head-thumb");
-  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-  if (!here || !step) return;
-  event.preventDefault();
-  const rows = [...event.currentTarget.querySelectorAll(".head-thumbs")].map(
-    (row) => /** @type {HTMLElement[]} */ ([...row.children]),
-  );
-  const row = rows.findIndex((buttons) => buttons.includes(/** @type {HTMLElement} */ (here)));
-  const column = rows[row].indexOf(/** @type {HTMLElement} */ (here));
-  const target = rows[Math.min(rows.length - 1, Math.max(0, row + step[0]))];
-  target[Math.min(target.length - 1, Math.max(0, column + step[1]))].focus();
 }

@@ -6,22 +6,31 @@ import { HeadMap } from "../../components/head_map.js";
 import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
 import { Empty, Loading, NoModel, Problem } from "../../components/notes.js";
 import { SentenceForm } from "../../components/sentence_form.js";
+import {
+  asRequest,
+  captionExperiment,
+  changesOf,
+  isOpen,
+  textExperiment,
+} from "../../components/what_if/experiment.js";
+import { DisableHead } from "../../components/what_if/head_board.js";
+import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
 import { h, useEffect, useMemo } from "../../core/ui.js";
-import { captionTrace } from "../../data/captions.js";
 import { headAlignments } from "../../data/head_alignment.js";
 import { createMapCache } from "../../data/map_cache.js";
+import { headAction } from "../../math/interventions.js";
 import { HeadGrid } from "./head_grid.js";
 
 /** @import { ImageChoice } from "../../components/image_picker.js" */
 /** @import { Store } from "../../core/store.js" */
-/** @import { AttentionLayer, AttentionMap, AttentionRole, Backend, Model, Trace } from "../../data/backend.js" */
+/** @import { AttentionLayer, AttentionMap, AnyTrace, AttentionRole, Backend, Model } from "../../data/backend.js" */
 /** @import { ScoredSelection } from "../../data/head_alignment.js" */
 /** @import { GridRow } from "./head_grid.js" */
-/** @typedef {Pick<Trace, "id" | "source" | "target" | "layers">} HeadsTrace of a sentence or of a caption */
-/** @typedef {{ trace: HeadsTrace, withTrace: <T>(use: (trace: { id: string }) => Promise<T>) => Promise<T> }} TraceSource */
+/** @typedef {AnyTrace} HeadsTrace of a sentence or of a caption */
+/** @typedef {{ model: string, input: unknown, trace: HeadsTrace, withTrace: <T>(use: (trace: { id: string }) => Promise<T>) => Promise<T> }} TraceSource */
 
 const ROLLOUT = "rollout";
 const ROLES = /** @type {AttentionRole[]} */ (["cross", "image-cross", "encoder-self", "decoder-self", "image-self"]);
@@ -31,23 +40,31 @@ export const headsView = { id: "heads", title: /** @type {const} */ ("heads.titl
 
 /** @param {{ store: Store }} props */
 function Heads({ store }) {
+  const { data } = store;
   const model = store.model.value;
   const isOfImages = model?.task === "image-to-text";
   const isUsable = Boolean(model?.is_ready && model.has_attention);
   const choice = useImageChoice(store, isOfImages && model.is_ready ? model : null);
   const source = useTraceSource(store, isUsable ? model : null, choice);
-  const scores = useQuery(
-    isUsable && model && !isOfImages && ((signal) => headAlignments(store.data, model, { signal })),
-    [model?.name, isUsable],
-  );
+  const scores = useQuery(isUsable && model && !isOfImages && ((signal) => headAlignments(data, model, { signal })), [
+    model?.name,
+    isUsable,
+  ]);
   return h(
     "div",
     { class: "view" },
     h(Lead, { title: t("heads.heading") }, t("heads.lead")),
     model && !isOfImages && h(SentenceForm, { store }),
     model?.is_ready && isOfImages && h(ImagePicker, { store, model, choice }),
+    isUsable && h(WhatIf, { store, experiment: experiment(), trace: source.data?.trace }),
     body(),
   );
+
+  function experiment() {
+    const text = store.text.value;
+    if (isOfImages) return choice.given && captionExperiment(store, { model: model.name, ...choice.given });
+    return model && text ? textExperiment(store, model, text) : null;
+  }
 
   function body() {
     if (!model) return h(NoModel, { store, waiting: t("note.no_model") });
@@ -59,7 +76,7 @@ function Heads({ store }) {
     if (source.error) return h(Problem, { error: source.error });
     if (!source.data || scores.isLoading)
       return isOfImages && !choice.isLoading && !choice.given ? null : h(Loading, null);
-    return h(HeadsOfTrace, { key: source.data.trace.id, store, source: source.data, scores: scores.data ?? [] });
+    return h(HeadsOfTrace, { store, source: source.data, scores: scores.data ?? [] });
   }
 }
 
@@ -69,23 +86,39 @@ function Heads({ store }) {
  * @param {Model | null} model
  * @param {ImageChoice} choice
  */
-function useTraceSource({ data, traces, text: sentence }, model, { given }) {
-  const text = sentence.value;
+function useTraceSource(store, model, { given }) {
+  const { traces } = store;
+  const text = store.text.value;
+  const changes = changesOf(store);
   const isOfImages = model?.task === "image-to-text";
   const hasInput = isOfImages ? given && !("image" in given && !given.image) : text;
   const load = async (/** @type {AbortSignal} */ signal) => {
     const name = /** @type {Model} */ (model).name;
+    const options = { signal };
     if (isOfImages) {
-      const caption = captionTrace(data, { model: name, ...given }, { signal });
-      return /** @type {TraceSource} */ ({ trace: await caption.get(), withTrace: caption.withTrace });
+      const request = { model: name, ...given, ...asRequest(changes) };
+      const caption = await traces.captions.get(request, options);
+      return /** @type {TraceSource} */ ({
+        model: name,
+        input: given,
+        trace: caption,
+        withTrace: (use) => traces.captions.withTrace(request, use, options),
+      });
     }
-    const request = { model: name, text };
+    const request = { model: name, text, ...asRequest(changes) };
     return /** @type {TraceSource} */ ({
-      trace: await traces.get(request, { signal }),
-      withTrace: (use) => traces.withTrace(request, use, { signal }),
+      model: name,
+      input: text,
+      trace: await traces.get(request, options),
+      withTrace: (use) => traces.withTrace(request, use, options),
     });
   };
-  return useQuery(model && hasInput ? load : null, [model?.name, isOfImages ? given : text]);
+  const input = isOfImages ? given : text;
+  const query = useQuery(model && hasInput ? load : null, [model?.name, input, changes.join("\n")], {
+    keepsData: true,
+  });
+  const isSame = query.data?.input === input && query.data?.model === model?.name;
+  return isSame ? query : { ...query, data: null }; // maps stay while a change is computed, not for another input
 }
 
 /** @param {{ store: Store, source: TraceSource, scores: ScoredSelection[] }} props */
@@ -95,12 +128,15 @@ function HeadsOfTrace({ store, source, scores }) {
   const maps = useMaps(store.data, source);
   const roles = ROLES.filter((role) => trace.layers.some((layer) => layer.role === role));
   const role = roles.find((known) => known === params.role) ?? roles[0];
-  const rows = headRows(trace, role, scores);
+  const changes = changesOf(store);
+  const rows = headRows(trace, role, scores, changes);
   const heads = rows.flatMap((row) => row.heads);
   const chosen = heads.find(({ name }) => name === params.map) ?? heads.find(({ isBest }) => isBest) ?? heads[0];
   const map = useQuery(() => maps.get(chosen.name), [chosen.name, maps], { keepsData: true });
   const layer = layerOf(trace, chosen.name);
-  const title = layer ? layerHeadTitle(layer, chosen.name.split("/")[1]) : t("heads.rollout_title");
+  const headText = chosen.name.split("/")[1];
+  const head = Number.isNaN(Number(headText)) ? null : Number(headText);
+  const title = layer ? layerHeadTitle(layer, headText) : t("heads.rollout_title");
   useEffect(() => {
     store.announcement.value = title;
   }, [title]);
@@ -108,7 +144,7 @@ function HeadsOfTrace({ store, source, scores }) {
     label: t("heads.attention"),
     options: roles.map((known) => /** @type {[string, string]} */ ([known, attentionName(known)])),
     value: role,
-    onChange: (/** @type {string} */ next) => store.set({ role: next, map: "" }),
+    onChange: (/** @type {string} */ next) => store.set({ role: next, map: "", cell: "" }),
   });
   const unitChoice = h(Segmented, {
     label: t("heads.units"),
@@ -117,17 +153,24 @@ function HeadsOfTrace({ store, source, scores }) {
       ["words", t("heads.words")],
     ],
     value: params.units,
-    onChange: (/** @type {string} */ units) => store.set({ units }),
+    onChange: (/** @type {string} */ units) => store.set({ units, cell: "" }),
   });
   const isScored = scores.length > 0;
-  const shown = map.data && { map: map.data, trace, layer, title, asWords: params.units === "words" };
+  const shown = map.data && { store, map: map.data, trace, layer, head, title, asWords: params.units === "words" };
+  const canDisable = layer && head !== null && isOpen(store) && !store.data.isEmbedded;
+  const tools = h(
+    "div",
+    { class: "controls" },
+    canDisable && h(DisableHead, { store, address: { role: layer.role, layer: layer.layer, head } }),
+    unitChoice,
+  );
   return h(
     "div",
     { class: "heads-body" },
     h(
       "div",
       null,
-      h(Card, { title, beside: unitChoice }, map.error && h(Problem, { error: map.error }), shown && h(HeadMap, shown)),
+      h(Card, { title, beside: tools }, map.error && h(Problem, { error: map.error }), shown && h(HeadMap, shown)),
     ),
     h(
       "div",
@@ -145,7 +188,7 @@ function HeadsOfTrace({ store, source, scores }) {
           rows,
           load: maps.get,
           chosen: chosen.name,
-          onChoose: (name) => store.set({ role, map: name }),
+          onChoose: (name) => store.set({ role, map: name, cell: "" }),
         }),
       ),
     ),
@@ -186,9 +229,10 @@ function useMaps(data, source) {
  * @param {HeadsTrace} trace
  * @param {AttentionRole} role
  * @param {ScoredSelection[]} scores the best first
+ * @param {string[]} [changes] interventions of the reader
  * @returns {GridRow[]}
  */
-export function headRows(trace, role, scores) {
+export function headRows(trace, role, scores, changes = []) {
   const best = scores.find(({ layer, head }) => layer !== "mean" && head !== "mean");
   const layers = trace.layers.map((layer, index) => ({ ...layer, index })).filter((layer) => layer.role === role);
   const rows = layers.map(({ layer, index, heads: count }) => {
@@ -203,6 +247,7 @@ export function headRows(trace, role, scores) {
         label: head === "mean" ? t("heads.mean") : headName(head),
         caption: score ? t("heads.error", { error: score.error.toFixed(2) }) : "",
         isBest: score !== undefined && score === best,
+        isOff: head !== "mean" && headAction(changes, { role, layer, head }) !== null,
       };
     });
     return { title, heads };
@@ -211,7 +256,7 @@ export function headRows(trace, role, scores) {
     const title = t("heads.all_layers");
     rows.push({
       title,
-      heads: [{ name: ROLLOUT, rowTitle: title, label: t("heads.rollout"), caption: "", isBest: false }],
+      heads: [{ name: ROLLOUT, rowTitle: title, label: t("heads.rollout"), caption: "", isBest: false, isOff: false }],
     });
   }
   return rows;

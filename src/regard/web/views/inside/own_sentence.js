@@ -2,12 +2,15 @@
 /** The reader's own sentence, typed here or in another view: which attention and which query, and the steps behind its weights. */
 
 import { AttentionSteps } from "../../components/attention_steps/attention_steps.js";
-import { indexParam, QUERY_PARAMS } from "../../components/attention_steps/step_params.js";
+import { indexParam, QUERY_PARAMS, stepChoice } from "../../components/attention_steps/step_params.js";
 import { Switches } from "../../components/attention_steps/switches.js";
 import { Card, Select } from "../../components/controls.js";
 import { Empty, Loading, NoModel, OtherModel, Problem } from "../../components/notes.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { TokenRow, TokenSigns } from "../../components/token_row.js";
+import { asRequest, changesOf, isOpen, textExperiment } from "../../components/what_if/experiment.js";
+import { WeightEditor } from "../../components/what_if/weight_editor.js";
+import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useRef } from "../../core/ui.js";
@@ -16,9 +19,10 @@ import { hasLetters, tokenLabel } from "../../math/tokens.js";
 
 /** @import { UrlState } from "../../core/url.js" */
 /** @import { Store } from "../../core/store.js" */
+/** @import { Detail } from "../../components/attention_steps/step_card.js" */
 /** @import { Ref } from "../../core/ui.js" */
 /** @import { AttentionLayer, Model, Trace } from "../../data/backend.js" */
-/** @typedef {{ model: string, text: string, target?: string }} Request */
+/** @typedef {{ model: string, text: string, target?: string, interventions?: string[] }} Request */
 /** @typedef {{ layer: number, head: number, query: number, fc1_row: number, fc2_row: number }} Place */
 
 const ROLES = /** @type {const} */ ({
@@ -49,8 +53,15 @@ export function OwnSentence({ store }) {
 
 /** @param {{ store: Store, model: Model, text: string, target: string | undefined }} props */
 function TracedSentence({ store, model, text, target }) {
-  const request = { model: model.name, text, ...(target !== undefined && { target }) };
-  const trace = useQuery((signal) => store.traces.get(request, { signal }), []);
+  const changes = changesOf(store);
+  const request = { model: model.name, text, ...(target !== undefined && { target }), ...asRequest(changes) };
+  const trace = useQuery((signal) => store.traces.get(request, { signal }), [changes.join("\n")], { keepsData: true });
+  const experiment = textExperiment(store, model, text, target);
+  return [h(WhatIf, { store, experiment, trace: trace.data }), h(TraceOrNote, { store, model, request, trace })];
+}
+
+/** @param {{ store: Store, model: Model, request: Request, trace: import("../../core/query.js").Query<Trace> }} props */
+function TraceOrNote({ store, model, request, trace }) {
   if (trace.error) return h("section", { class: "card" }, h(Problem, { error: trace.error }));
   if (!trace.data) return h(Loading, null);
   if (!trace.data.layers.length) {
@@ -71,7 +82,7 @@ function TracedSteps({ store, request, trace }) {
   const layerChoice = useRef(/** @type {HTMLSelectElement | null} */ (null));
   const detail = useQuery(
     (signal) => store.traces.withTrace(request, ({ id }) => store.data.arithmetic(id, place, { signal }), { signal }),
-    [layer, head, query, fc1_row, fc2_row],
+    [layer, head, query, fc1_row, fc2_row, trace],
     { keepsData: true }, // the numbers before stay until the next ones are there
   );
   const visit = (/** @type {number} */ next) => {
@@ -90,6 +101,10 @@ function TracedSteps({ store, request, trace }) {
         h(TokenSigns, { tokens: [...trace.source.pieces, ...trace.target.pieces] }),
         detail.data &&
           h("div", { class: "switches" }, h(Switches, { detail: detail.data, params, onChange: store.set })),
+        detail.data &&
+          isOpen(store) &&
+          !store.data.isEmbedded &&
+          h(KeyWeight, { store, trace, place, detail: detail.data }),
       ),
     ),
     detail.error && h("section", { class: "card" }, h(Problem, { error: detail.error })),
@@ -101,6 +116,24 @@ function TracedSteps({ store, request, trace }) {
         : detail.isLoading && h(Loading, null),
     ),
   ];
+}
+
+/**
+ * The weight of the chosen key, to be changed.
+ * @param {{ store: Store, trace: Trace, place: Place, detail: Detail }} props
+ */
+function KeyWeight({ store, trace, place, detail }) {
+  const { key } = stepChoice(store.url.value, detail);
+  const { role, layer } = trace.layers[place.layer];
+  const cell = {
+    queries: [place.query],
+    keys: [key],
+    query: tokenLabel(detail.query_label),
+    key: tokenLabel(detail.key_labels[key]),
+    weight: detail.weights[key],
+  };
+  const address = { role, layer, head: place.head };
+  return h(WeightEditor, { key: JSON.stringify([address, cell]), store, address, cell });
 }
 
 /**

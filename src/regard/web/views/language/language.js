@@ -6,9 +6,12 @@ import { HeadMap } from "../../components/head_map.js";
 import { Empty, Loading, Problem } from "../../components/notes.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { WeightBars } from "../../components/weight_bars.js";
+import { asRequest, changesOf, textExperiment } from "../../components/what_if/experiment.js";
+import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect, useState } from "../../core/ui.js";
+import { BLANK } from "../../math/tokens.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { VNode } from "../../core/ui.js" */
@@ -18,7 +21,6 @@ import { Fragment, h, useEffect, useState } from "../../core/ui.js";
 const SAMPLES = 5; // continuations sampled beside the greedy one
 const HOTTEST = 2; // temperature
 const SETTLE = 300; // ms after the last move of the slider until new samples are requested
-const BLANK = /_{2,}|<mask>/;
 const COMMANDS = [
   "regard data generate sentences --out runs/world/data",
   "regard train recipes/world-decoder-only.toml",
@@ -56,6 +58,7 @@ function Language({ store }) {
       t(continues ? "language.lead_beginning" : "language.lead_blanks"),
     ),
     h(SentenceForm, { store, text: prompt, onSend: send }),
+    model.is_ready && prompt && h(WhatIf, { store, experiment: textExperiment(store, model, prompt) }),
     model.is_ready
       ? prompt && h(Answer, { store, model, prompt })
       : h(Empty, null, t("note.not_ready", { model: model.name })),
@@ -74,10 +77,11 @@ export function promptOf({ text = "", look, prompt }) {
 
 /** @param {{ store: Store, model: Model, prompt: string }} props */
 function Continuations({ store, model, prompt }) {
-  const { data } = store;
+  const changes = changesOf(store);
   const query = useQuery(
-    (signal) => data.complete({ model: model.name, text: prompt, beam_size: 1 }, { signal }),
-    [model.name, prompt],
+    (signal) =>
+      store.traces.complete({ model: model.name, text: prompt, ...asRequest(changes), beam_size: 1 }, { signal }),
+    [model.name, prompt, changes.join("\n")],
   );
   const greedy = query.data?.continuations[0] ?? null;
   useEffect(() => {
@@ -101,16 +105,24 @@ function Continuations({ store, model, prompt }) {
 
 /** @param {{ store: Store, model: Model, prompt: string, chosen: string }} props */
 function Samples({ store, model, prompt, chosen }) {
+  const changes = changesOf(store);
   const temperature = Number(store.url.value.temperature) || 1;
   const settled = useSettled(temperature);
   const [round, setRound] = useState(0);
   const query = useQuery(
     (signal) =>
       store.data.complete(
-        { model: model.name, text: prompt, do_sample: true, nbest: SAMPLES, temperature: settled },
+        {
+          model: model.name,
+          text: prompt,
+          do_sample: true,
+          nbest: SAMPLES,
+          temperature: settled,
+          ...asRequest(changes),
+        },
         { signal },
       ),
-    [model.name, prompt, settled, round],
+    [model.name, prompt, settled, round, changes.join("\n")],
     { keepsData: true },
   );
   const again = h("button", { type: "button", onClick: () => setRound(round + 1) }, t("language.draw_again"));
@@ -178,11 +190,11 @@ function ContinuationList({ store, continuations, prompt, chosen }) {
 /** @param {{ store: Store, model: Model, prompt: string }} props */
 function FilledBlanks({ store, model, prompt }) {
   const hasBlank = BLANK.test(prompt);
-  const query = useQuery(hasBlank && ((signal) => store.data.fill({ model: model.name, text: prompt }, { signal })), [
-    model.name,
-    prompt,
-    hasBlank,
-  ]);
+  const changes = changesOf(store);
+  const query = useQuery(
+    hasBlank && ((signal) => store.traces.fill({ model: model.name, text: prompt, ...asRequest(changes) }, { signal })),
+    [model.name, prompt, hasBlank, changes.join("\n")],
+  );
   const filled = query.data;
   useEffect(() => {
     if (filled) store.announcement.value = filled.text;
@@ -212,8 +224,11 @@ function FilledBlanks({ store, model, prompt }) {
 
 /** @param {{ store: Store, model: Model, prompt: string, text: string }} props */
 function TextAttention({ store, model, prompt, text }) {
-  const request = { model: model.name, text };
-  const trace = useQuery((signal) => store.traces.get(request, { signal }), [model.name, text], { keepsData: true });
+  const changes = changesOf(store);
+  const request = { model: model.name, text, ...asRequest(changes) };
+  const trace = useQuery((signal) => store.traces.get(request, { signal }), [model.name, text, changes.join("\n")], {
+    keepsData: true,
+  });
   if (trace.error) return h(Problem, { error: trace.error });
   if (!trace.data) return h(Loading, null);
   const visit = (/** @type {UrlState} */ changes) => store.set({ ...changes, text, look: text, prompt });
@@ -229,7 +244,7 @@ function TextAttention({ store, model, prompt, text }) {
   return h(TraceAttention, { store, trace: trace.data, request, links });
 }
 
-/** @param {{ store: Store, trace: Trace, request: { model: string, text: string }, links: VNode }} props */
+/** @param {{ store: Store, trace: Trace, request: { model: string, text: string, interventions?: string[] }, links: VNode }} props */
 function TraceAttention({ store, trace, request, links }) {
   const last = trace.layers.length - 1;
   const given = store.url.value.layer;
@@ -256,14 +271,14 @@ function TraceAttention({ store, trace, request, links }) {
     label: t("translate.layer"),
     options,
     value: String(number),
-    onChange: (value) => store.set({ layer: value }),
+    onChange: (value) => store.set({ layer: value, cell: "" }),
   });
   const shown = query.data;
   return h(
     Card,
     { title: t("language.looks"), beside: choice },
     query.error && h(Problem, { error: query.error }),
-    shown && h(HeadMap, { ...shown, title: layerHeadTitle(shown.layer, "mean"), asWords: true }),
+    shown && h(HeadMap, { store, ...shown, head: null, title: layerHeadTitle(shown.layer, "mean"), asWords: true }),
     links,
   );
 }

@@ -10,7 +10,7 @@ import { Problem } from "../../components/notes.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect } from "../../core/ui.js";
-import { isTraceGone } from "../../data/captions.js";
+import { isTraceGone } from "../../data/errors.js";
 import { hitsBox } from "../../math/image_attention.js";
 
 /** @import { Store } from "../../core/store.js" */

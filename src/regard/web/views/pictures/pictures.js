@@ -4,10 +4,12 @@ import { Card, Lead } from "../../components/controls.js";
 import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
 import { Empty, Loading, Problem } from "../../components/notes.js";
+import { asRequest, captionExperiment, changesOf } from "../../components/what_if/experiment.js";
+import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useEffect, useMemo, useState } from "../../core/ui.js";
-import { isTraceGone } from "../../data/captions.js";
+import { isTraceGone } from "../../data/errors.js";
 import { modelFor } from "../../data/models.js";
 import { partialWord, wordMaps } from "../../math/image_attention.js";
 import { CaptionAttention, MapChoices } from "./caption_attention.js";
@@ -57,7 +59,8 @@ function Pictures({ store }) {
 function DescribedImage({ store, model, given }) {
   const { data } = store;
   const [round, setRound] = useState(0);
-  const { preview, partial, caption, error } = useCaption(data, model.name, given, round);
+  const changes = changesOf(store);
+  const { preview, partial, caption, error } = useCaption(store, model.name, given, changes, round);
   const layers = (caption?.layers ?? [])
     .map((layer, index) => ({ ...layer, index }))
     .filter(({ role }) => role === "image-cross");
@@ -76,26 +79,32 @@ function DescribedImage({ store, model, given }) {
   useEffect(() => {
     if (isTraceGone(query.error)) describeAgain();
   }, [query.error]);
-  const problem = error ?? query.error;
-  if (problem) return h(Problem, { error: problem });
-  if (caption && !layer) return h(BlindCaption, { caption });
-  if (caption && layer && query.data?.caption === caption) {
-    const choices = h(MapChoices, { store, layers, layer, head });
-    return h(CaptionAttention, { store, maps: query.data, layer: layer.index, head, choices, onGone: describeAgain });
+  const experiment = captionExperiment(store, { model: model.name, ...given });
+  return [h(WhatIf, { store, experiment, trace: caption }), shown()];
+
+  function shown() {
+    const problem = error ?? query.error;
+    if (problem) return h(Problem, { error: problem });
+    if (caption && !layer) return h(BlindCaption, { caption });
+    if (caption && layer && query.data?.caption === caption) {
+      const choices = h(MapChoices, { store, layers, layer, head });
+      return h(CaptionAttention, { store, maps: query.data, layer: layer.index, head, choices, onGone: describeAgain });
+    }
+    return preview ? h(GrowingCaption, { model: model.name, preview, partial }) : h(Loading, null);
   }
-  return preview ? h(GrowingCaption, { model: model.name, preview, partial }) : h(Loading, null);
 }
 
 /**
  * The caption of an image as it is generated; another image or model ends the request before.
- * @param {Backend} data
+ * @param {Store} store
  * @param {string} model
  * @param {GivenImage} given
+ * @param {string[]} changes
  * @param {number} round a new one describes the image again, since the server has forgotten the trace
  * @returns {CaptionState}
  */
-function useCaption(data, model, given, round) {
-  const request = useMemo(() => Symbol("request"), [data, model, given, round]);
+function useCaption({ data, traces }, model, given, changes, round) {
+  const request = useMemo(() => Symbol("request"), [data, model, given, changes.join("\n"), round]);
   const [state, setState] = useState({ ...NOT_BEGUN, request });
   useEffect(() => {
     const stop = new AbortController();
@@ -104,6 +113,10 @@ function useCaption(data, model, given, round) {
         setState((last) => ({ ...(last.request === request ? last : NOT_BEGUN), ...changes, request }));
     };
     const follow = async () => {
+      if (changes.length) {
+        const changed = { model, ...given, ...asRequest(changes) };
+        return change({ caption: await traces.captions.get(changed, { signal: stop.signal }) });
+      }
       for await (const event of data.caption({ model, ...given }, { signal: stop.signal })) {
         if (event.event === "image") change({ preview: event });
         else if (event.event === "partial") change({ partial: event });

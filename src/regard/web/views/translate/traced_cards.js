@@ -1,9 +1,10 @@
 /** A traced translation: its words with ribbons, one word in detail, and the alignment as a map. */
 
 import { heatmap } from "../../charts/heatmap.js";
-import { Plot, SaveButtons } from "../../charts/plot.js";
+import { SaveButtons } from "../../charts/plot.js";
 import { ribbons } from "../../charts/ribbons.js";
 import { Card } from "../../components/controls.js";
+import { EditableMap } from "../../components/what_if/weight_editor.js";
 import { t } from "../../core/i18n.js";
 import { useWidth } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
@@ -165,8 +166,15 @@ function AlignmentCard({ store, state, alignment, gold, onHover }) {
         "div",
         { ref, class: "map-place" },
         chart &&
-          h(Plot, {
+          h(EditableMap, {
+            store,
             chart,
+            address: {
+              role: "cross",
+              layer: layerIndex(state),
+              head: state.selection.head === "mean" ? null : state.selection.head,
+            },
+            cellOf: (row, column) => wordCell(state, row, column),
             onCell: (/** @type {Cell | null} */ cell) => onHover(cell && { side: "target", index: cell[0] }),
           }),
       ),
@@ -179,6 +187,33 @@ function AlignmentCard({ store, state, alignment, gold, onHover }) {
       h(HowToRead, null),
     ),
   );
+}
+
+/**
+ * The layer of the selection, counted among the model's cross-attentions; null: all of them.
+ * @param {TracedState} state
+ */
+function layerIndex({ traced: { cross }, selection }) {
+  return selection.layer === "mean" ? null : cross[selection.layer].layer;
+}
+
+/**
+ * A cell between two words as the rows and columns of their tokens. The row before a token outputs it.
+ * @param {TracedState} state
+ * @param {number} row
+ * @param {number} column
+ */
+function wordCell({ traced: { trace, alignment }, selection }, row, column) {
+  const [target, source] = [realWords(trace.target)[row], realWords(trace.source)[column]];
+  if (!target || !source || !alignment) return null;
+  const shift = selection.at === "input" ? 0 : -1;
+  return {
+    queries: target.pieces.map((piece) => piece + shift),
+    keys: source.pieces,
+    query: target.text,
+    key: source.text,
+    weight: alignment.weights[row][column],
+  };
 }
 
 function HowToRead() {

@@ -3,6 +3,8 @@
 import { Lead } from "../../components/controls.js";
 import { NoModel, OtherModel, Problem } from "../../components/notes.js";
 import { SentenceForm } from "../../components/sentence_form.js";
+import { textExperiment } from "../../components/what_if/experiment.js";
+import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { h, useEffect, useState } from "../../core/ui.js";
 import { unknownWords } from "../../math/tokens.js";
@@ -43,8 +45,14 @@ function Translate({ store }) {
     h(Lead, { title: t("translate.heading") }, t(store.data.isEmbedded ? "translate.lead_fixed" : "translate.lead")),
     isTranslator &&
       h(SentenceForm, { store, isBusy: state.isBusy, note: unknownNote(traced, store.text.value), onSend: send }),
+    isTranslator && h(WhatIf, { store, experiment: experiment(), trace: traced?.trace }),
     h("div", { class: "translate-result" }, result()),
   );
+
+  function experiment() {
+    const text = store.text.value;
+    return text && model ? textExperiment(store, model, text, store.url.value.target) : null;
+  }
 
   function result() {
     if (!model?.is_ready) return h(NoModel, { store, waiting: t("translate.no_model") });

@@ -1,5 +1,6 @@
 /** Everything Translate requests: the streamed translation, its trace and alignment, the other outputs, the heads' errors. */
 
+import { asRequest, changesOf } from "../../components/what_if/experiment.js";
 import { useQuery } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
 import { useSignal } from "../../core/ui.js";
@@ -45,6 +46,8 @@ export function useTranslation(store, model, attempt) {
   const { data } = store;
   const text = store.text.value;
   const { target, align } = paramsOf(store, PARAMS);
+  const changes = changesOf(store);
+  const changesKey = changes.join("\n");
   const partial = useSignal("");
   const name = model && text ? model.name : null;
 
@@ -57,6 +60,7 @@ export function useTranslation(store, model, attempt) {
     name !== null &&
       (async (signal) => {
         partial.value = "";
+        if (changes.length) return true; // the trace decodes the changed output
         for await (const part of data.stream({ model: name, text }, { signal })) partial.value = part.text;
         return true;
       }),
@@ -66,16 +70,20 @@ export function useTranslation(store, model, attempt) {
   const traced = useQuery(
     name !== null &&
       streamed.data &&
-      ((signal) => requestTraced(store, { model: name, text, target }, align, best, signal)),
-    [name, text, attempt, streamed.data, target, align, formatSelection(best)],
+      ((signal) => requestTraced(store, { model: name, text, target, changes }, align, best, signal)),
+    [name, text, attempt, streamed.data, target, align, formatSelection(best), changesKey],
     { keepsData: true },
   );
   const isTraced = traced.data !== null && !data.isEmbedded;
   const outputs = useQuery(
     name !== null &&
       isTraced &&
-      ((signal) => data.translate({ model: name, texts: [text], nbest: OUTPUTS, beam_size: OUTPUTS }, { signal })),
-    [name, text, attempt, isTraced],
+      ((signal) =>
+        data.translate(
+          { model: name, texts: [text], nbest: OUTPUTS, beam_size: OUTPUTS, ...asRequest(changes) },
+          { signal },
+        )),
+    [name, text, attempt, isTraced, changesKey],
   );
   return {
     partial: partial.value,
@@ -105,14 +113,14 @@ function chosenSelection(align, cross, best) {
 
 /**
  * @param {Store} store
- * @param {{ model: string, text: string, target: string }} request an empty target: the model's own translation
+ * @param {{ model: string, text: string, target: string, changes: string[] }} request an empty target: the model's own translation
  * @param {string} align
  * @param {HeadSelection} best
  * @param {AbortSignal} signal
  * @returns {Promise<TracedTranslation>}
  */
-function requestTraced({ data, traces }, { model, text, target }, align, best, signal) {
-  const request = target ? { model, text, target } : { model, text };
+function requestTraced({ data, traces }, { model, text, target, changes }, align, best, signal) {
+  const request = { model, text, ...(target && { target }), ...asRequest(changes) };
   return traces.withTrace(
     request,
     async (trace) => {
