@@ -1,6 +1,7 @@
 """DeepL's API over a running server."""
 
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,9 +29,10 @@ def test_json_and_repeated_form_fields_are_equivalent(http: httpx.Client, expect
     fields = {"text": [TEXT, "고양이가 개를 본다"], "target_lang": "KO"}
     by_json, by_form = http.post("/v2/translate", json=fields), http.post("/v2/translate", data=fields)
     assert by_json.json() == by_form.json()
+    used = {"model_type_used": "quality_optimized"}
     assert by_json.json()["translations"] == [
-        {"detected_source_language": "EN", "text": expected, "billed_characters": len(TEXT)},
-        {"detected_source_language": "KO", "text": "고양이가 개를 본다", "billed_characters": 10},
+        {"detected_source_language": "EN", "text": expected, "billed_characters": len(TEXT)} | used,
+        {"detected_source_language": "KO", "text": "고양이가 개를 본다", "billed_characters": 10} | used,
     ]
 
 
@@ -108,8 +110,17 @@ def test_usage_counts_translated_characters(http: httpx.Client) -> None:
         ({"split_sentences": "XX-secret"}, 400),
         ({"outline_detection": "XX-secret"}, 400),
         ({"ignore_tags": {"XX-secret": 1}}, 400),
+        ({"text": []}, 400),
         ({"glossary_id": "XX-secret"}, 400),
+        ({"glossary_ids": ["XX-secret"]}, 400),
+        ({"style_id": "XX-secret"}, 400),
+        ({"custom_instructions": ["XX-secret"]}, 400),
+        ({"translation_memory_id": "XX-secret"}, 400),
+        ({"model_type": "XX-secret"}, 400),
+        ({"tag_handling_version": "XX-secret"}, 400),
+        ({"formality": "XX-secret"}, 400),
         ({"formality": "more"}, 400),
+        ({"formality": "Less"}, 400),
         ({"text": ["x" * 5001]}, 413),
     ],
 )
@@ -118,6 +129,93 @@ def test_invalid_deepl_request_is_refused_without_echo(http: httpx.Client, chang
     assert answer.status_code == status
     assert set(answer.json()) == {"message"}
     assert "XX-secret" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("requested", "used"),
+    [
+        (None, "quality_optimized"),
+        ("quality_optimized", "quality_optimized"),
+        ("prefer_quality_optimized", "quality_optimized"),
+        ("latency_optimized", "latency_optimized"),
+    ],
+)
+def test_model_type_used_is_returned(http: httpx.Client, requested: str | None, used: str) -> None:
+    answer = http.post("/v2/translate", json={"text": [TEXT], "target_lang": "KO", "model_type": requested})
+    assert answer.json()["translations"][0]["model_type_used"] == used
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"formality": "default"},
+        {"formality": "prefer_less"},
+        {"preserve_formatting": True, "context": "a farm", "show_billed_characters": True},
+        {"tag_handling": "html", "tag_handling_version": "v2"},
+        {"debug": "1"},
+    ],
+)
+def test_preferences_do_not_change_the_translation(http: httpx.Client, options: dict[str, Any]) -> None:
+    plain = http.post("/v2/translate", json={"text": [TEXT], "target_lang": "KO"}).json()
+    assert http.post("/v2/translate", json={"text": [TEXT], "target_lang": "KO", **options}).json() == plain
+
+
+def test_document_is_translated_and_downloaded(http: httpx.Client, expected: str) -> None:
+    before, content = http.get("/v2/usage").json()["character_count"], f"{TEXT}\n"
+    fields, files = {"target_lang": "KO", "output_format": "TXT"}, {"file": ("a.txt", content.encode())}
+    document = http.post("/v2/document", data=fields, files=files).json()
+    path, key = f"/v2/document/{document['document_id']}", {"document_key": document["document_key"]}
+    deadline = time.monotonic() + 60
+    while (status := http.post(path, json=key).json())["status"] == "translating":
+        assert time.monotonic() < deadline
+    assert (status["status"], status["billed_characters"]) == ("done", len(content))
+    assert http.post(f"{path}/result", data=key).text == f"{expected}\n"
+    assert http.get("/v2/usage").json()["character_count"] == before + len(content)
+    assert http.post("/v2/document/unknown", json=key).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"output_format": "pdf"}, "a.txt"),
+        ({"formality": "more"}, "a.txt"),
+        ({"target_lang": "XX"}, "a.txt"),
+        ({}, "a.exe"),
+    ],
+)
+def test_unsupported_document_is_refused(http: httpx.Client, change: dict[str, str], name: str) -> None:
+    answer = http.post("/v2/document", data={"target_lang": "KO", **change}, files={"file": (name, b"one")})
+    assert answer.status_code == 400
+    assert set(answer.json()) == {"message"}
+
+
+@pytest.mark.parametrize("name", ["source_lang", "target_lang"])
+def test_unknown_language_is_named_by_its_field(http: httpx.Client, name: str) -> None:
+    fields = {"text": [TEXT], "target_lang": "KO"} | {name: "XX"}
+    answer = http.post("/v2/translate", json=fields)
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith(f"Value for '{name}' not supported.")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "subject"),
+    [
+        ("GET", "/v2/glossaries", "Glossaries"),
+        ("GET", "/v2/glossary-language-pairs", "Glossaries"),
+        ("PATCH", "/v3/glossaries/an-id", "Glossaries"),
+        ("POST", "/v2/write/rephrase", "Rephrasing"),
+        ("DELETE", "/v3/style_rules/an-id", "Style rules"),
+        ("GET", "/v3/translation_memories", "Translation memories"),
+        ("GET", "/v2/nothing", "There is nothing"),
+        ("GET", "/v2", "There is nothing"),
+        ("GET", "/v3/nothing", "There is nothing"),
+    ],
+)
+def test_missing_paths_have_the_error_format(http: httpx.Client, method: str, path: str, subject: str) -> None:
+    answer = http.request(method, path)
+    assert answer.status_code == 404
+    assert set(answer.json()) == {"message"}
+    assert answer.json()["message"].startswith(subject)
 
 
 @pytest.mark.parametrize("path", ["/v2/languages", "/v2/usage", "/v2/translate"])

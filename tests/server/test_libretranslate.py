@@ -63,6 +63,34 @@ def test_alternatives_have_the_requested_number(http: httpx.Client, expected: st
     assert [len(own) for own in both["alternatives"]] == [1, 1]
 
 
+@pytest.mark.parametrize("way", ["json", "data"])
+def test_values_may_be_strings_or_null(http: httpx.Client, expected: str, way: str) -> None:
+    options: dict[str, Any] = {"alternatives": "2"} | ({"format": None, "source": None} if way == "json" else {})
+    answer = http.post("/translate", **{way: ASKED | options}).json()
+    assert answer["translatedText"] == expected
+    assert len(answer["alternatives"]) == 2
+
+
+def test_errors_have_the_wording_of_libretranslate(http: httpx.Client) -> None:
+    without_text = {name: value for name, value in ASKED.items() if name != "q"}
+    for change, error in (
+        ({**ASKED, "target": "zz"}, "zz is not supported"),
+        (without_text, "Invalid request: missing q parameter"),
+    ):
+        for way in ("json", "data"):
+            answer = http.post("/translate", **{way: change})
+            assert (answer.status_code, answer.json()) == (400, {"error": error})
+
+
+def test_spec_is_a_document_and_suggestions_are_disabled(http: httpx.Client) -> None:
+    assert "/translate" in http.get("/spec").json()["paths"]
+    suggested = http.post("/suggest", data={"q": "a", "s": "b", "source": "en", "target": "ko"})
+    assert (suggested.status_code, suggested.json()) == (403, {"error": "Suggestions are disabled on this server."})
+    for method, path in (("POST", "/spec"), ("GET", "/suggest"), ("GET", "/detect"), ("POST", "/languages")):
+        assert http.request(method, path).status_code == 405
+    assert http.post("/detect", json={"api_key": KEY}).status_code == 400
+
+
 @pytest.mark.parametrize(("text", "language"), [("two big dogs see the cat", "en"), ("고양이가 개를 본다", "ko")])
 def test_language_is_detected(http: httpx.Client, text: str, language: str) -> None:
     (found, *_) = http.post("/detect", json={"q": text, "api_key": KEY}).json()

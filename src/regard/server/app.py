@@ -194,6 +194,12 @@ async def openapi_document() -> Response:
     return json_response(_openapi_document())
 
 
+@ENDPOINTS.add("GET", "/spec", response=dict[str, Any], needs_key=False)
+async def libretranslate_document() -> Response:
+    """The part of this document for clients of LibreTranslate, at its own path."""
+    return json_response(openapi(libretranslate.ENDPOINTS))
+
+
 @functools.cache
 def _openapi_document() -> dict[str, Any]:
     return openapi(all_endpoints())

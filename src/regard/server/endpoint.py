@@ -101,12 +101,7 @@ class Endpoint:
         may_have_key = "api_key" in getattr(self.input_type, "__struct_fields__", ())
         if is_closed and key is None and not may_have_key:
             raise key_error(self.path)  # before the body is read
-        try:
-            given = await self.parse(service, request)
-        except ApiError:
-            if is_closed and key is None:
-                raise key_error(self.path) from None
-            raise
+        given = await self.parse(service, request)
         if key is None and may_have_key:
             key = service.keys.identify((given.fields if isinstance(given, Upload) else given).api_key)
             if key is not None:

@@ -6,6 +6,7 @@ path. An error message never repeats what the client sent.
 
 import asyncio
 import math
+import re
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -15,7 +16,14 @@ from regard.errors import RegardError
 from regard.interventions import InterventionError
 
 OWN_API_PREFIX = "/api/"
-DEEPL_PREFIX = "/v2/"
+DEEPL_PATH = re.compile("/v[1-9](/|$)")
+UNSUPPORTED_IN_DEEPL = {  # by the beginning of a path
+    "/v2/glossar": "Glossaries are",
+    "/v3/glossar": "Glossaries are",
+    "/v2/write": "Rephrasing and correcting are",
+    "/v3/style_rules": "Style rules are",
+    "/v3/translation_memories": "Translation memories are",
+}
 JSON = "application/json"
 
 
@@ -76,7 +84,7 @@ def error_type(path: str) -> type[ErrorResponse | DeepLError | LibreTranslateErr
     """The error format that clients of this path parse."""
     if path.startswith(OWN_API_PREFIX):
         return ErrorResponse
-    return DeepLError if path.startswith(DEEPL_PREFIX) else LibreTranslateError
+    return DeepLError if DEEPL_PATH.match(path) else LibreTranslateError
 
 
 def error_response(path: str, error: ApiError) -> Response:
@@ -92,8 +100,8 @@ def key_error(path: str) -> ApiError:
     return ApiError(status, "key_required", "This server requires an API key. Send a valid one.")
 
 
-def to_api_error(error: BaseException) -> ApiError:
-    """The ApiError for any exception that a handler raised."""
+def to_api_error(error: BaseException, path: str = "") -> ApiError:
+    """The ApiError for any exception that a handler for this path raised, or that came since it has none."""
     match error:
         case ApiError():
             return error
@@ -105,6 +113,9 @@ def to_api_error(error: BaseException) -> ApiError:
             allow = (error.headers or {}).get("Allow")
             return ApiError(405, "wrong_method", "This path does not support that method.", allow=allow)
         case HTTPException(status_code=404):
+            for beginning, subject in UNSUPPORTED_IN_DEEPL.items():
+                if path.startswith(beginning):
+                    return ApiError(404, "not_supported", f"{subject} not supported by this server.")
             return ApiError(404, "not_found", "There is nothing at this path.")
         case asyncio.CancelledError():
             return ApiError(503, "stopped", "The server stopped before the response was ready.", retry_after=1)

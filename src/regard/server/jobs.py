@@ -1,6 +1,7 @@
 """Document jobs: files that are being translated, and their results, bounded in number, size and age."""
 
 import asyncio
+import re
 import secrets
 import shutil
 import tempfile
@@ -8,8 +9,10 @@ import time
 import weakref
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal
+
+from starlette.responses import FileResponse
 
 from regard.errors import RegardError
 from regard.server.errors import ApiError
@@ -33,6 +36,7 @@ class DocumentJob:
     state: Literal["running", "done", "failed"] = "running"
     translated: int = 0  # sentences
     total: int = 0
+    characters: int = 0  # of the text in the file
     error: ApiError | None = None  # why it failed
     size: int = 0  # of the result, in bytes
     task: asyncio.Task[None] | None = None
@@ -44,6 +48,13 @@ class DocumentJob:
 
 
 JobFunction = Callable[[DocumentJob], Coroutine[Any, Any, str]]
+
+
+def result_name(name: str, language: str) -> str:
+    """The name of the file with the language, without characters that are special in file systems or headers."""
+    path = PurePath(name.replace("\\", "/"))
+    stem = re.sub(r"[^\w.-]+", "_", path.stem)[:80].strip(".") or "document"
+    return f"{stem}_{re.sub('[^a-z]', '', language)}{path.suffix.lower()}"
 
 
 class DocumentJobs:
@@ -69,6 +80,11 @@ class DocumentJobs:
         if identity not in self._jobs:
             raise ApiError(404, "no_job", "There is no such file, or it was deleted. Send it again.")
         return self._jobs[identity]
+
+    def download(self, job: DocumentJob) -> FileResponse:
+        """The result as an attachment, which a browser never shows as a page of this server."""
+        job.settled.set()
+        return FileResponse(self.path(job), media_type="application/octet-stream", filename=job.name)
 
     def path(self, job: DocumentJob) -> Path:
         """The path of the result, which exists once the job is done."""

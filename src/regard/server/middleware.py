@@ -21,7 +21,7 @@ from regard.server.monitoring import Metrics, log_exception, log_info, request_i
 from regard.server.page import is_page_request
 
 ALWAYS_ADMITTED = frozenset({"/livez", "/readyz", "/metrics", "/health"})
-DOWNLOAD_PREFIXES = ("/translate_file/", "/download_file/")  # admitted while the server drains
+ACCEPTED_FILES = ("/translate_file/", "/download_file/", "/v2/document/")  # paths admitted while the server drains
 MAX_HEADERS = 100
 MAX_UNREAD_BYTES = 100_000  # of a refused body: if more would follow, the connection is closed
 CLIENT_CLOSED_REQUEST = 499  # the status that servers log for a client that disconnected
@@ -106,7 +106,7 @@ class AdmissionMiddleware:
         except (Exception, asyncio.CancelledError) as error:
             if context.status:
                 raise  # the response has started: it cannot be replaced by an error
-            api_error = to_api_error(error)
+            api_error = to_api_error(error, context.path)
             if api_error.status == 500:
                 log_exception("a request failed", request=context.id, route=context.route)
             await error_response(context.path, api_error)(scope, receive, send)
@@ -124,8 +124,7 @@ class AdmissionMiddleware:
             raise ApiError(431, "too_many_headers", f"There are more than {MAX_HEADERS} headers.")
         self.host_policy.check_host(host)
         self.host_policy.check_origin(method, request.headers.get("origin"), host=host)
-        is_download = method == "GET" and path.startswith(DOWNLOAD_PREFIXES)
-        if self.lifecycle.is_draining and not is_download:
+        if self.lifecycle.is_draining and not path.startswith(ACCEPTED_FILES):
             raise ApiError(503, "draining", "The server is stopping. Retry on another one.", retry_after=1)
         if not is_page_request(method, path):
             request.state.key = self.service.keys.in_request(request)

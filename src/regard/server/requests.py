@@ -160,7 +160,7 @@ def convert_fields(fields: dict[str, Any], kind: type[Fields], *, is_text: bool,
     try:
         return msgspec.convert(fields, kind, strict=not is_text)
     except msgspec.ValidationError as error:
-        raise ApiError(400, code, f"The request is not valid: {_validation_reason(error, kind)}.") from None
+        raise ApiError(400, code, f"Invalid request: {_validation_reason(error, kind)}") from None
 
 
 def check_text(text: str) -> str:
@@ -196,6 +196,8 @@ def _validation_reason(error: Exception, kind: Any) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     reason = re.sub(r"(unknown field|enum value|tag value|value) [`'\"].*?[`'\"]( - at|$)", r"\1\2", str(error))
+    if missing := re.fullmatch(r"Object missing required field `(\w+)`", reason):
+        reason = f"missing {missing[1]} parameter"
     if reason.endswith("unknown field") and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         reason += f"; allowed: {', '.join(field.encode_name for field in msgspec.structs.fields(kind))}"
     return reason

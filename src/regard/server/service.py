@@ -10,13 +10,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from regard.documents import SentenceTranslator, Template, plain_text_template, translate, translate_joined
+from regard.documents import (
+    Segment,
+    SentenceTranslator,
+    Template,
+    plain_text_template,
+    read_document,
+    translate,
+    translate_joined,
+)
 from regard.inference.translator import Translation, Translator
 from regard.languages import base_code, detect_language
 from regard.server.auth import ApiKeys
 from regard.server.batcher import RETRY_SECONDS, Batcher, DecodeRequest
 from regard.server.errors import ApiError
-from regard.server.jobs import DocumentJobs
+from regard.server.jobs import DocumentJob, DocumentJobs, result_name
 from regard.server.limits import Limits, RateLimiter
 from regard.server.models import ModelRegistry, ServedModel
 
@@ -165,6 +173,22 @@ class Service:
             )
             for code, confidence in found
         ]
+
+    async def start_document(self, name: str, content: bytes, *, source: str | None, target: str) -> DocumentJob:
+        """Start to translate a file in the background."""
+        document = await asyncio.to_thread(read_document, name, content)
+        text = " ".join(piece.text for piece in document if isinstance(piece, Segment))
+        [direction] = await self.choose_directions([text], source=source, target=target)
+
+        async def work(job: DocumentJob) -> str:
+            if direction.model is None:
+                return "".join(piece if isinstance(piece, str) else piece.raw for piece in document)
+            translator = self.sentence_translator(direction.model, DecodeRequest(), is_background=True)
+            return (await translate([document], translator, progress=job.report_progress))[0][0]
+
+        job = self.jobs.start(result_name(name, base_code(target)), work)
+        job.characters = len(text)
+        return job
 
     def sentence_translator(
         self, model: ServedModel, options: DecodeRequest, *, is_background: bool = False

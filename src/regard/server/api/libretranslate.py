@@ -1,22 +1,20 @@
 """The API of LibreTranslate, as far as its clients use it: text and HTML, files, detection, languages, settings."""
 
-import asyncio
 import re
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
-from regard.documents import FORMATS, Segment, Template, plain_text_template, read_document, read_html, translate
+from regard.documents import FORMATS, Template, plain_text_template, read_html
 from regard.languages import base_code, language_name
 from regard.server.batcher import DecodeRequest
 from regard.server.endpoint import BYTES, SPLIT_SENTENCES, Content, Endpoints, json_response
-from regard.server.errors import ApiError
+from regard.server.errors import ApiError, LibreTranslateError
 from regard.server.jobs import DocumentJob
 from regard.server.requests import Upload
 from regard.server.service import Service
@@ -30,13 +28,13 @@ LanguageCode = Annotated[str, Meta(min_length=1, max_length=40)]
 
 
 class LibreTranslateFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of /translate; `format` is "text" or "html", `source` may be "auto"."""
+    """The fields of /translate; `format` is "text" or "html", `source` may be "auto"; null is the default."""
 
     q: str | list[str]
     target: LanguageCode
-    source: LanguageCode = AUTO
-    format: Annotated[str, Meta(pattern="^(text|html)$")] = "text"
-    alternatives: Annotated[int, Meta(ge=0, le=100)] = 0
+    source: LanguageCode | None = None
+    format: Annotated[str, Meta(pattern="^(text|html|)$")] | None = None
+    alternatives: Annotated[int, Meta(ge=0, le=100)] | Annotated[str, Meta(pattern="^[0-9]{0,2}$")] | None = None
     api_key: str | None = None
 
 
@@ -104,16 +102,19 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 @ENDPOINTS.add("POST", "/translate", uses_queue=True, description=SPLIT_SENTENCES)
 async def translate_text(service: Service, fields: LibreTranslateFields) -> LibreTranslateResponse:
     """Translate a text or a list of texts; the fields may also come as a form or in the query."""
+    alternatives = int(fields.alternatives or 0)
+    source = None if fields.source == AUTO else fields.source
+    check_languages(service, source, fields.target)
     translated = await service.translate(
         fields.q if isinstance(fields.q, list) else [fields.q],
-        source=None if fields.source == AUTO else fields.source,
+        source=source,
         target=fields.target,
-        read=TEMPLATE_READERS[fields.format],
-        options=DecodeRequest(nbest=fields.alternatives + 1),
+        read=TEMPLATE_READERS[fields.format or "text"],
+        options=DecodeRequest(nbest=alternatives + 1),
     )
     best = [one.texts[0] for one in translated]
-    others = [one.texts[1:] for one in translated] if fields.alternatives else None
-    directions = [one.direction for one in translated] if fields.source == AUTO else []
+    others = [one.texts[1:] for one in translated] if alternatives else None
+    directions = [one.direction for one in translated] if source is None else []
     detected = [_detected_language(one.source, one.confidence) for one in directions] or None
     if isinstance(fields.q, list):
         return LibreTranslateResponse(translatedText=best, alternatives=others, detectedLanguage=detected)
@@ -122,6 +123,15 @@ async def translate_text(service: Service, fields: LibreTranslateFields) -> Libr
         alternatives=others and others[0],
         detectedLanguage=detected and detected[0],
     )
+
+
+def check_languages(service: Service, *codes: str | None) -> None:
+    """Raise, as LibreTranslate does, for a language that no model has; only plain codes are repeated."""
+    known = service.languages()
+    for code in codes:
+        if known and code is not None and base_code(code) not in known:
+            name = code if re.fullmatch("[a-zA-Z]{2,3}", code) else "The language"
+            raise ApiError(400, "no_language", f"{name} is not supported")
 
 
 @ENDPOINTS.add("POST", "/detect")
@@ -172,6 +182,12 @@ async def settings(service: Service) -> dict[str, Any]:
     }
 
 
+@ENDPOINTS.add("POST", "/suggest", needs_key=False, other_responses={403: LibreTranslateError})
+async def suggest() -> Response:
+    """Suggest a better translation: always refused, since nothing would read it."""
+    raise ApiError(403, "no_suggestions", "Suggestions are disabled on this server.")
+
+
 # --- files ---
 
 
@@ -188,18 +204,9 @@ async def settings(service: Service) -> dict[str, Any]:
 async def translate_file(service: Service, upload: Upload[FileFields], request: Request) -> Response:
     """Translate a file; with wait=false the response comes at once, with the URL of the status."""
     fields = upload.fields
-    document = await asyncio.to_thread(read_document, upload.name, upload.content)
-    text = " ".join(piece.text for piece in document if isinstance(piece, Segment))
     source = None if fields.source == AUTO else fields.source
-    [direction] = await service.choose_directions([text], source=source, target=fields.target)
-
-    async def translate_document(job: DocumentJob) -> str:
-        if direction.model is None:
-            return "".join(piece if isinstance(piece, str) else piece.raw for piece in document)
-        translator = service.sentence_translator(direction.model, DecodeRequest(), is_background=True)
-        return (await translate([document], translator, progress=job.report_progress))[0][0]
-
-    job = service.jobs.start(result_name(upload.name, fields.target), translate_document)
+    check_languages(service, source, fields.target)
+    job = await service.start_document(upload.name, upload.content, source=source, target=fields.target)
     if not fields.wait:
         return json_response(_job_record(request, job), status=202)
     await service.jobs.finish(job)
@@ -227,15 +234,7 @@ async def download(service: Service, job_id: str) -> Response:
     job = service.jobs.find(job_id)
     if job.state != "done":
         raise job.error or ApiError(404, "not_done", "The file is not translated yet. Retry later.")
-    job.settled.set()
-    return FileResponse(service.jobs.path(job), media_type=BYTES, filename=job.name)
-
-
-def result_name(name: str, target: str) -> str:
-    """The name of the file with the language, without characters that are special in file systems or headers."""
-    path = PurePath(name.replace("\\", "/"))
-    stem = re.sub(r"[^\w.-]+", "_", path.stem)[:80].strip(".") or "document"
-    return f"{stem}_{re.sub('[^a-z]', '', base_code(target))}{path.suffix.lower()}"
+    return service.jobs.download(job)
 
 
 def _result_url(request: Request, job: DocumentJob) -> str:
