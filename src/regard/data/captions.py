@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -88,21 +89,20 @@ def group_by_image(rows: Iterable[CaptionRow], folders: Sequence[Path]) -> list[
     for row in rows:
         name = names.setdefault(nfc(row.name), row.name)
         captions.setdefault(name, {})[row.caption] = None
-    found = {name: _find_image(name, folders) for name in captions}
-    missing = [name for name, path in found.items() if path is None]
+    found: dict[str, Path] = {}
+    for name in captions:  # archives from a Mac have decomposed Korean names
+        spellings = dict.fromkeys([name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))])
+        paths = (folder / one for folder in folders for one in spellings)
+        if (path := next((path for path in paths if path.is_file()), None)) is not None:
+            found[name] = path
+    missing = [name for name in captions if name not in found]
     if missing:
         searched = " or ".join(str(folder) for folder in folders)
         raise RegardError(
             f"{len(missing):,} of {len(captions):,} images are not in {searched}: {_shorten_list(missing)}. "
             "Give the folder that contains them, or remove them from the captions."
         )
-    return [CaptionedImage(path, list(captions[name])) for name, path in found.items() if path is not None]
-
-
-def _find_image(name: str, folders: Sequence[Path]) -> Path | None:
-    """The file of that name, composed or decomposed: archives from a Mac have decomposed Korean names."""
-    spellings = dict.fromkeys([name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))])
-    return next((path for folder in folders for one in spellings if (path := folder / one).is_file()), None)
+    return [CaptionedImage(path, list(captions[name])) for name, path in found.items()]
 
 
 def _shorten_list(names: Sequence[str]) -> str:
@@ -122,19 +122,15 @@ def read_image_names(path: Path) -> list[str]:
 
 def _rows_of_split(path: Path, rows: list[CaptionRow], split: str) -> list[CaptionRow]:
     names = path.parent / (split if split.endswith(".txt") else f"{split}.txt")
-    if names.is_file() and names != path:
-        return _rows_of_list(path, rows, names)
-    selected = [row for row in rows if row.split == split]
-    if not selected:
-        available = sorted({row.split for row in rows if row.split} | _split_lists_beside(path, rows))
-        raise RegardError(
-            f"{path} has no split {split!r}: there is no list {names.name} beside it, and no image in it has that "
-            f"split. There are: {', '.join(available) or 'none'}."
-        )
-    return selected
-
-
-def _rows_of_list(path: Path, rows: list[CaptionRow], names: Path) -> list[CaptionRow]:
+    if not names.is_file() or names == path:
+        selected = [row for row in rows if row.split == split]
+        if not selected:
+            available = sorted({row.split for row in rows if row.split} | _split_lists_beside(path, rows))
+            raise RegardError(
+                f"{path} has no split {split!r}: there is no list {names.name} beside it, and no image in it has that "
+                f"split. There are: {', '.join(available) or 'none'}."
+            )
+        return selected
     wanted = {nfc(name) for name in read_image_names(names)}
     selected = [row for row in rows if nfc(row.name) in wanted]
     missing = wanted - {nfc(row.name) for row in selected}
@@ -147,17 +143,13 @@ def _rows_of_list(path: Path, rows: list[CaptionRow], names: Path) -> list[Capti
 
 
 def _split_lists_beside(path: Path, rows: list[CaptionRow]) -> set[str]:
-    """The names of the text files beside the captions that list images of theirs."""
-    known = {nfc(row.name) for row in rows}
-    return {other.stem for other in path.parent.glob("*.txt") if nfc(_first_line(other)) in known}
-
-
-def _first_line(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.readline(1000).strip()
-    except OSError:
-        return ""  # a folder of such a name, or an unreadable file, is not a list
+    """The names of the text files beside the captions whose first line is one of the images."""
+    known, found = {nfc(row.name) for row in rows}, set()
+    for other in path.parent.glob("*.txt"):
+        with suppress(OSError), other.open(encoding="utf-8", errors="replace") as file:  # a folder may be called so
+            if nfc(file.readline(1000).strip()) in known:
+                found.add(other.stem)
+    return found
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -171,22 +163,15 @@ def read_captions_file(path: Path) -> Iterator[CaptionRow]:
     first = next(lines, None)
     if first is None:
         raise RegardError(f"{path} is empty. Give a file with an image, a tab and a caption on each line.")
-    header = _csv_header(first[1])
+    header: list[str] = []
+    with suppress(csv.Error):  # a caption may be longer than the csv module's limit of a column
+        header = [column.strip().lower() for column in next(csv.reader([first[1]]))]
     if {"image", "caption"} <= set(header):
         yield from _csv_rows(path, header)
         return
     yield _tab_separated_row(path, *first)
     for number, line in lines:
         yield _tab_separated_row(path, number, line)
-
-
-def _csv_header(line: str) -> list[str]:
-    """The columns of a line in lower case: their names, if it is a header."""
-    try:
-        [columns] = csv.reader([line])
-    except csv.Error:
-        return []  # a caption may be longer than the csv module's limit of a column
-    return [column.strip().lower() for column in columns]
 
 
 def _tab_separated_row(path: Path, number: int, line: str) -> CaptionRow:

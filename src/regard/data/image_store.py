@@ -8,7 +8,9 @@ the network identifies the store. Several runs may share a store; one of them bu
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -97,15 +99,22 @@ def build_image_store(
         raise RegardError("There are no images to prepare. Give at least one.")
     directory = Path(directory)
     settings = f"{VERSION} {size} " + (f"{features.precision} {features.identity}" if features else "uint8")
-    store_fingerprint = fingerprint(images, settings)
+    store_fingerprint, count = fingerprint(images, settings), len(images)
+    names = {path.name for path in directory.iterdir()} if directory.is_dir() else {LOCK_NAME}
+    if (directory.exists() and not directory.is_dir()) or not (names <= {LOCK_NAME} or HEADER in names):
+        raise RegardError(f"{directory} exists and is not an image store. Choose another path, or remove it.")
     try:
-        header = _build_missing(
-            directory,
-            store_fingerprint,
-            len(images),
-            lambda rows: _compute_rows([images[row] for row in rows], size, features),
-            progress,
-        )
+        header = _read_matching_header(directory, store_fingerprint)
+        if header is not None and _is_finished(directory, header):
+            progress(count, count)
+            return ImageStore(directory, header)  # nothing is written, so any number of processes may open it at once
+        directory.mkdir(parents=True, exist_ok=True)
+        with wait_for_lock(directory, _progress_of_other_process(directory, count, progress)):
+            compute = partial(_compute_rows, images, size, features)
+            header = _read_matching_header(directory, store_fingerprint)
+            if header is None:
+                header = _start_store(directory, store_fingerprint, count, compute(range(1))[0])
+            _write_missing_blocks(directory, header, compute, progress)
     except OSError as error:
         written = sum(path.stat().st_size for path in directory.glob("*"))
         raise RegardError(
@@ -115,32 +124,15 @@ def build_image_store(
     return ImageStore(directory, header)
 
 
-def _build_missing(
-    directory: Path, store_fingerprint: str, count: int, compute: Callable[[range], NDArray[Any]], progress: Progress
-) -> ImageStoreHeader:
-    """Write the missing rows, one process at a time; the others report its progress."""
-    _check_directory(directory)
-    if (header := _read_matching_header(directory, store_fingerprint)) is not None and _is_finished(directory, header):
-        progress(count, count)
-        return header  # nothing is written, so any number of processes may open it at once
-    directory.mkdir(parents=True, exist_ok=True)
-    with wait_for_lock(directory, _progress_of_other_process(directory, count, progress)):
-        header = _read_matching_header(directory, store_fingerprint) or _start_store(
-            directory, store_fingerprint, count, compute(range(1))[0]
-        )
-        _write_missing_blocks(directory, header, _valid_blocks(directory, header), compute, progress)
-    return header
-
-
-def _compute_rows(images: Sequence[Path], size: int, features: FeatureExtractor | None) -> NDArray[Any]:
-    pixels = np.stack([load_image(path, size=size) for path in images])
+def _compute_rows(images: Sequence[Path], size: int, features: FeatureExtractor | None, indices: range) -> NDArray[Any]:
+    pixels = np.stack([load_image(images[index], size=size) for index in indices])
     if features is None:
         return pixels
     rows = np.asarray(features.compute(pixels)).astype(features.precision)
-    if len(rows) != len(images) or not np.isfinite(rows).all():
+    if len(rows) != len(indices) or not np.isfinite(rows).all():
         raise RegardError(
-            f"the network returned the shape {rows.shape} for {len(images)} images such as {images[0]}, or values that "
-            f'{features.precision} cannot represent. Use precision "float32".'
+            f"the network returned the shape {rows.shape} for {len(indices)} images such as {images[indices[0]]}, or "
+            f'values that {features.precision} cannot represent. Use precision "float32".'
         )
     return rows
 
@@ -164,15 +156,6 @@ def _start_store(directory: Path, store_fingerprint: str, count: int, row: NDArr
     header = ImageStoreHeader(VERSION, store_fingerprint, count, row.shape, row.dtype.name)  # type: ignore[arg-type]
     _append_synced(directory / HEADER, msgspec.json.encode(header))
     return header
-
-
-def _check_directory(directory: Path) -> None:
-    """Refuse a directory that contains something else."""
-    if not directory.exists():
-        return
-    names = {path.name for path in directory.iterdir()} if directory.is_dir() else None
-    if names is None or not (names <= {LOCK_NAME} or HEADER in names):
-        raise RegardError(f"{directory} exists and is not an image store. Choose another path, or remove it.")
 
 
 def _valid_blocks(directory: Path, header: ImageStoreHeader) -> list[StoredBlock]:
@@ -207,12 +190,9 @@ def _read_block_list(path: Path) -> Iterator[StoredBlock]:
 
 
 def _write_missing_blocks(
-    directory: Path,
-    header: ImageStoreHeader,
-    valid: list[StoredBlock],
-    compute: Callable[[range], NDArray[Any]],
-    progress: Progress,
+    directory: Path, header: ImageStoreHeader, compute: Callable[[range], NDArray[Any]], progress: Progress
 ) -> None:
+    valid = _valid_blocks(directory, header)
     done = sum(block.rows for block in valid)
     with (directory / VALUES).open("ab") as file:
         file.truncate(done * header.row_bytes)
@@ -229,23 +209,17 @@ def _write_missing_blocks(
         progress(start + len(rows), header.count)
 
 
-def _written_rows(directory: Path) -> int:
-    """How many rows another process has written."""
-    try:
-        return sum(block.rows for block in _read_block_list(directory / BLOCKS))
-    except FileNotFoundError:
-        return 0
-
-
 def _progress_of_other_process(directory: Path, count: int, progress: Progress) -> Callable[[], None]:
     """A function that reports the progress of another process if it has changed."""
     reported = -1
 
     def report_progress() -> None:
         nonlocal reported
-        if (done := _written_rows(directory)) > reported:
-            reported = done
-            progress(done, count)
+        with suppress(FileNotFoundError):  # nothing is written yet
+            done = sum(block.rows for block in _read_block_list(directory / BLOCKS))
+            if done > reported:
+                reported = done
+                progress(done, count)
 
     return report_progress
 

@@ -8,6 +8,7 @@ orientation, so a large image is in memory at most twice.
 import re
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,11 @@ def load_image(source: Path | bytes, *, size: int, name: str = "the image") -> N
     The EXIF orientation is applied, transparent pixels become white, and of several frames the first is used.
     """
     display_name = name if isinstance(source, bytes) else str(source)
-    content = source if isinstance(source, bytes) else _read_image_bytes(source)
+    try:
+        content = source if isinstance(source, bytes) else source.read_bytes()
+    except OSError as error:
+        wanted = f"the images in it, as {source}/*.png" if Path(display_name).is_dir() else "the path of an image"
+        raise RegardError(f"{display_name} cannot be read: {error.strerror}. Give {wanted}.") from None
     # Pillow warns about files that are refused below with an error; warning filters apply to the whole process.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -68,14 +73,6 @@ def draw_flip(seed: int, epoch: int, index: int) -> bool:
 def mentions_left_or_right(captions: Iterable[str]) -> bool:
     """Whether a caption mentions left or right, in English or Korean: it would be wrong for the flipped image."""
     return any(_LEFT_OR_RIGHT.search(nfc(caption)) for caption in captions)
-
-
-def _read_image_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        wanted = f"the images in it, as {path}/*.png" if path.is_dir() else "the path of an image"
-        raise RegardError(f"{path} cannot be read: {error.strerror}. Give {wanted}.") from None
 
 
 def _open_image(content: bytes, display_name: str) -> "Image":
@@ -112,7 +109,9 @@ def _to_square(image: "Image", size: int, display_name: str) -> "Image":
         8: Transpose.ROTATE_90,
     }
     image.load()
-    turn = turns.get(_orientation(image))  # only now: Pillow itself rotates a TIFF when it loads it
+    turn = None
+    with suppress(Exception):  # an image with broken EXIF data is still readable
+        turn = turns.get(int(image.getexif().get(_ORIENTATION, 1)))  # only now: Pillow rotates a TIFF when it loads it
     image = _to_scalable_mode(image, display_name)
     side = min(image.size)
     left, top = (image.width - side) / 2, (image.height - side) / 2
@@ -121,13 +120,6 @@ def _to_square(image: "Image", size: int, display_name: str) -> "Image":
         square = Image.alpha_composite(Image.new("RGBA", square.size, "white"), square.convert("RGBA"))
     square = square.convert("RGB")
     return square.transpose(turn) if turn is not None else square
-
-
-def _orientation(image: "Image") -> int:
-    try:
-        return int(image.getexif().get(_ORIENTATION, 1))
-    except Exception:  # an image with broken EXIF data is still readable
-        return 1
 
 
 def _to_scalable_mode(image: "Image", display_name: str) -> "Image":

@@ -132,10 +132,19 @@ def write_store(
     progress: Callable[[int], None] = lambda _: None,
 ) -> TokenStore:
     """Write the pairs to a new store that replaces the old one; `progress` receives the number of pairs read."""
-    directory = Path(directory)
-    _check_replaceable(directory)
+    directory, report = Path(directory), FilterReport(0, {})
+    is_free = not directory.exists() or (directory.is_dir() and not any(directory.iterdir()))
+    if not is_free and not (directory / HEADER).exists():
+        raise RegardError(f"{directory} exists and is not a token store. Choose another path, or remove it.")
     with atomic_directory(directory) as staging:
-        report, digests = _write_columns(staging, blocks, progress)
+        with ExitStack() as stack:
+            writers = {name: stack.enter_context(RaggedWriter(staging, name, dtype)) for name, dtype in COLUMNS.items()}
+            for block in blocks:
+                for name, column in block.columns.items():
+                    writers[name].extend(column.values, column.row_lengths())
+                report = add_block_counts(report, block)
+                progress(report.read)
+        digests = {file: digest for writer in writers.values() for file, digest in writer.digests().items()}
         if not report.kept:
             raise RegardError(f"No pair is left to train on: {report.describe()}. Check the data and the data options.")
         header = TokenStoreHeader(VERSION, fingerprint, report, digests)
@@ -146,45 +155,19 @@ def write_store(
 def open_store(directory: Path | str, expected_fingerprint: str) -> TokenStore | None:
     """The store, if it has this fingerprint and its files are undamaged; else None."""
     directory = Path(directory)
-    header = _read_header(directory)
-    if header is None or (header.version, header.fingerprint) != (VERSION, expected_fingerprint):
+    try:
+        header = msgspec.json.decode((directory / HEADER).read_bytes(), type=TokenStoreHeader)
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    except OSError as error:
+        raise RegardError(f"{directory / HEADER} cannot be read: {error.strerror}. Fix it, or remove it.") from None
+    if (header.version, header.fingerprint) != (VERSION, expected_fingerprint):
         return None
     # A mapped file that is too short crashes the process, and a flipped bit is trained on: so every byte is checked.
     files = [directory / file for column in COLUMNS for file in ragged_files(column)]
     if all(file.is_file() and _file_digest(file) == header.digests.get(file.name) for file in files):
         return TokenStore(directory, header)
     return None
-
-
-def _write_columns(
-    staging: Path, blocks: Iterable["PackedPairs"], progress: Callable[[int], None]
-) -> tuple[FilterReport, dict[str, str]]:
-    report = FilterReport(0, {})
-    with ExitStack() as stack:
-        writers = {name: stack.enter_context(RaggedWriter(staging, name, dtype)) for name, dtype in COLUMNS.items()}
-        for block in blocks:
-            for name, column in block.columns.items():
-                writers[name].extend(column.values, column.row_lengths())
-            report = add_block_counts(report, block)
-            progress(report.read)
-    digests = {file: digest for writer in writers.values() for file, digest in writer.digests().items()}
-    return report, digests
-
-
-def _read_header(directory: Path) -> TokenStoreHeader | None:
-    try:
-        return msgspec.json.decode((directory / HEADER).read_bytes(), type=TokenStoreHeader)
-    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    except OSError as error:
-        raise RegardError(f"{directory / HEADER} cannot be read: {error.strerror}. Fix it, or remove it.") from None
-
-
-def _check_replaceable(directory: Path) -> None:
-    """A new store replaces the directory, so it must not contain anything else."""
-    is_free = not directory.exists() or (directory.is_dir() and not any(directory.iterdir()))
-    if not is_free and not (directory / HEADER).exists():
-        raise RegardError(f"{directory} exists and is not a token store. Choose another path, or remove it.")
 
 
 def _file_digest(path: Path) -> str:

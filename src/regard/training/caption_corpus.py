@@ -98,18 +98,13 @@ class CaptionCorpus:
         images, captions = len(self.train.captioned), len(self.examples)
         dropped = f"; dropped {self.dropped:,} blank or longer than data.max_tokens" if self.dropped else ""
         summary = f"{images:,} images with {captions:,} captions{dropped}; {describe_vocabularies(self.tokenizers)}"
-        unknown = sum(example.ids.count(UNKNOWN) for example in self.examples) / int(self.lengths[1].sum())
-        return "\n".join([summary, *self._too_long_warning(), *unknown_token_warning(unknown)])
-
-    def _too_long_warning(self) -> list[str]:
-        """A warning if captions are longer than the longest output."""
         longest, beyond = int(self.lengths[1].max()), int((self.lengths[1] > self.max_caption_tokens).sum())
-        if not beyond:
-            return []
-        return [
+        too_long = (
             f"warning: {beyond:,} of the captions are longer than {self.max_caption_tokens} tokens, where the "
             f"model's output is truncated. For the longest caption use --set decoding.max_length_extra={longest + 1}."
-        ]
+        )
+        unknown = sum(example.ids.count(UNKNOWN) for example in self.examples) / int(self.lengths[1].sum())
+        return "\n".join([summary, *([too_long] if beyond else []), *unknown_token_warning(unknown)])
 
     def example_command(self, model: Path) -> str:
         return f"regard caption {shlex.quote(str(model))} {shlex.quote(str(self.valid.captioned[0].image))}"
@@ -134,9 +129,16 @@ def prepare_captions(config: Config, run: Path, *, progress: Callable[[str, int]
     valid = open_image_dataset(config.data.valid, config, folder / "valid", augment=False, progress=progress)
     train = open_image_dataset(config.data.train, config, folder / "train", augment=True, progress=progress)
     captions = [(index, caption) for index, one in enumerate(train.captioned) for caption in one.captions]
-    tokenizers = load_or_train_tokenizers(
-        run / "tokenizer", lambda: _train_caption_tokenizer(config, captions, progress)
-    )
+
+    def train_tokenizers() -> TokenizerPair:
+        progress("training the vocabulary", 0)
+        own = config.tokenizer
+        vocabulary = Tokenizer.train(
+            (text for _, text in captions), model_type=own.model_type, vocab_size=own.vocab_size
+        )
+        return TokenizerPair(vocabulary, vocabulary)  # it is used for the source too
+
+    tokenizers = load_or_train_tokenizers(run / "tokenizer", train_tokenizers)
     tokenized = (CaptionExample(index, caption, tokenizers.target.encode(caption)) for index, caption in captions)
     examples = [example for example in tokenized if 0 < len(example.ids) <= config.data.max_tokens]
     if not examples:
@@ -146,14 +148,3 @@ def prepare_captions(config: Config, run: Path, *, progress: Callable[[str, int]
         )
     max_caption_tokens = max_output_tokens(0, config.decoding) - 1  # END is generated too
     return CaptionCorpus(tokenizers, train, examples, valid, len(captions) - len(examples), max_caption_tokens)
-
-
-def _train_caption_tokenizer(
-    config: Config, captions: list[tuple[int, str]], progress: Callable[[str, int], None]
-) -> TokenizerPair:
-    """One vocabulary, which is used for the source too."""
-    progress("training the vocabulary", 0)
-    vocabulary = Tokenizer.train(
-        (text for _, text in captions), model_type=config.tokenizer.model_type, vocab_size=config.tokenizer.vocab_size
-    )
-    return TokenizerPair(vocabulary, vocabulary)

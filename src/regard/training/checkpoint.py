@@ -22,7 +22,7 @@ from regard.bundle import read_tensors
 from regard.data.batching import EpochPosition
 from regard.errors import RegardError
 from regard.files import atomic_directory, read_verified, remove_stale_temporaries, verify_files, write_manifest
-from regard.training.distributed import full_state, full_tensor, shard_like
+from regard.training.distributed import full_state, shard_like
 from regard.training.events import CheckpointSaved
 from regard.training.step import Trainer
 
@@ -42,6 +42,8 @@ DIGEST_MESSAGES = {  # for those values of the environment that are hashes
     "data": "the training files, or the options that filter their pairs, have changed",
     "valid": "the validation data have changed",
 }
+METRIC_CONSEQUENCE = "earlier scores cannot be compared with later ones, so the search for the best one starts over"
+ORDER_CONSEQUENCE = "the result will not be bitwise the same"
 _OUT_OF_MEMORY_MESSAGES = ("can't allocate memory", "not enough memory", "out of memory")
 _STEP_NAME = re.compile(r"step-(\d{8})")
 
@@ -186,8 +188,13 @@ def _snapshot_trainer(trainer: Trainer, seconds: float) -> Checkpoint:
         environment=_environment(trainer),
     )
     weights = full_state([*trainer.model.named_parameters(), *trainer.model.named_buffers()])
+    optimizer = full_state(
+        (f"{name}/{part}", tensor)
+        for name, parameter in trainer.model.named_parameters()
+        for part, tensor in trainer.optimizer.state.get(parameter, {}).items()
+    )
     average = full_state(trainer.ema.weights.items()) if trainer.ema else {}
-    return Checkpoint(weights, _optimizer_tensors(trainer), average, state)
+    return Checkpoint(weights, optimizer, average, state)
 
 
 def remove_stale_files(run: Path) -> None:
@@ -202,12 +209,17 @@ def resume_trainer(trainer: Trainer) -> list[str]:
     if checkpoint is None:
         return [*notes, "no checkpoint was found: training starts from the beginning"]
     _restore_trainer(trainer, checkpoint)
-    notes += [f"resuming from step {trainer.step}", *_environment_differences(trainer, checkpoint.state.environment)]
+    before, now = checkpoint.state.environment, _environment(trainer)
+    changed = [name for name, value in now.items() if before.get(name, value) != value]
+    notes.append(f"resuming from step {trainer.step}")
+    for name in changed:
+        difference = DIGEST_MESSAGES.get(name, f"{name} was {before[name]} and is now {now[name]}")
+        notes.append(f"{difference}: {METRIC_CONSEQUENCE if name in METRIC_KEYS else ORDER_CONSEQUENCE}")
     if trainer.ema is not None and not checkpoint.ema:
         notes.append("the moving average starts here: the checkpoint has none")
-    if _environment_differs(trainer, checkpoint.state, METRIC_KEYS):
+    if any(name in METRIC_KEYS for name in changed):
         trainer.best_metric, trainer.validations_without_improvement = None, 0
-    if checkpoint.state.cursor > 0 and _environment_differs(trainer, checkpoint.state, ORDER_KEYS):
+    if checkpoint.state.cursor > 0 and any(name in ORDER_KEYS for name in changed):
         trainer.position = EpochPosition(trainer.epoch, 0)
         notes.append(f"epoch {trainer.epoch + 1} starts over: its batches have changed")
     return notes
@@ -238,7 +250,15 @@ def _restore_trainer(trainer: Trainer, checkpoint: Checkpoint) -> None:
         name: shard_like(tensor, own[name]) if name in own else tensor for name, tensor in checkpoint.weights.items()
     }
     load_model_weights(trainer.model, fitting, origin=str(origin))
-    _restore_optimizer(trainer, checkpoint.optimizer)
+    moments: dict[str, dict[str, Tensor]] = {}
+    for key, tensor in checkpoint.optimizer.items():
+        name, _, part = key.rpartition("/")
+        moments.setdefault(name, {})[part] = tensor
+    for name, parameter in trainer.model.named_parameters():
+        # The step count stays on its device; the moments are on that of the parameter.
+        trainer.optimizer.state[parameter] = {
+            part: shard_like(tensor, parameter) for part, tensor in moments.get(name, {}).items()
+        }
     if trainer.ema is not None:
         known = checkpoint.ema or {name: checkpoint.weights[name].clone() for name in trainer.ema.weights}
         trainer.ema.weights = {name: shard_like(tensor, own[name]) for name, tensor in known.items()}
@@ -247,43 +267,6 @@ def _restore_trainer(trainer: Trainer, checkpoint: Checkpoint) -> None:
     trainer.best_metric, trainer.best_step = state.best_metric, state.best_step
     trainer.validations_without_improvement = state.validations_without_improvement
     trainer.consecutive_skips = state.consecutive_skips
-
-
-def _environment_differences(trainer: Trainer, before: dict[str, str]) -> list[str]:
-    now = _environment(trainer)
-    return [
-        f"{DIGEST_MESSAGES.get(name, f'{name} was {before[name]} and is now {value}')}: {_consequence(name)}"
-        for name, value in now.items()
-        if before.get(name, value) != value
-    ]
-
-
-def _consequence(name: str) -> str:
-    if name in METRIC_KEYS:
-        return "earlier scores cannot be compared with later ones, so the search for the best one starts over"
-    return "the result will not be bitwise the same"
-
-
-def _environment_differs(trainer: Trainer, state: TrainerState, names: tuple[str, ...]) -> bool:
-    """Whether one of these values has changed; a value that the checkpoint does not have has not."""
-    before, now = state.environment, _environment(trainer)
-    return any(before.get(name, now[name]) != now[name] for name in names)
-
-
-def _optimizer_tensors(trainer: Trainer) -> dict[str, Tensor]:
-    state = trainer.optimizer.state
-    return {
-        f"{name}/{part}": full_tensor(tensor.detach()).cpu().contiguous()
-        for name, parameter in trainer.model.named_parameters()
-        for part, tensor in state.get(parameter, {}).items()
-    }
-
-
-def _restore_optimizer(trainer: Trainer, tensors: dict[str, Tensor]) -> None:
-    for name, parameter in trainer.model.named_parameters():
-        own = {key.rpartition("/")[2]: value for key, value in tensors.items() if key.rpartition("/")[0] == name}
-        # The step count stays on its device; the moments are on that of the parameter.
-        trainer.optimizer.state[parameter] = {part: shard_like(tensor, parameter) for part, tensor in own.items()}
 
 
 def _environment(trainer: Trainer) -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Protocol
 
-from regard.batch import Batch, TokenRows
+from regard.batch import Batch
 from regard.bundle import Bundle
 from regard.config import CaptionerConfig, Config, EncoderOnlyConfig, LanguageModelConfig
 from regard.data.batching import EpochPosition, Lengths, global_batches, slice_for_rank
@@ -22,7 +22,7 @@ from regard.inference.mask_filler import MASK_TEXT
 from regard.tokenization.tokenizer import TokenizerPair
 from regard.training.caption_corpus import prepare_captions
 from regard.training.distributed import SINGLE_PROCESS, ProcessGroup
-from regard.training.masking import mask_tokens
+from regard.training.objective import mask_tokens
 from regard.training.preprocessing import CorpusFormat, PreparedText, StageProgress, prepare_text
 from regard.training.validation import (
     Probe,
@@ -91,27 +91,17 @@ class RankBatch:
 
 def prepare_corpus(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> Corpus:
     """The data of a run, prepared by the first call and opened by later ones; progress gets stage and count."""
-    prepare_kind, wanted = _corpus_kind(config)
+    prepare: Callable[..., Corpus]
+    prepare, wanted = prepare_pairs, "a file of pairs, or a source and a target file"
+    if isinstance(config.model, CaptionerConfig):
+        prepare, wanted = prepare_captions, "a file of captions"
+    elif isinstance(config.model, LanguageModelConfig):
+        prepare, wanted = prepare_texts, "one or more files of plain text"
     if not config.data.train:
         raise RegardError(f"data.train is empty. Name {wanted}.")
     if isinstance(config.model, CaptionerConfig) and not config.data.valid:
         raise RegardError("data.valid is empty. Name a file of captions to validate on.")
-    corpus = prepare_kind(config, run, progress=progress)
-    _check_positions(corpus, config)
-    return corpus
-
-
-def _corpus_kind(config: Config) -> tuple[Callable[..., Corpus], str]:
-    """The function that prepares the data of this kind of model, and a description of the files."""
-    if isinstance(config.model, CaptionerConfig):
-        return prepare_captions, "a file of captions"
-    if isinstance(config.model, LanguageModelConfig):
-        return prepare_texts, "one or more files of plain text"
-    return prepare_pairs, "a file of pairs, or a source and a target file"
-
-
-def _check_positions(corpus: Corpus, config: Config) -> None:
-    """An error if a sentence is longer than the learned positions of the model."""
+    corpus = prepare(config, run, progress=progress)
     positions, longest = config.model.max_positions, max(int(own.max(initial=0)) for own in corpus.lengths)
     if positions is not None and longest >= positions:
         raise RegardError(
@@ -119,6 +109,7 @@ def _check_positions(corpus: Corpus, config: Config) -> None:
             f"for BEGIN or END. Set data.max_tokens={positions - 1}, or model.max_position_embeddings={longest + 1} or "
             "more."
         )
+    return corpus
 
 
 def rank_batches(
@@ -148,8 +139,8 @@ def rank_batches(
 
 
 @dataclass(frozen=True)
-class PairCorpus:
-    """Sentences and their translations."""
+class StoredCorpus:
+    """What pairs and lines of text have in common: their examples are in a token store."""
 
     prepared: PreparedText
 
@@ -173,21 +164,22 @@ class PairCorpus:
     def bucket_by_length(self) -> bool:
         return True
 
-    def rows(self, indices: Sequence[int], config: Config, epoch: int) -> tuple[TokenRows, TokenRows]:
-        """The token rows of some pairs, as they are tokenised in an epoch."""
-        return self.prepared.rows(indices, config, epoch)
+    def describe(self) -> str:
+        return self.prepared.describe()
+
+
+@dataclass(frozen=True)
+class PairCorpus(StoredCorpus):
+    """Sentences and their translations."""
 
     def batch(self, indices: Sequence[int], config: Config, epoch: int, *, device: str) -> Batch:
-        return Batch.from_pairs(*self.rows(indices, config, epoch), device=device)
+        return Batch.from_pairs(*self.prepared.rows(indices, config, epoch), device=device)
 
     def validate(self, bundle: Bundle) -> Validation:
         return validate_pairs(bundle, self.prepared.valid)
 
     def probes(self, bundle: Bundle, given: list[str]) -> list[Probe]:
         return pair_probes(bundle, self.prepared.valid, given)
-
-    def describe(self) -> str:
-        return self.prepared.describe()
 
     def example_command(self, model: Path) -> str:
         example = shlex.quote(min((pair.source for pair in self.prepared.valid), key=len))
@@ -205,31 +197,10 @@ MONOLINGUAL_FORMAT = CorpusFormat(read_monolingual, monolingual_blocks, examples
 
 
 @dataclass(frozen=True)
-class TextCorpus:
+class TextCorpus(StoredCorpus):
     """Lines of text for a causal or a masked language model."""
 
-    prepared: PreparedText
     is_masked_lm: bool
-
-    @property
-    def tokenizers(self) -> TokenizerPair:
-        return self.prepared.tokenizers
-
-    @property
-    def fingerprint(self) -> str:
-        return self.prepared.store.fingerprint
-
-    @property
-    def valid_fingerprint(self) -> str:
-        return self.prepared.valid_fingerprint
-
-    @property
-    def lengths(self) -> tuple[Lengths, Lengths]:
-        return self.prepared.store.source_lengths, self.prepared.store.target_lengths
-
-    @property
-    def bucket_by_length(self) -> bool:
-        return True
 
     @property
     def valid(self) -> list[str]:
@@ -237,9 +208,13 @@ class TextCorpus:
 
     def batch(self, indices: Sequence[int], config: Config, epoch: int, *, device: str) -> Batch:
         _, rows = self.prepared.rows(indices, config, epoch)
-        if self.is_masked_lm:
-            return Batch.masked(*self._masked(rows, indices, config, epoch), device=device)
-        return Batch.from_pairs([[] for _ in rows], rows, device=device)
+        if not self.is_masked_lm:
+            return Batch.from_pairs([[] for _ in rows], rows, device=device)
+        options, vocabulary, masked = config.training, self.tokenizers.target.vocab_size, []
+        for index, row in zip(indices, rows, strict=True):  # the masks depend on the seed, the epoch and the line only
+            chance = Random(f"{options.seed}:{epoch}:{index}:blanks")  # noqa: S311  (repeatable, not secret)
+            masked.append(mask_tokens(row, chance, mask_rate=options.mask_rate, vocabulary=vocabulary))
+        return Batch.masked([inputs for inputs, _ in masked], [targets for _, targets in masked], device=device)
 
     def validate(self, bundle: Bundle) -> Validation:
         return (validate_masked_lm if self.is_masked_lm else validate_causal_lm)(bundle, self.valid)
@@ -249,24 +224,10 @@ class TextCorpus:
             bundle, given or self.valid, are_given=bool(given)
         )
 
-    def describe(self) -> str:
-        return self.prepared.describe()
-
     def example_command(self, model: Path) -> str:
         first, *rest = min(self.valid, key=len).split()
         command, text = ("fill", " ".join([MASK_TEXT, *rest])) if self.is_masked_lm else ("complete", first)
         return f"regard {command} {shlex.quote(str(model))} {shlex.quote(text)}"
-
-    def _masked(
-        self, rows: TokenRows, indices: Sequence[int], config: Config, epoch: int
-    ) -> tuple[TokenRows, TokenRows]:
-        """The rows with masks; the masked tokens depend on the seed, the epoch and the line only."""
-        options, vocabulary = config.training, self.tokenizers.target.vocab_size
-        masked = []
-        for index, row in zip(indices, rows, strict=True):
-            chance = Random(f"{options.seed}:{epoch}:{index}:blanks")  # noqa: S311  (repeatable, not secret)
-            masked.append(mask_tokens(row, chance, mask_rate=options.mask_rate, vocabulary=vocabulary))
-        return [inputs for inputs, _ in masked], [targets for _, targets in masked]
 
 
 def prepare_texts(config: Config, run: Path, *, progress: StageProgress) -> TextCorpus:

@@ -117,6 +117,8 @@ def describe_defaults(config: Config, corpus_size: CorpusSize) -> list[str]:
     examples = "lines" if corpus_size.is_text else "pairs"
     both = "one vocabulary for both sides" if config.tokenizer.shared else "a vocabulary for each side"
     vocabulary = "the vocabulary" if corpus_size.is_text else both
+    validations = f"{training.early_stopping_patience} validations (each {training.validate_every} steps)"
+    early = f", or fewer: training ends after {validations} without a better {training.validation_metric}"
     return [
         f"{corpus_size.pairs:,} {examples}, about {corpus_size.tokens:,} tokens. "
         "Chosen for a corpus of this size (change with --set):",
@@ -126,15 +128,9 @@ def describe_defaults(config: Config, corpus_size: CorpusSize) -> list[str]:
         f"training.gradient_accumulation={training.gradient_accumulation}",
         f"  training.learning_rate={training.learning_rate}, "
         f"training.warmup_steps={training.warmup_steps} steps to reach it",
-        f"  training.steps={training.steps}: about {epochs:.0f} times through the corpus{_describe_stopping(training)}",
+        f"  training.steps={training.steps}: about {epochs:.0f} times through the corpus"
+        + (early if training.early_stopping_patience else ""),
     ]
-
-
-def _describe_stopping(training: TrainingConfig) -> str:
-    if not training.early_stopping_patience:
-        return ""
-    validations = f"{training.early_stopping_patience} validations (each {training.validate_every} steps)"
-    return f", or fewer: training ends after {validations} without a better {training.validation_metric}"
 
 
 def _describe_model(model: ModelConfig) -> list[str]:

@@ -4,7 +4,7 @@ The corpus is written in parts, so that a stopped run can continue.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -42,14 +42,15 @@ def translate_with_teachers(
     if (directory / "fingerprint.txt").exists() and (directory / "fingerprint.txt").read_text() == fingerprint:
         return finished
     translator = open_teachers(teachers)
-    for number, lines in enumerate(_line_parts(source)):
-        _write_part(parts / f"{number:06d}", lines, translator, beam_size)
-        progress(len(lines))
+    lines, number = read_lines(source), 0
+    while part := list(islice(lines, PART_LINES)):
+        _write_part(parts / f"{number:06d}", part, translator, beam_size)
+        progress(len(part))
+        number += 1
     for column, final in enumerate(finished):
         with atomic_file(final) as file:
-            for part in sorted(parts.iterdir()):
-                texts = part.read_text(encoding="utf-8").splitlines()
-                file.writelines(f"{line.split(chr(9))[column]}\n".encode() for line in texts)
+            for path in sorted(parts.iterdir()):
+                file.writelines(f"{line.split(chr(9))[column]}\n".encode() for line in read_lines(path))
     with atomic_file(directory / "fingerprint.txt") as file:
         file.write(fingerprint.encode())
     shutil.rmtree(parts, ignore_errors=True)
@@ -82,12 +83,6 @@ def _write_part(part: Path, lines: list[str], translator: Translator, beam_size:
         for source, [best] in zip(sources, translator.translate_lines(sources, config, scores=False), strict=True):
             if source and best.text and best.is_finished and not best.is_truncated:
                 file.write(f"{source}\t{best.text}\n".encode())
-
-
-def _line_parts(source: Path) -> Iterator[list[str]]:
-    lines = read_lines(source)
-    while part := list(islice(lines, PART_LINES)):
-        yield part
 
 
 def _fingerprint(teachers: Sequence[Path], source: Path, beam_size: int | None) -> str:

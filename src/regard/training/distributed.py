@@ -31,11 +31,7 @@ from regard.process import exit_with_parent
 
 JOIN_TIMEOUT = timedelta(hours=12)  # for which ranks wait while rank 0 tokenises a large corpus
 SHUTDOWN_SECONDS = 600  # that stopped processes have to end a step and save it
-
-
 LAUNCHED_VARIABLE = "REGARD_LAUNCHED"  # set in the processes that `launch` starts
-
-
 BUCKET_NUMBERS = 2**23  # summed at once: enough to be fast, and much less than a copy of the model
 Result = TypeVar("Result")
 
@@ -153,8 +149,12 @@ def join_process_group() -> Iterator[ProcessGroup]:
         return
     if LAUNCHED_VARIABLE in os.environ:
         exit_with_parent()
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and communication.is_nccl_available() else "gloo"
     with _explain_lost_process():
-        rank, size = _init_process_group()
+        store, rank, size = next(communication.rendezvous("env://", timeout=JOIN_TIMEOUT))  # type: ignore[attr-defined]
+        # torchrun's store outlives its workers: without a prefix, restarted workers would connect to dead ones.
+        own = communication.PrefixStore(f"restart-{_restart_count()}", store)  # type: ignore[attr-defined]
+        communication.init_process_group(backend, store=own, rank=rank, world_size=size, timeout=JOIN_TIMEOUT)
     try:
         local_rank, local_size = (int(os.environ.get(name, "0")) for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"))
         yield ProcessGroup(rank, size, local_rank, max(1, local_size))
@@ -165,16 +165,6 @@ def join_process_group() -> Iterator[ProcessGroup]:
 def is_restarted() -> bool:
     """Whether torchrun started this process to replace one that died."""
     return _restart_count() > 0
-
-
-def _init_process_group() -> tuple[int, int]:
-    """Connect to the other ranks; returns rank and size."""
-    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and communication.is_nccl_available() else "gloo"
-    store, rank, size = next(communication.rendezvous("env://", timeout=JOIN_TIMEOUT))  # type: ignore[attr-defined]
-    # torchrun's store outlives its workers: without a prefix, restarted workers would connect to dead ones.
-    own = communication.PrefixStore(f"restart-{_restart_count()}", store)  # type: ignore[attr-defined]
-    communication.init_process_group(backend, store=own, rank=rank, world_size=size, timeout=JOIN_TIMEOUT)
-    return rank, size
 
 
 def _restart_count() -> int:

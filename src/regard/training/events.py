@@ -100,8 +100,13 @@ class EventLog:
         """Every event; an incomplete last line of a killed process is ignored."""
         if not self.path.exists():
             return []
-        lines = self.path.read_bytes().split(b"\n")
-        return [self._parse(line, number) for number, line in enumerate(lines[:-1], start=1)]
+        events = []
+        for number, line in enumerate(self.path.read_bytes().split(b"\n")[:-1], start=1):
+            try:
+                events.append(msgspec.json.decode(line, type=TrainingEvent))
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise RegardError(f"{self.path}:{number} is not an event: {error}. Remove the line.") from None
+        return events
 
     def truncate_after(self, step: int) -> None:
         """Remove the events after a step, because training continues from there."""
@@ -117,10 +122,3 @@ class EventLog:
             f"{self.path} cannot be written: {error.strerror}. Free some space, or make the directory writable, "
             "and continue with --resume."
         )
-
-    def _parse(self, line: bytes, number: int) -> TrainingEvent:
-        try:
-            event: TrainingEvent = msgspec.json.decode(line, type=TrainingEvent)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise RegardError(f"{self.path}:{number} is not an event: {error}. Remove the line.") from None
-        return event

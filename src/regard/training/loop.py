@@ -41,7 +41,7 @@ from regard.training.step import (
     average_weights,
     bundle_with_weights,
     create_trainer,
-    current_weights,
+    current_bundle,
     learning_rate_at,
     train_step,
 )
@@ -100,7 +100,7 @@ def _train_events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -
     )
     meter = ThroughputMeter(trainer.seconds)
     if trainer.step == 0:
-        yield _run_probes(trainer, _current_bundle(trainer))
+        yield _run_probes(trainer, current_bundle(trainer))
     while not trainer.is_finished:
         skipped = train_step(trainer, list(islice(batches, config.training.gradient_accumulation)), meter)
         if skipped is not None:
@@ -123,36 +123,26 @@ def _validate_and_save(trainer: Trainer, meter: ThroughputMeter) -> Iterator[Tra
     is_due = trainer.step % options.validate_every == 0 or trainer.step == options.steps
     if is_due or is_milestone(trainer.step):
         with meter.paused():
-            bundle = _current_bundle(trainer)
+            bundle = current_bundle(trainer)
             validated = _run_validation(trainer, bundle) if is_due else None
             probed = _run_probes(trainer, bundle)
         if validated is not None:
             yield validated
         yield probed
-        if validated is not None and validated.is_best and options.average_checkpoints < 2:
-            _save_model(trainer, bundle)
+        is_saved = validated is not None and validated.is_best and options.average_checkpoints < 2
+        if is_saved and trainer.group.is_rank0:
+            save_bundle(trainer.run / "model", bundle)
     if trainer.step % options.checkpoint_every == 0 or trainer.is_finished:
         with meter.paused():
             saved = save_trainer(trainer, meter.seconds)
         yield saved
 
 
-def _current_bundle(trainer: Trainer) -> Bundle:
-    """A copy of the model with the weights to use now; every rank must call this."""
-    return bundle_with_weights(trainer, current_weights(trainer))
-
-
-def _save_model(trainer: Trainer, bundle: Bundle) -> None:
-    if trainer.group.is_rank0:
-        save_bundle(trainer.run / "model", bundle)
-
-
 def _run_validation(trainer: Trainer, bundle: Bundle) -> Validated:
     group = trainer.group
     found = trainer.corpus.validate(bundle) if group.is_rank0 else Validation.empty()
-    scores = [
-        math.nan if one is None else one for one in (found.bleu, found.chrf, found.cider)
-    ]  # only numbers can be broadcast
+    # Only numbers can be broadcast.
+    scores = [math.nan if one is None else one for one in (found.bleu, found.chrf, found.cider)]
     loss, *values = group.broadcast_from_rank0([found.loss, *scores])
     bleu, chrf, cider = (None if math.isnan(one) else one for one in values)
     found = replace(found, loss=loss, bleu=bleu, chrf=chrf, cider=cider)
@@ -183,11 +173,10 @@ def _run_probes(trainer: Trainer, bundle: Bundle) -> ProbesSaved:
 def _finish_training(trainer: Trainer, meter: ThroughputMeter) -> TrainingEnded:
     options = trainer.config.training
     if options.average_checkpoints > 1 and trainer.group.is_rank0:
-        saved = scheduled_checkpoints(trainer.run / "checkpoints", options.checkpoint_every)[
-            -options.average_checkpoints :
-        ]
+        scheduled = scheduled_checkpoints(trainer.run / "checkpoints", options.checkpoint_every)
+        saved = scheduled[-options.average_checkpoints :]
         weights = average_weights(len(saved), lambda index: load_weights(saved[index]))
-        _save_model(trainer, bundle_with_weights(trainer, weights))
+        save_bundle(trainer.run / "model", bundle_with_weights(trainer, weights))
     reason = "all steps are done" if trainer.step >= options.steps else f"{options.validation_metric} did not improve"
     return TrainingEnded(step=trainer.step, reason=reason, model=str(trainer.run / "model"), seconds=meter.seconds)
 

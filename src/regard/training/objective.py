@@ -5,6 +5,8 @@ chunks: the gradient of a chunk is computed while its logits exist, and nothing 
 autocast the products have its precision; the softmax between them and the sums over chunks stay in float32.
 """
 
+from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import torch
@@ -15,8 +17,10 @@ from torch.nn import functional
 from regard.batch import Batch
 from regard.layers.embedding import OutputProjection
 from regard.models.interface import DecoderOutput
+from regard.special_tokens import MASK, PADDING, RESERVED
 
 LOSS_CHUNK_ROWS = 512
+MASK_SHARE, RANDOM_SHARE = 0.8, 0.1  # of the selected tokens; the rest stay, so that the model must check every token
 
 
 class Objective(nn.Module):
@@ -43,6 +47,25 @@ def compute_loss(model: Any, batch: Batch, *, smoothing: float) -> Tensor:
         decoded.hidden[is_real], decoded.projection, targets[is_real], smoothing=smoothing
     )
     return loss if decoded.auxiliary_loss is None else loss + decoded.auxiliary_loss.sum()
+
+
+def mask_tokens(
+    row: Sequence[int], random: Random, *, mask_rate: float, vocabulary: int
+) -> tuple[list[int], list[int]]:
+    """The row with a share of its tokens masked, at least one, and the targets; PADDING everywhere else.
+
+    Of the selected tokens most become MASK, some become any other token, and some stay: Devlin et al., 2019.
+    """
+    count = max(1, round(mask_rate * len(row)))
+    inputs, targets = list(row), [PADDING] * len(row)
+    for index in random.sample(range(len(row)), min(count, len(row))):
+        targets[index] = row[index]
+        draw = random.random()
+        if draw < MASK_SHARE:
+            inputs[index] = MASK
+        elif draw < MASK_SHARE + RANDOM_SHARE:
+            inputs[index] = random.randrange(len(RESERVED), vocabulary)
+    return inputs, targets
 
 
 def label_smoothed_cross_entropy(

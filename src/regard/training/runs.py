@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -17,8 +18,7 @@ from regard.config import CaptionerConfig, Config
 from regard.data.captions import read_captioned
 from regard.data.images import load_image
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, LOCK_NAME
-from regard.files import MANIFEST_NAME as MANIFEST
+from regard.files import CONFIG_FILE, LOCK_NAME, MANIFEST_NAME
 from regard.models.interface import AttentionRole, role_of
 from regard.tracing.trace import TokenSequence
 from regard.training.events import EVENT_LOG
@@ -48,12 +48,16 @@ class FoundModel:
 def find_models(models: Iterable[Path], runs: Iterable[Path] = ()) -> list[FoundModel]:
     """The models at the paths, each once; those with the same name get a number."""
     found = [one for path in models for one in _models_at(path)] + [_model_of_run(run) for run in runs]
-    once = {one.directory.resolve(): one for one in found}
-    return _number_duplicates(list(once.values()))
+    unique: dict[str, FoundModel] = {}
+    for one in {one.directory.resolve(): one for one in found}.values():
+        candidates = [one.name, *(f"{one.name}-{number}" for number in range(2, len(found) + 2))]
+        name = next(candidate for candidate in candidates if candidate not in unique)
+        unique[name] = replace(one, name=name)
+    return list(unique.values())
 
 
 def _models_at(path: Path) -> list[FoundModel]:
-    if (path / MANIFEST).exists():
+    if (path / MANIFEST_NAME).exists():
         run = path.parent if (path.parent / EVENT_LOG).exists() else None
         own = path.resolve()
         return [FoundModel(own.parent.name if own.name == MODEL else own.name, path, run, is_required=True)]
@@ -68,22 +72,11 @@ def _models_at(path: Path) -> list[FoundModel]:
 
 
 def _is_run(path: Path) -> bool:
-    return (path / MODEL / MANIFEST).exists() or (path / EVENT_LOG).exists()
+    return (path / MODEL / MANIFEST_NAME).exists() or (path / EVENT_LOG).exists()
 
 
 def _model_of_run(run: Path) -> FoundModel:
     return FoundModel(run.resolve().name, run / MODEL, run)
-
-
-def _number_duplicates(found: list[FoundModel]) -> list[FoundModel]:
-    names: set[str] = set()
-    unique = []
-    for one in found:
-        candidates = [one.name, *(f"{one.name}-{number}" for number in range(2, len(found) + 2))]
-        name = next(candidate for candidate in candidates if candidate not in names)
-        names.add(name)
-        unique.append(replace(one, name=name))
-    return unique
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------
@@ -148,8 +141,10 @@ class Run:
 
     def record(self, model: str | None) -> RunRecord:
         """The kind, state and progress of the run."""
-        kind, steps = self._kind_and_steps()
-        events = self._events()
+        kind, steps, events = "", 0, self._events()
+        with suppress(RegardError):
+            config = Config.load(self.directory / CONFIG_FILE)
+            kind, steps = str(config.model.__struct_config__.tag), config.training.steps
         return RunRecord(
             name=self.name,
             kind=kind,
@@ -209,13 +204,6 @@ class Run:
         except KeyError:
             raise RegardError("The maps of that step are not those of its labels.") from None
 
-    def _kind_and_steps(self) -> tuple[str, int]:
-        try:
-            config = Config.load(self.directory / CONFIG_FILE)
-        except RegardError:
-            return "", 0
-        return str(config.model.__struct_config__.tag), config.training.steps
-
     def _image_paths(self) -> list[Path]:
         """The files of the probe images; none for a model of texts, or if a file is missing."""
         try:
@@ -230,7 +218,11 @@ class Run:
             content = (self.directory / EVENT_LOG).read_bytes()
         except OSError:
             return []
-        return [event for line in content.split(b"\n")[:-1] if (event := _parse_event(line)) is not None]
+        events = []
+        for line in content.split(b"\n")[:-1]:
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                events.append(msgspec.json.decode(line, type=dict[str, Any]))
+        return events
 
     def _state(self, events: list[dict[str, Any]]) -> RunState:
         if events and events[-1].get("event") == "end":
@@ -267,13 +259,6 @@ class Run:
             raise RegardError("The maps of that step cannot be read.") from None
 
 
-def _parse_event(line: bytes) -> dict[str, Any] | None:
-    try:
-        return msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-
-
 def _decode_labels(labels: bytes) -> list[ProbeLabels]:
     try:
         return msgspec.json.decode(labels, type=list[ProbeLabels])
@@ -284,16 +269,17 @@ def _decode_labels(labels: bytes) -> list[ProbeLabels]:
 def _probed_layers(maps: dict[str, NDArray[np.float16]]) -> list[ProbedLayer]:
     """The layers of the first probe: the encoder's first, then the decoder's, each in order."""
     names = [name.removeprefix("0/") for name in maps if name.startswith("0/")]
-    names.sort(key=lambda name: (not name.startswith("encoder"), _natural_key(name)))
+    names.sort(
+        key=lambda name: (
+            not name.startswith("encoder"),
+            [(int(part), "") if part.isdigit() else (-1, part) for part in name.split(".")],
+        )
+    )
     roles = [role_of(name) for name in names]
     return [
         ProbedLayer(name=name, role=role, layer=roles[:index].count(role), heads=len(maps[f"0/{name}"]))
         for index, (name, role) in enumerate(zip(names, roles, strict=True))
     ]
-
-
-def _natural_key(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in name.split(".")]
 
 
 def probed_images(config: Config) -> list[Path]:

@@ -111,9 +111,8 @@ def train_step(trainer: Trainer, drawn: list[RankBatch], meter: "ThroughputMeter
     trainer.step += 1
     trainer.position, trainer.epoch = drawn[-1].next_position, drawn[-1].epoch
     tokens = int(trainer.group.sum(sum(one.tokens for one in drawn)))
-    statistics = [
-        (buffer, buffer.clone()) for buffer in trainer.model.buffers()
-    ]  # a forward pass changes those of BatchNorm
+    # A forward pass changes the statistics of BatchNorm.
+    statistics = [(buffer, buffer.clone()) for buffer in trainer.model.buffers()]
     loss = _backward(trainer, drawn, tokens)
     norm = full_tensor(nn.utils.clip_grad_norm_(trainer.model.parameters(), options.max_grad_norm or float("inf")))
     if not torch.tensor([loss, float(norm)]).isfinite().all():
@@ -170,10 +169,10 @@ def bundle_with_weights(trainer: Trainer, weights: dict[str, Tensor]) -> Bundle:
     return bundle
 
 
-def current_weights(trainer: Trainer) -> dict[str, Tensor]:
-    """The weights to use now: the moving average if there is one."""
+def current_bundle(trainer: Trainer) -> Bundle:
+    """A copy of the model with the weights to use now: the moving average if there is one. Every rank calls this."""
     tensors = dict([*trainer.model.named_parameters(), *trainer.model.named_buffers()])
-    return full_state((tensors | (trainer.ema.weights if trainer.ema else {})).items())
+    return bundle_with_weights(trainer, full_state((tensors | (trainer.ema.weights if trainer.ema else {})).items()))
 
 
 class ThroughputMeter:

@@ -26,13 +26,10 @@ from regard.inference.translator import Translator
 from regard.metrics.captions import evaluate_captions
 from regard.metrics.text import evaluate, tokenization_for
 from regard.tokenization.text import nfc
-from regard.tracing.arithmetic import AttentionArrays, AttentionLayerInfo
 from regard.tracing.capture import LayerWeights, TokenIdPair, attention_weights
 from regard.tracing.image_maps import grid_cells, image_attention
-from regard.tracing.trace import Trace
 from regard.training.image_dataset import ImageDataset
-from regard.training.masking import mask_tokens
-from regard.training.objective import compute_loss
+from regard.training.objective import compute_loss, mask_tokens
 from regard.training.runs import ATTENTION_FILE, LABELS_FILE, ProbeLabels, select_probes
 
 MAX_EXAMPLES = 1000  # of the validation set that are used
@@ -95,7 +92,8 @@ def validate_captions(bundle: Bundle, dataset: ImageDataset) -> Validation:
 def validate_causal_lm(bundle: Bundle, texts: list[str]) -> Validation:
     """The loss on the texts, and the model's continuations of a few."""
     shown = _evenly_spaced_samples(texts[:MAX_EXAMPLES])
-    prompts = [_first_half(text) for text in shown]
+    words = [text.split() for text in shown]
+    prompts = [" ".join(own[: max(1, len(own) // 2)]) for own in words]  # the first half of each
     with eval_mode(bundle.model):
         loss = mean_loss(bundle, _pair_batches(bundle, [Pair("", text, 0) for text in texts[:MAX_EXAMPLES]]))
         written = TextGenerator(bundle).generate(prompts, beam_size=1, do_sample=False)
@@ -104,23 +102,16 @@ def validate_causal_lm(bundle: Bundle, texts: list[str]) -> Validation:
 
 def validate_masked_lm(bundle: Bundle, texts: list[str]) -> Validation:
     """The loss on masked tokens, the same ones every time, and how the model fills a mask in a few texts."""
+    samples = []
     with eval_mode(bundle.model):
         loss = mean_loss(bundle, _masked_batches(bundle, texts[:MAX_EXAMPLES]))
         filler = MaskFiller(bundle)
-        masked = [(text, _mask_middle_word(text)) for text in _evenly_spaced_samples(texts[:MAX_EXAMPLES])]
-        samples = [(given, text, filler.fill([given], top_k=1)[0].text) for text, given in masked]
+        for text in _evenly_spaced_samples(texts[:MAX_EXAMPLES]):
+            words = text.split()
+            words[len(words) // 2 : len(words) // 2 + 1] = [MASK_TEXT]
+            given = " ".join(words)
+            samples.append((given, text, filler.fill([given], top_k=1)[0].text))
     return Validation(loss, samples)
-
-
-def _first_half(text: str) -> str:
-    words = text.split()
-    return " ".join(words[: max(1, len(words) // 2)])
-
-
-def _mask_middle_word(text: str) -> str:
-    """The text with a mask instead of its middle word."""
-    words = text.split()
-    return " ".join([*words[: len(words) // 2], MASK_TEXT, *words[len(words) // 2 + 1 :]])
 
 
 def _masked_batches(bundle: Bundle, texts: list[str]) -> Iterator[Batch]:
@@ -245,7 +236,8 @@ def masked_lm_probes(bundle: Bundle, texts: list[str], *, are_given: bool) -> li
     traces = [filler.trace(text) for text in _choose_texts(texts, are_given)]
     return [
         Probe(
-            ProbeLabels(one.source.pieces, []), {layer.name: numbers.weights for layer, numbers in _trace_layers(one)}
+            ProbeLabels(one.source.pieces, []),
+            {layer.name: numbers.weights for layer, numbers in zip(one.layers, one.arrays, strict=True)},
         )
         for one in traces
     ]
@@ -291,7 +283,3 @@ def _probe_images(
 
 def _choose_texts(texts: list[str], are_given: bool) -> list[str]:
     return texts if are_given else select_probes(sorted(texts, key=lambda text: len(text.split())))
-
-
-def _trace_layers(trace: Trace) -> Iterator[tuple[AttentionLayerInfo, AttentionArrays]]:
-    return zip(trace.layers, trace.arrays, strict=True)

@@ -240,7 +240,7 @@ def test_resampled_sentence_stays_within_positions(data: Path) -> None:
     corpus = corpus_of(config, data / "run")
     stored = max(int(own.max()) for own in corpus.lengths)
     every = range(len(corpus.lengths[0]))
-    unbounded = [row for epoch in range(3) for side in corpus.rows(every, config, epoch) for row in side]
+    unbounded = [row for epoch in range(3) for side in corpus.prepared.rows(every, config, epoch) for row in side]
     assert max(map(len, unbounded)) > stored  # so that without a bound the positions would not do
     model = {**TRANSFORMER, "positions": "learned", "max_position_embeddings": stored + 1}
     learnt = with_tokens(
@@ -248,9 +248,11 @@ def test_resampled_sentence_stays_within_positions(data: Path) -> None:
     )
     shorter = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, max_tokens=stored))
     for bounded in (learnt, shorter):
-        rows = [row for epoch in range(3) for side in corpus.rows(every, bounded, epoch) for row in side]
+        rows = [row for epoch in range(3) for side in corpus.prepared.rows(every, bounded, epoch) for row in side]
         assert max(map(len, rows)) <= stored
-        assert rows != [row for _ in range(3) for side in corpus.rows(every, small_config(data), 0) for row in side]
+        assert rows != [
+            row for _ in range(3) for side in corpus.prepared.rows(every, small_config(data), 0) for row in side
+        ]
     run_to_the_end(learnt, data / "run")
 
 

@@ -108,31 +108,14 @@ def _check_block(block: bytes, path: Path, first: int) -> Iterator[bytes]:
     """The lines without the byte order mark and without carriage returns at their ends."""
     if first == 1:
         block = block.removeprefix(_BYTE_ORDER_MARK)
-    if len(block) <= MAX_LINE_BYTES and _is_utf8(block):
-        yield _strip_carriage_returns(block) if b"\r" in block else block
-    else:
-        yield from _lines_before_error(block.split(b"\n"), path, first)
-
-
-def _is_utf8(block: bytes) -> bool:
-    try:
-        block.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _strip_carriage_returns(block: bytes) -> bytes:
-    return block.replace(b"\r\n", b"\n").removesuffix(b"\r")
-
-
-def _lines_before_error(lines: list[bytes], path: Path, first: int) -> Iterator[bytes]:
-    for index, line in enumerate(lines):
-        if problem := _line_problem(line):
-            if index:
-                yield _strip_carriage_returns(b"\n".join(lines[:index]))
-            raise error_at(path, first + index, problem)
-    yield _strip_carriage_returns(b"\n".join(lines))
+    if _line_problem(block):  # of one of its lines, or the block is longer than a line may be
+        lines = block.split(b"\n")
+        for index, line in enumerate(lines):
+            if problem := _line_problem(line):
+                if index:
+                    yield b"\n".join(lines[:index]).replace(b"\r\n", b"\n").removesuffix(b"\r")
+                raise error_at(path, first + index, problem)
+    yield block.replace(b"\r\n", b"\n").removesuffix(b"\r") if b"\r" in block else block
 
 
 def _line_problem(line: bytes) -> str | None:

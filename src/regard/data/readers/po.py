@@ -52,7 +52,7 @@ def _read_messages(path: Path) -> Iterator[_Message]:
     message, number = _Message(), 0
     for number, raw in numbered_lines(path):
         line = raw.strip()
-        if message.forms and _starts_message(line):
+        if message.forms and (not line or line.startswith(("#", "msgctxt", "msgid"))):
             yield message
             message = _Message()
         if line.startswith("#~"):
@@ -65,10 +65,6 @@ def _read_messages(path: Path) -> Iterator[_Message]:
         yield message
     elif message.texts:
         raise error_at(path, number, "the file ends inside a message. Add its msgstr.")
-
-
-def _starts_message(line: str) -> bool:
-    return not line or line.startswith(("#", "msgctxt", "msgid"))
 
 
 def _add_line(line: "PoLine", message: _Message, path: Path, number: int) -> None:

@@ -200,7 +200,10 @@ def read_jsonl(path: Path, *, names: Sequence[tuple[str, str]]) -> Iterator[Pair
 
 
 def _texts_of_record(line: str, path: Path, number: int, names: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    record = _decode_json_line(line, path, number)
+    try:
+        record = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise error_at(path, number, f"not JSON: {error}. Write one JSON object on each line.") from None
     record = record.get("translation", record) if isinstance(record, dict) else record
     if not isinstance(record, dict):
         raise error_at(path, number, f"expected a JSON object, got {_json_type(record)}.")
@@ -208,16 +211,8 @@ def _texts_of_record(line: str, path: Path, number: int, names: Sequence[tuple[s
         if source in record and target in record:
             return _text_of_key(record, source, path, number), _text_of_key(record, target, path, number)
     wanted = " or ".join(f"{source!r} and {target!r}" for source, target in names)
-    raise error_at(
-        path, number, f"the object has no {wanted}; its keys are {_shorten_keys(list(record))}. Name the right keys."
-    )
-
-
-def _decode_json_line(line: str, path: Path, number: int) -> Any:
-    try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise error_at(path, number, f"not JSON: {error}. Write one JSON object on each line.") from None
+    keys = ", ".join(repr(key[:40]) for key in list(record)[:8]) + (", ..." if len(record) > 8 else "")
+    raise error_at(path, number, f"the object has no {wanted}; its keys are {keys}. Name the right keys.")
 
 
 def _text_of_key(record: dict[str, Any], key: str, path: Path, number: int) -> str:
@@ -231,7 +226,3 @@ def _json_type(value: object) -> str:
     """The JSON name of a value's type; the value itself may be too long to show."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
-
-
-def _shorten_keys(keys: list[str], most: int = 8) -> str:
-    return ", ".join(repr(key[:40]) for key in keys[:most]) + (", ..." if len(keys) > most else "")

@@ -12,6 +12,7 @@ from xml.parsers import expat
 from regard.data.readers.lines import MAX_LINE_BYTES, error_at, read_chunks
 from regard.data.readers.text import Pair, join_lines
 from regard.errors import RegardError
+from regard.languages import plain_code
 
 _CODE_ELEMENTS = {"bpt", "ept", "it", "ph", "ut"}  # contain markup of the translated document, not its text
 _CHUNK_BYTES = 2**16
@@ -47,7 +48,12 @@ class _TmxParser:
         self._size = 0
         self._codes = 0  # depth of nested code elements
         self._is_root = True
-        self._parser = self._create_parser()
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
 
     def feed(self, block: bytes) -> list[Pair]:
         """Parse one more block and return the pairs that it completes."""
@@ -60,15 +66,6 @@ class _TmxParser:
         except (LookupError, ValueError) as error:  # an encoding that expat does not support
             raise self._error(f"{error}. Save the file as UTF-8.") from None
         return self._pairs
-
-    def _create_parser(self) -> expat.XMLParserType:
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        return parser
 
     def _doctype(self, *_: object) -> None:
         raise self._error("the file has a document type (<!DOCTYPE ...>), which may declare entities. Remove it.")
@@ -110,13 +107,9 @@ class _TmxParser:
         """The wanted language that a code matches; of `pt` and `pt-BR`, the more specific one."""
         if code and len(self.languages_seen) < _MAX_LANGUAGES_SHOWN:
             self.languages_seen.add(code[:40])
-        matches = [language for language in self._languages if _matches_language(code, language)]
+        code = plain_code(code)
+        matches = [own for own in self._languages if f"{code}-".startswith(f"{plain_code(own)}-")]
         return max(matches, key=len, default=None)
 
     def _error(self, problem: str) -> RegardError:
         return error_at(self._path, self._parser.CurrentLineNumber, problem)
-
-
-def _matches_language(code: str, language: str) -> bool:
-    code, language = code.lower().replace("_", "-"), language.lower().replace("_", "-")
-    return code == language or code.startswith(language + "-")

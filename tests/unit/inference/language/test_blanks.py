@@ -10,7 +10,7 @@ from regard.inference.mask_filler import encode_masked
 from regard.special_tokens import MASK, PADDING, RESERVED
 from regard.tokenization.tokenizer import Tokenizer
 from regard.tokenization.vocabulary import ModelType
-from regard.training.masking import mask_tokens
+from regard.training.objective import mask_tokens
 
 ROWS = st.lists(st.integers(len(RESERVED), 40), min_size=1, max_size=60)
 
