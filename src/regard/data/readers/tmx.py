@@ -1,7 +1,7 @@
 """Pairs from a translation memory (TMX), read as a stream.
 
-A document type may declare entities that expand to gigabytes or refer to other files, so a file with a document type
-is refused before anything is expanded.
+The standard names its document type, `<!DOCTYPE tmx SYSTEM "tmx14.dtd">`, which is not loaded. A declaration inside the
+file may define entities that expand to gigabytes or refer to other files: it is refused before anything is expanded.
 """
 
 from collections.abc import Iterator
@@ -51,6 +51,7 @@ class _TmxParser:
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.SkippedEntityHandler = self._skipped_entity
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
@@ -67,8 +68,12 @@ class _TmxParser:
             raise self._error(f"{error}. Save the file as UTF-8.") from None
         return self._pairs
 
-    def _doctype(self, *_: object) -> None:
-        raise self._error("the file has a document type (<!DOCTYPE ...>), which may declare entities. Remove it.")
+    def _doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: int) -> None:
+        if has_internal_subset:
+            raise self._error("<!DOCTYPE ... [...]> declares something, maybe entities. Remove what is in brackets.")
+
+    def _skipped_entity(self, name: str, _is_parameter: int) -> None:
+        raise self._error(f"&{name[:40]}; is not defined in this file. Write the character itself.")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if self._is_root and name != "tmx":

@@ -92,15 +92,35 @@ def test_pair_is_yielded_before_the_file_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "doctype",
     [
-        '<!DOCTYPE tmx SYSTEM "tmx14.dtd">',
+        '<!DOCTYPE tmx SYSTEM "tmx14.dtd" [<!ELEMENT tmx ANY>]>',
         '<!DOCTYPE tmx [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>',
         '<!DOCTYPE tmx [<!ENTITY secret SYSTEM "file:///etc/passwd">]>',
         '<!DOCTYPE tmx [<!ENTITY % remote SYSTEM "http://example.invalid/x.dtd"> %remote;]>',
     ],
 )
-def test_a_document_type_is_refused(tmp_path: Path, doctype: str) -> None:
+def test_internal_subset_of_a_doctype_is_refused(tmp_path: Path, doctype: str) -> None:
     text = memory(unit(en="one", ko="하나")).replace("<tmx", f"{doctype}<tmx", 1)
-    with pytest.raises(RegardError, match=r"a\.tmx:2: the file has a document type"):
+    with pytest.raises(RegardError, match=r"a\.tmx:2: <!DOCTYPE .* Remove what is in brackets"):
+        pairs_of(tmp_path / "a.tmx", text)
+
+
+STANDARD_DOCTYPES = [
+    '<!DOCTYPE tmx SYSTEM "tmx14.dtd">',
+    '<!DOCTYPE tmx PUBLIC "-//LISA OSCAR:1998//DTD for Translation Memory eXchange//EN" "tmx14.dtd">',
+    '<!DOCTYPE tmx SYSTEM "file:///etc/passwd">',  # never opened
+]
+
+
+@pytest.mark.parametrize("doctype", STANDARD_DOCTYPES)
+def test_doctype_without_declarations_changes_nothing(tmp_path: Path, doctype: str) -> None:
+    plain = memory(unit(en="one &amp; two", ko="하나"))
+    named = plain.replace("<tmx", f"{doctype}<tmx", 1)
+    assert pairs_of(tmp_path / "a.tmx", named) == pairs_of(tmp_path / "b.tmx", plain)
+
+
+def test_entity_of_an_external_dtd_is_an_error(tmp_path: Path) -> None:
+    text = memory(unit(en="one &nbsp; two", ko="하나")).replace("<tmx", f"{STANDARD_DOCTYPES[0]}<tmx", 1)
+    with pytest.raises(RegardError, match="&nbsp; is not defined in this file"):
         pairs_of(tmp_path / "a.tmx", text)
 
 
