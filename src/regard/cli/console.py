@@ -26,6 +26,7 @@ from regard.training.events import (
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+    from rich.table import Table
 
     from regard.inference.interface import GeneratedText
 
@@ -81,6 +82,18 @@ def print_outputs(
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, to_error: bool = False) -> None:
     """Print a table whose first column is text and whose other columns are numbers."""
+    make_console(to_error=to_error).print(_make_table(columns, rows))
+
+
+def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The table of `print_table` as text, for a display that prints lines."""
+    console = make_console()
+    with console.capture() as capture:
+        console.print(_make_table(columns, rows))
+    return capture.get().rstrip("\n")
+
+
+def _make_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -90,7 +103,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, to_err
         table.add_column(Text(name), justify="left" if index == 0 else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    make_console(to_error=to_error).print(table)
+    return table
 
 
 def make_console(*, to_error: bool = False) -> "Console":
@@ -237,8 +250,9 @@ def describe_event(event: TrainingEvent, steps: int) -> str:
             best = "  (the best so far)" if event.is_best else ""
             samples = zip(("source", "reference", "model"), event.samples[0], strict=True) if event.samples else ()
             cut = MAX_SAMPLE_CHARACTERS
-            lines = (f"\n    {label:<10}{text[:cut]}{'…' * (len(text) > cut)}" for label, text in samples)
-            return f"{prefix}validation: loss {event.loss:.3f}{scores}{best}{''.join(lines)}"
+            lines = [f"\n    {label:<10}{text[:cut]}{'…' * (len(text) > cut)}" for label, text in samples]
+            signature = f"\n    BLEU      {event.signature}" if event.signature else ""
+            return f"{prefix}validation: loss {event.loss:.3f}{scores}{best}{signature}{''.join(lines)}"
         case ProbesSaved():
             return f"{prefix}attention of the probes saved to {event.path}"
         case StepSkipped():

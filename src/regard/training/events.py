@@ -48,6 +48,7 @@ class Validated(EventBase, frozen=True, kw_only=True, tag="validation"):
     bleu: float | None = None  # None without references
     chrf: float | None = None
     cider: float | None = None  # of captions only
+    signature: str = ""  # sacrebleu's, of BLEU
     is_best: bool
     samples: list[tuple[str, str, str]] = []  # source, reference, output
 

@@ -48,6 +48,7 @@ class Validation:
     bleu: float | None = None  # None without references
     chrf: float | None = None
     cider: float | None = None  # of captions only
+    signature: str = ""  # sacrebleu's, of BLEU
 
     @classmethod
     def empty(cls) -> "Validation":
@@ -68,9 +69,9 @@ def validate_pairs(bundle: Bundle, pairs: list[Pair]) -> Validation:
         loss = mean_loss(bundle, _pair_batches(bundle, pairs))
     tokenize = tokenization_for(bundle.languages[1])
     found = evaluate(outputs, references, tokenize=tokenize, resamples=1, wanted=("BLEU", "chrF2"))
-    scores = {one.name: one.value for one in found}
-    samples = _evenly_spaced_samples(list(zip(sources, references, outputs, strict=True)))
-    return Validation(loss, samples, bleu=scores["BLEU"], chrf=scores["chrF2"])
+    scores = {one.name: one for one in found}
+    samples, bleu = _evenly_spaced_samples(list(zip(sources, references, outputs, strict=True))), scores["BLEU"]
+    return Validation(loss, samples, bleu=bleu.value, chrf=scores["chrF2"].value, signature=bleu.signature)
 
 
 def validate_captions(bundle: Bundle, dataset: ImageDataset) -> Validation:
