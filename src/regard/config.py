@@ -318,6 +318,13 @@ class TokenizerConfig(ConfigSection, frozen=True, kw_only=True):
     sampling_rate: Fraction = 0.0  # fraction of training sentences segmented at random (subword regularisation)
 
 
+class SourceConfig(ConfigSection, frozen=True, kw_only=True):
+    """One of several training corpora."""
+
+    files: Annotated[list[str], Meta(min_length=1)]  # as in data.train
+    weight: Annotated[float, Meta(gt=0, le=100)] = 1.0  # uses of each example in an epoch; 0.5: half of them, at random
+
+
 class DataConfig(ConfigSection, frozen=True, kw_only=True):
     """Where the examples are. Give `train` and `valid` as one file of pairs, or as a source and a target file.
 
@@ -326,6 +333,7 @@ class DataConfig(ConfigSection, frozen=True, kw_only=True):
     """
 
     train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
+    sources: list[SourceConfig] = []  # several corpora instead of `train`
     valid: list[str] = []  # empty: some pairs are held out of `train`; a captioner needs its own validation images
     languages: list[str] = []  # language codes: [source, target], as in ["en", "ko"]; for one language, [code]
     image_folder: str = ""  # folder of the images; empty: the captions' folder, or `images` in it
@@ -334,6 +342,16 @@ class DataConfig(ConfigSection, frozen=True, kw_only=True):
     max_tokens: PositiveInt = 256  # longer training sentences (in tokens) are dropped, and counted
     max_length_ratio: PositiveFloat = 9.0  # pairs whose lengths differ by more than this factor are dropped, too
     deduplicate: bool = False  # drop repeated pairs; Unicode normalisation and outer white space do not matter
+
+    @property
+    def corpora(self) -> list[SourceConfig]:
+        """The training corpora: those of `sources`, or that of `train`."""
+        return self.sources or ([SourceConfig(files=self.train)] if self.train else [])
+
+    @property
+    def train_files(self) -> list[str]:
+        """Every training file."""
+        return [path for corpus in self.corpora for path in corpus.files]
 
     @property
     def language_pair(self) -> tuple[str, str]:
@@ -489,6 +507,10 @@ def _find_contradictions(config: Config) -> Iterator[str]:
             f"{training.average_checkpoints}: validation would score the moving average, and the saved model would be "
             "a mean without it; set one of the two to 0"
         )
+    if config.data.sources and config.data.train:
+        yield "data.sources: data.train is set as well; name every corpus in data.sources, or one in data.train"
+    if config.data.sources and isinstance(model, CaptionerConfig):
+        yield "data.sources: a captioner reads one file of captions; name it in data.train"
     codes, expected_count = config.data.languages, 1 if isinstance(model, CaptionerConfig | LanguageModelConfig) else 2
     if codes and (len(codes) != expected_count or len({code for code in codes if code.strip()}) != expected_count):
         text = "the captions" if isinstance(model, CaptionerConfig) else "the text"

@@ -14,8 +14,11 @@ import msgspec
 
 def find_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
     """Every difference between a plain value and the expected type, each with the path of its key."""
-    struct = _struct_for(value, expected)
-    if struct is None:
+    struct, members = _struct_for(value, expected), get_args(expected)
+    if get_origin(expected) is list and isinstance(value, list) and _struct_for(value, members[0]):
+        for index, item in enumerate(value):
+            yield from find_problems(item, members[0], f"{path}[{index}]")
+    elif struct is None:
         yield from _value_problems(value, expected, path)
     elif not isinstance(value, dict):
         yield f"{path or 'the whole'}: expected a section, got {shorten(value)}"

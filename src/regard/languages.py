@@ -2,6 +2,8 @@
 
 import re
 import threading
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -119,3 +121,38 @@ def _load_identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+# --- scripts ---------------------------------------------------------------------------------------------------------
+
+# The scripts of languages that are not written in Latin letters, by the first word of their characters' Unicode names.
+_SCRIPTS = """
+    ar=ARABIC be=CYRILLIC bg=CYRILLIC bn=BENGALI el=GREEK fa=ARABIC gu=GUJARATI he=HEBREW hi=DEVANAGARI hy=ARMENIAN
+    ja=CJK,HIRAGANA,KATAKANA ka=GEORGIAN kk=CYRILLIC km=KHMER kn=KANNADA ko=HANGUL ky=CYRILLIC lo=LAO mk=CYRILLIC
+    ml=MALAYALAM mn=CYRILLIC mr=DEVANAGARI my=MYANMAR ne=DEVANAGARI or=ORIYA pa=GURMUKHI ps=ARABIC ru=CYRILLIC
+    si=SINHALA ta=TAMIL te=TELUGU th=THAI ug=ARABIC uk=CYRILLIC ur=ARABIC yi=HEBREW zh=CJK
+"""
+SCRIPTS: Final = {code: frozenset(names.split(",")) for code, names in (one.split("=") for one in _SCRIPTS.split())}
+# Written in two scripts, or in one that is not listed: nothing follows from the letters of a text.
+_AMBIGUOUS_SCRIPT_CODES = frozenset(["az", "bs", "ku", "sr", "tg", "tk", "uz", "am", "ti", "bo", "dv", "dz", "iu"])
+
+
+def scripts_of(code: str) -> frozenset[str]:
+    """The scripts of a language; empty if they are not known."""
+    base = base_code(code)
+    if base in _AMBIGUOUS_SCRIPT_CODES or base not in _CODES:
+        return frozenset()
+    return SCRIPTS.get(base, frozenset({"LATIN"}))
+
+
+def count_letters(text: str, scripts: frozenset[str]) -> tuple[int, int]:
+    """How many letters a text has, and how many of them are of the scripts."""
+    letters = Counter(character for character in text if character.isalpha())
+    own = (count for character, count in letters.items() if _script(character) in scripts)
+    return letters.total(), sum(own)
+
+
+@cache
+def _script(character: str) -> str:
+    name = unicodedata.name(character, "").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
+    return name.split(" ")[0]

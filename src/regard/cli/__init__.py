@@ -16,6 +16,7 @@ import socket
 import sys
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -50,7 +51,7 @@ SUMMARIES = {
     "export": "Write a model for CTranslate2 or for Hugging Face's Marian classes.",
     "serve": "Serve models: the page that shows their attention, and HTTP APIs.",
     "import": "Import a model of another program: OPUS-MT, CTranslate2, Argos Translate.",
-    "data": "Generate the corpora that come with regard.",
+    "data": "Inspect a corpus, or generate those that come with regard.",
 }
 MODULES = {"import": "import_model", "schema": "info"}  # commands that do not have a module of the same name
 FUNCTIONS = {"schema": "schema"}  # commands that are not called `command` in their module
@@ -73,6 +74,14 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, FUNCTIONS.get(cmd_name, "command"))
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            refuse_repeated_options(command, ctx, rest)
+        return name, command, rest
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(SUMMARIES.items()))
@@ -84,6 +93,20 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             raise OutputClosed from None
         return result
+
+
+def refuse_repeated_options(command: click.Command, ctx: click.Context, arguments: list[str]) -> None:
+    """An error if an option with one value is given twice; click would use the last one and drop the others."""
+    try:
+        _, rest, given = command.make_parser(ctx).parse_args(list(arguments))
+    except click.UsageError:
+        return  # the command itself reports it
+    counts = Counter(one for one in given if isinstance(one, click.Option))
+    for option, count in counts.items():
+        if count > 1 and not (option.multiple or option.is_flag or option.count):
+            raise click.UsageError(f"{option.opts[0]} is given {count} times, but has one value. Give it once.", ctx)
+    if isinstance(command, click.Group) and rest and (nested := command.get_command(ctx, rest[0])):
+        refuse_repeated_options(nested, ctx, rest[1:])
 
 
 @click.group(cls=LazyGroup, name="regard", context_settings={"help_option_names": ["-h", "--help"]})

@@ -22,6 +22,7 @@ from regard.cli.evaluate import (
     measure_captioner,
     measure_translator,
     read_test_set,
+    test_set_files,
     warn_about_tokenized_text,
     write_length_plot,
 )
@@ -36,11 +37,13 @@ from regard.cli.options import (
     json_option,
     load_translator,
     lowercase_option,
+    pairs_option,
     plot_option,
     quantization_option,
     reference_option,
     reject_options,
     resamples_option,
+    skip_language_check_option,
     source_option,
     split_option,
     tokenize_option,
@@ -68,6 +71,8 @@ Examples:
 @click.argument("models", type=PATH, nargs=-1, required=True)
 @source_option
 @reference_option
+@pairs_option
+@skip_language_check_option
 @captions_option
 @split_option
 @click.option("--gold", type=PATH, help="Gold links between source and reference: add the AER of each best head.")
@@ -85,6 +90,8 @@ def command(
     models: tuple[Path, ...],
     source: Path | None,
     reference: Path | None,
+    pairs: Path | None,
+    skip_language_check: bool,
     captions: Path | None,
     split: str | None,
     gold: Path | None,
@@ -113,14 +120,15 @@ def command(
 
     from regard.inference.evaluation import EvaluationReport
 
-    match source, reference, captions:
-        case Path(), Path(), None:
+    files = test_set_files(source, reference, pairs)
+    match bool(files), captions:
+        case True, None:
             reject_options({"split": split}, "captioners", "--source")
             if gold_index_base and gold is None:
                 raise click.UsageError("--gold-index-base needs --gold. Give the gold links, or remove it.")
             check_plot_path(plot)
-            check_outputs({"--plot": plot, "--report": report}, [source, reference, gold])
-            sources, references = read_test_set(source, reference, models)
+            check_outputs({"--plot": plot, "--report": report}, [*files, gold])
+            sources, references = read_test_set(files, models, checks_languages=not skip_language_check)
             links = _read_gold_links(gold, gold_index_base, sources, references)
             tokenize = choose_tokenization(tokenize, models, references)
             scoring = ScoringOptions(beam_size, tokenize, lowercase, resamples)
@@ -139,7 +147,7 @@ def command(
                     EvaluationReport(models=reports, sources=sources, references=references).write(report)
             finally:
                 _print_comparison(reports, against, has_gold=gold is not None, as_json=as_json)
-        case None, None, Path():
+        case False, Path():
             translation_options = {
                 "gold": gold,
                 "gold_index_base": gold_index_base,
@@ -156,7 +164,9 @@ def command(
             named = zip(figures, distinct_names(models), strict=True)
             _print_image_comparison([msgspec.structs.replace(one, model=name) for one, name in named], as_json=as_json)
         case _:
-            raise click.UsageError("Give --source and --reference for translators, or --captions for captioners.")
+            raise click.UsageError(
+                "Give --source and --reference, or --pairs, for translators; or --captions for captioners."
+            )
 
 
 # --- translators

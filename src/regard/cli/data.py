@@ -1,12 +1,15 @@
-"""`regard data generate`: write the corpora that regard generates."""
+"""`regard data inspect`: what is wrong with a corpus. `regard data generate`: the corpora that regard generates."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from regard.cli.console import echo
-from regard.cli.options import PATH
+from regard.cli.data_report import check_report_path
+from regard.cli.options import PATH, json_option
+from regard.cli.train import data_options, inspect_run, read_data_options
 from regard.errors import RegardError
 
 COUNT = click.IntRange(0)
@@ -15,7 +18,26 @@ SPLITS = ("train", "valid", "test")
 
 @click.group(name="data")
 def command() -> None:
-    """Generate the corpora that come with regard."""
+    """Inspect a corpus, or generate those that come with regard."""
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  regard data inspect --pairs docs.tsv --pairs strings.po --languages en,ko --report data.html
+  regard data inspect recipes/multi30k-transformer.toml"""
+)
+@click.argument("recipe", type=PATH, required=False)
+@data_options
+@json_option
+def inspect(recipe: Path | None, report: Path | None, as_json: bool, **data: Any) -> None:
+    """Report what `regard train` would make of the same files or recipe: what is dropped and why, untranslated copies,
+    wrong languages, numbers and placeholders that differ, duplicates, and validation pairs that are training pairs.
+
+    The text is filtered and tokenised as in training, in a temporary directory. Nothing is trained.
+    """
+    check_report_path(report)
+    inspect_run(read_data_options(recipe, data), with_cost=False, report=report, as_json=as_json)
 
 
 @command.group()

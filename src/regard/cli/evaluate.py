@@ -23,11 +23,13 @@ from regard.cli.options import (
     load_translator,
     lowercase_option,
     model_argument,
+    pairs_option,
     plot_option,
     quantization_option,
     reference_option,
     reject_options,
     resamples_option,
+    skip_language_check_option,
     source_option,
     split_option,
     tokenize_option,
@@ -56,6 +58,8 @@ PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 @model_argument
 @source_option
 @reference_option
+@pairs_option
+@skip_language_check_option
 @captions_option
 @split_option
 @click.option("--text", type=PATH, help="For a decoder-only or encoder-only model: plain text, one text per line.")
@@ -72,6 +76,8 @@ def command(
     model: Path,
     source: Path | None,
     reference: Path | None,
+    pairs: Path | None,
+    skip_language_check: bool,
     captions: Path | None,
     split: str | None,
     text: Path | None,
@@ -102,32 +108,33 @@ def command(
         "lowercase": lowercase,
         "plot": plot,
     }
-    match source, reference, captions, text:
-        case Path(), Path(), None, None:
+    files = test_set_files(source, reference, pairs)
+    match bool(files), captions, text:
+        case True, None, None:
             reject_options({"split": split}, "captioners", "--source")
             check_plot_path(plot)
-            check_outputs({"--output": output, "--plot": plot}, [source, reference])
-            sources, references = read_test_set(source, reference, [model])
+            check_outputs({"--output": output, "--plot": plot}, files)
+            sources, references = read_test_set(files, [model], checks_languages=not skip_language_check)
             tokenize = choose_tokenization(tokenize, [model], references)
             translator = load_translator(model, engine, quantization)
             scoring = ScoringOptions(beam_size, tokenize, lowercase, resamples)
             report = measure_translator(translator, sources, references, scoring)
             warn_about_tokenized_text(references, [report], tokenize)
             _write_translation_report(report, plot=plot, output=output, as_json=as_json)
-        case None, None, Path(), None:
+        case False, Path(), None:
             reject_options(translation_options, "translators", "--captions")
             images = ImageTestSet.read(captions, split)
             check_outputs({"--output": output}, [images.file])
             caption_report = measure_captioner(model, images, beam_size=beam_size, resamples=resamples)
             _write_caption_report(caption_report, output=output, as_json=as_json)
-        case None, None, None, Path():
+        case False, None, Path():
             generation_options: dict[str, object] = {"split": split, "beam": beam_size, "output": output}
             reject_options(translation_options | generation_options, "translators and captioners", "--text")
             _evaluate_language_model(model, text, resamples=resamples, as_json=as_json)
         case _:
             raise click.UsageError(
-                "Give --source and --reference for a translator, --captions for a captioner, or --text for a language "
-                "model."
+                "Give --source and --reference, or --pairs, for a translator; --captions for a captioner; or --text "
+                "for a language model."
             )
 
 
@@ -144,13 +151,33 @@ class ScoringOptions:
     resamples: int
 
 
-def read_test_set(source: Path, reference: Path, models: Sequence[Path]) -> tuple[list[str], list[str]]:
-    """Sources and references from two files with the same number of lines, in the direction of the models."""
+def test_set_files(source: Path | None, reference: Path | None, pairs: Path | None) -> list[Path]:
+    """The files of a test set: one of pairs, or a source and a reference; none if no option names them."""
+    if pairs is not None and (source or reference):
+        raise click.UsageError("--pairs has sources and references. Remove --source and --reference, or --pairs.")
+    if (source is None) != (reference is None):
+        raise click.UsageError("Give --source and --reference together, or --pairs.")
+    return [pairs] if pairs else [source, reference] if source and reference else []
 
+
+def read_test_set(
+    files: Sequence[Path], models: Sequence[Path], *, checks_languages: bool = True
+) -> tuple[list[str], list[str]]:
+    """Sources and references from one file of pairs or from two files of lines, in the direction of the models."""
+
+    from regard.data.inspection import MAX_CHECKED_PAIRS, are_columns_swapped
     from regard.data.readers import read_pairs
 
-    check_direction(models, source, reference, ("--source", "--reference"))
-    pairs = list(read_pairs([source, reference]))
+    if len(files) == 2:
+        check_direction(models, files[0], files[1], ("--source", "--reference"))
+    languages = next((codes for model in models if len(codes := languages_of(model)) == 2), [])
+    pairs = list(read_pairs(files, languages=languages))
+    if languages and checks_languages and are_columns_swapped(pairs[:MAX_CHECKED_PAIRS], *languages):
+        raise RegardError(
+            f"{' and '.join(map(str, files))}: the sources are {languages[1]} and the references are {languages[0]}, "
+            f"but the model translates {' to '.join(languages)}. Swap them. If the languages are right, add "
+            "--skip-language-check."
+        )
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
@@ -158,16 +185,19 @@ def choose_tokenization(tokenize: str | None, models: Sequence[Path], references
     """The tokenizer of BLEU for all models: the given one, or by target language, or by the references' script."""
 
     from regard.inference.evaluation import common_tokenization
-    from regard.metrics.text import language_by_script
+    from regard.metrics.text import language_by_script, tokenization_note
 
     if tokenize is not None:
         return tokenize
     targets = {code: str(model) for model in models for code in languages_of(model)[-1:]}
     chosen = common_tokenization(targets, references)
-    if not targets and (language := language_by_script(references)):
+    language = next(iter(targets), None) or language_by_script(references)
+    if not targets and language:
         warn(
             f"no model names its languages; BLEU is tokenised for {language} ({chosen}), by the script of the reference"
         )
+    if note := tokenization_note(language, chosen):
+        warn(note)
     return chosen
 
 

@@ -47,6 +47,14 @@ source_option = click.option("--source", type=PATH, help="Source sentences, one 
 
 reference_option = click.option("--reference", type=PATH, help="Reference translations, line by line.")
 
+pairs_option = click.option(
+    "--pairs", type=PATH, help="Instead of these two: one file of pairs (.tsv, .jsonl, .po or .tmx; .gz too)."
+)
+
+skip_language_check_option = click.option(
+    "--skip-language-check", is_flag=True, help="Accept sources and references that seem to be swapped."
+)
+
 captions_option = click.option(
     "--captions", type=PATH, help="For captioners: a file of captions, or a folder with a captions.txt."
 )

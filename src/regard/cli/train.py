@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from regard.cli import acknowledged_signals, deferred_signals, stop_signals
-from regard.cli.console import SilentDisplay, TrainingDisplay, echo, make_display, try_to_echo
+from regard.cli.console import SilentDisplay, TrainingDisplay, echo, make_display, print_json, try_to_echo
+from regard.cli.data_report import check_report_path, describe_cost, describe_report, write_report
 from regard.cli.options import PATH, json_option
 from regard.errors import RegardError
 from regard.languages import languages_from_names
@@ -24,6 +26,42 @@ if TYPE_CHECKING:
     from regard.training.plan import TextFiles, TrainingPlan, TrainOptions
 
 
+def data_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that name the corpora of a run; `regard data inspect` has them too."""
+    options = [
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="SECTION.KEY=VALUE",
+            help="Override an option of the recipe; repeatable.",
+        ),
+        click.option("--source", type=PATH, help="Without a recipe: source sentences to train on."),
+        click.option("--target", type=PATH, help="Their translations, line by line."),
+        click.option(
+            "--pairs",
+            type=PATH,
+            multiple=True,
+            help="A file of pairs (.tsv, .jsonl, .po or .tmx; .gz too), added to --source and --target; repeatable.",
+        ),
+        click.option("--text", type=PATH, help="For a language model: plain text, one example per line."),
+        click.option("--valid-source", type=PATH, help="Source sentences to validate on. [default: held-out pairs]"),
+        click.option("--valid-target", type=PATH, help="Their translations."),
+        click.option("--valid-pairs", type=PATH, help="Instead of these two: one file of pairs."),
+        click.option("--valid-text", type=PATH, help="With --text: text to validate on. [default: held-out lines]"),
+        click.option(
+            "--languages",
+            metavar="SOURCE,TARGET",
+            help="Language codes, such as en,de. [default: the endings of the files]",
+        ),
+        click.option("--skip-language-check", is_flag=True, help="Accept sources and targets that seem to be swapped."),
+        click.option("--report", type=PATH, metavar="FILE.html", help="Write the report of the data as a page, too."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.command(
     name="train",
     epilog="""\b
@@ -31,20 +69,14 @@ Examples:
   regard train recipes/world-transformer.toml --set training.steps=500
   regard train world-transformer
   regard train --source train.en --target train.de
-  regard train --pairs train.tsv --valid-pairs valid.tsv --languages en,de
+  regard train --pairs train.tsv --pairs more.po --valid-pairs valid.tsv --languages en,de
+  regard train --pairs train.tsv --languages en,de --dry-run --report data.html
   regard train --text novel.txt --run runs/novel
   regard train --run runs/world-transformer --resume
   regard train world-transformer --processes 2
   torchrun --nproc-per-node 8 -m regard train recipes/world-transformer.toml""",
 )
 @click.argument("recipe", type=PATH, required=False)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="SECTION.KEY=VALUE",
-    help="Override an option of the recipe; repeatable.",
-)
 @click.option(
     "--run",
     "--run-directory",
@@ -53,6 +85,9 @@ Examples:
     help="Directory of the run (under torchrun use the long name). [default: runs/NAME-OF-THE-RECIPE]",
 )
 @click.option("--resume", is_flag=True, help="Continue from the latest valid checkpoint of the run.")
+@click.option(
+    "--dry-run", is_flag=True, help="Report the data, take a few steps, print size, time, memory and disk, and stop."
+)
 @click.option(
     "--processes",
     type=click.IntRange(1, 1024),
@@ -66,82 +101,104 @@ Examples:
     metavar="TEXT",
     help="Sentence whose attention is saved while it forms; repeatable.",
 )
-@click.option("--source", type=PATH, help="Without a recipe: source sentences to train on.")
-@click.option("--target", type=PATH, help="Their translations, line by line.")
-@click.option(
-    "--pairs",
-    type=PATH,
-    help="Instead of --source and --target: one file of pairs (.tsv, .jsonl, .po or .tmx; .gz too).",
-)
-@click.option("--text", type=PATH, help="For a language model: plain text, one example per line.")
-@click.option("--valid-source", type=PATH, help="Source sentences to validate on. [default: held-out pairs]")
-@click.option("--valid-target", type=PATH, help="Their translations.")
-@click.option("--valid-pairs", type=PATH, help="Instead of these two: one file of pairs.")
-@click.option("--valid-text", type=PATH, help="With --text: plain text to validate on. [default: held-out lines]")
-@click.option(
-    "--languages", metavar="SOURCE,TARGET", help="Language codes, such as en,de. [default: the endings of the files]"
-)
+@data_options
 @json_option
 def command(
     recipe: Path | None,
-    overrides: tuple[str, ...],
     run: Path | None,
     resume: bool,
+    dry_run: bool,
     processes: int,
     probes: tuple[str, ...],
-    languages: str | None,
+    report: Path | None,
     as_json: bool,
-    **files: Path | None,
+    **data: Any,
 ) -> None:
     """Train a model by RECIPE.toml, or with defaults that fit the given text files; a recipe without a [model] section
     gets a model that fits its files too. RECIPE may be the name of a recipe that comes with regard. With --text the
     model is decoder-only, or with --set model.kind=encoder-only a masked language model.
 
+    Before training, a report of the data is printed: what is dropped and why, untranslated copies, wrong languages,
+    numbers and placeholders that differ, duplicates, and validation pairs that are training pairs.
+
     The run's directory gets the complete config, the event log (JSON lines), checkpoints, and model/ for the other
     commands. Ctrl-C, SIGTERM, a closed terminal and a closed output save and stop; --resume continues.
     """
-
-    from regard.training.plan import TrainOptions, find_recipe
-
-    if processes > 1 and int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if processes > 1 and int(os.environ.get("WORLD_SIZE", "1")) == 1 and not dry_run:
         from regard.training.distributed import launch
 
         context = click.get_current_context()
         context.exit(launch(processes, context.find_root().obj, stop_signals()))
-    texts = read_text_options(recipe, languages, files)
-    recipe = recipe and find_recipe(recipe)
-    run_training(TrainOptions(recipe, texts, overrides, probes, run, resume), as_json=as_json)
+    check_report_path(report)
+    options = replace(read_data_options(recipe, data), run=run, resume=resume, probes=probes)
+    if dry_run:
+        inspect_run(options, with_cost=True, report=report, as_json=as_json)
+    else:
+        run_training(options, report=report, as_json=as_json)
 
 
-def run_training(options: TrainOptions, *, as_json: bool) -> None:
+def run_training(options: TrainOptions, *, report: Path | None = None, as_json: bool) -> None:
     """Train by these options, in one process or as one of several, and print what to do next."""
 
     from regard.training.distributed import is_restarted, join_process_group
-    from regard.training.plan import locked_run_directory, make_plan
+    from regard.training.plan import locked_run_directory, make_plan, prepare_run
 
     options = replace(options, resume=options.resume or is_restarted())
     with join_process_group() as group:
         plan = group.rank0_first(lambda: make_plan(options))
         group.barrier()  # rank 0 writes from here on: the other ranks must have planned before
         display = make_display(as_json=as_json, steps=plan.config.training.steps) if group.is_rank0 else SilentDisplay()
+
+        def prepare() -> Corpus:
+            for note in plan.notes:
+                display.note(note)
+            corpus = prepare_run(plan, resume=options.resume, is_rank0=group.is_rank0, progress=display.preparing)
+            display.note(corpus.describe())
+            data_report = corpus.inspect(plan.config) if group.is_rank0 and not options.resume else None
+            if data_report is not None:
+                display.note("\n".join(describe_report(data_report)))
+                write_report(report, data_report)
+            return corpus
+
         with locked_run_directory(plan.run) if group.is_rank0 else nullcontext(), closing(display):
             with _interruptible_preparation(resume=options.resume) if group.is_rank0 else nullcontext():
-                corpus = group.rank0_first(lambda: _prepare(plan, display, group, resume=options.resume))
+                corpus = group.rank0_first(prepare)
             stopped_by = _train(plan, corpus, display, group, resume=options.resume)
-        if group.is_rank0:
-            _print_next_steps(plan, corpus, stopped_by, as_json=as_json)
+        if group.is_rank0 and stopped_by:
+            try_to_echo(f"stopped and saved. To continue: regard train --run {shlex.quote(str(plan.run))} --resume")
+        elif group.is_rank0:
+            model = plan.run / "model"
+            echo(f"The model is in {model}. To try it:", to_error=as_json)
+            echo(f"  {corpus.example_command(model)}", to_error=as_json)
     if stopped_by:
         raise click.exceptions.Exit(128 + stopped_by)
 
 
-def _prepare(plan: TrainingPlan, display: TrainingDisplay, group: ProcessGroup, *, resume: bool) -> Corpus:
-    from regard.training.plan import prepare_run
+def inspect_run(options: TrainOptions, *, with_cost: bool, report: Path | None, as_json: bool) -> None:
+    """Prepare the data as training does, in a temporary directory, and print the report, and with it the cost."""
+    from regard.training.plan import make_plan, prepare_run
 
-    for note in plan.notes:
-        display.note(note)
-    corpus = prepare_run(plan, resume=resume, is_rank0=group.is_rank0, progress=display.preparing)
-    display.note(corpus.describe())
-    return corpus
+    with TemporaryDirectory(prefix="regard-") as folder:
+        plan = make_plan(options if options.resume else replace(options, run=Path(folder)))
+        plan = replace(plan, run=Path(folder))
+        with closing(make_display(as_json=as_json, steps=plan.config.training.steps)) as display:
+            for note in plan.notes:
+                display.note(note)
+            corpus = prepare_run(plan, resume=False, progress=display.preparing)
+            data_report, cost = corpus.inspect(plan.config), None
+            if data_report is None:
+                raise RegardError("a captioner has images, and no pairs to inspect. Give pairs or text.")
+            if with_cost:
+                from regard.training.estimate import estimate_cost
+
+                display.preparing("taking a few steps", 0)
+                cost = estimate_cost(plan.config, corpus, plan.run)
+        if as_json:
+            print_json({"data": data_report, "cost": cost})
+        else:
+            lines = [*describe_report(data_report), *(describe_cost(cost) if cost else [])]
+            echo("\n".join([data_report.vocabulary, *lines]))
+    write_report(report, data_report, cost)
 
 
 @contextmanager
@@ -172,24 +229,25 @@ def _train(
     return None
 
 
-def _print_next_steps(plan: TrainingPlan, corpus: Corpus, stopped_by: int | None, *, as_json: bool) -> None:
-    if stopped_by:
-        try_to_echo(f"stopped and saved. To continue: regard train --run {shlex.quote(str(plan.run))} --resume")
-        return
-    model = plan.run / "model"
-    echo(f"The model is in {model}. To try it:", to_error=as_json)
-    echo(f"  {corpus.example_command(model)}", to_error=as_json)
-
-
 # --- text files instead of a recipe
 
 
-def read_text_options(recipe: Path | None, languages: str | None, files: dict[str, Path | None]) -> TextFiles | None:
+def read_data_options(recipe: Path | None, data: dict[str, Any]) -> TrainOptions:
+    """What to train, by the options of `data_options`."""
+    from regard.training.plan import TrainOptions, find_recipe
+
+    languages, overrides, skips_check = (data.pop(name) for name in ("languages", "overrides", "skip_language_check"))
+    files = read_text_options(recipe, languages, data)
+    return TrainOptions(recipe and find_recipe(recipe), files, overrides, checks_languages=not skips_check)
+
+
+def read_text_options(recipe: Path | None, languages: str | None, files: dict[str, Any]) -> TextFiles | None:
     """The text files to train and validate on, if any option names one; an error if the options do not fit."""
 
     from regard.training.plan import TextFiles
 
     given = {f"--{name.replace('_', '-')}": path for name, path in files.items()}
+    given["--valid-pairs"] = (given["--valid-pairs"],) if given["--valid-pairs"] else ()
     present = ", ".join(name for name, path in given.items() if path)
     if not present:
         if languages:
@@ -203,29 +261,30 @@ def read_text_options(recipe: Path | None, languages: str | None, files: dict[st
             f"a recipe ({recipe}) and text files ({present}) exclude each other. Remove one of them; "
             "--set data.train=... and --set data.valid=... change the files of a recipe."
         )
-    train, valid = _files_of_role(given, "--"), _files_of_role(given, "--valid-")
-    if not train:
+    corpora, valid = _corpora_of_role(given, "--"), _corpora_of_role(given, "--valid-")
+    if not corpora:
         raise RegardError(f"{present} without a file to train on. {_expected_files('--')}.")
+    if len(valid) > 1:
+        raise RegardError(f"--valid-pairs has sources and targets. {_expected_files('--valid-')}, but not both.")
     is_text = given["--text"] is not None
     if valid and is_text != (given["--valid-text"] is not None):
         raise RegardError("--text needs --valid-text, and pairs need pairs to validate on. Give both of one kind.")
-    if languages:
-        return TextFiles(train, valid, tuple(code.strip() for code in languages.split(",")), is_text=is_text)
-    codes = languages_from_names(*train) if len(train) == 2 else ()
-    return TextFiles(train, valid, codes, is_by_endings=bool(codes), is_text=is_text)
+    codes = tuple(code.strip() for code in languages.split(",")) if languages else ()
+    endings = languages_from_names(*corpora[0]) if not codes and len(corpora[0]) == 2 else ()
+    return TextFiles(corpora, (*valid, ())[0], codes or endings, is_by_endings=bool(endings), is_text=is_text)
 
 
-def _files_of_role(given: dict[str, Path | None], prefix: str) -> tuple[Path, ...]:
-    """The files of the options with this prefix: none, one of text, one of pairs, or a source and a target."""
+def _corpora_of_role(given: dict[str, Any], prefix: str) -> tuple[tuple[Path, ...], ...]:
+    """The corpora of the options with this prefix: of text, of a source and a target, or of files of pairs."""
     text, pairs, *sides = (given[f"{prefix}{name}"] for name in ("text", "pairs", "source", "target"))
     if text and (pairs or any(sides)):
         raise RegardError(f"{prefix}text is for a language model. {_expected_files(prefix)}, or {prefix}text alone.")
-    if pairs and any(sides):
-        raise RegardError(f"{prefix}pairs has sources and targets. {_expected_files(prefix)}, but not both.")
     if any(sides) and not all(sides):
         missing = f"{prefix}target" if sides[0] else f"{prefix}source"
         raise RegardError(f"{missing} is missing. {_expected_files(prefix)}.")
-    return tuple(path for path in (text, pairs, *sides) if path)
+    return tuple(
+        files for files in ((text,) if text else (), tuple(filter(None, sides)), *((one,) for one in pairs)) if files
+    )
 
 
 def _expected_files(prefix: str) -> str:

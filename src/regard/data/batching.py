@@ -6,7 +6,7 @@ takes its slice of every global batch. Pairs are shuffled, sorted by length insi
 batches alternate, and each epoch has different batches.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -32,6 +32,13 @@ class EpochPosition:
 START = EpochPosition()
 
 
+class CorpusWeight(NamedTuple):
+    """Consecutive examples of one corpus, and how often each is used in an epoch."""
+
+    examples: int
+    weight: float
+
+
 class GlobalBatch(NamedTuple):
     """The pairs of one batch, their epoch, and the position of the next batch."""
 
@@ -42,7 +49,7 @@ class GlobalBatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EpochPlan:
-    """Every pair exactly once: batch b holds `order[bounds[b] : bounds[b + 1]]`."""
+    """Every pair as often as its weight says, by default once: batch b holds `order[bounds[b] : bounds[b + 1]]`."""
 
     order: Indices
     bounds: Indices
@@ -71,20 +78,22 @@ def plan_epoch(
     seed: int,
     epoch: int,
     bucket_by_length: bool = True,
+    corpora: Sequence[CorpusWeight] = (),
 ) -> EpochPlan:
     """Batches whose rows times longest side (BEGIN or END counted) stay within `batch_tokens`.
 
     A pair that is longer than that is a batch by itself. Without `bucket_by_length` batches are random: every pair
-    counts with the mean length, and a batch with long pairs may exceed the budget.
+    counts with the mean length, and a batch with long pairs may exceed the budget. `corpora` are consecutive pairs with
+    a weight each; without them every pair is used once.
     """
     sources, targets = (np.asarray(lengths, np.int32) + 1 for lengths in (source_lengths, target_lengths))
     widths = np.maximum(sources, targets)
     if not bucket_by_length and len(widths):
         widths = np.full_like(widths, round(widths.mean()))
     stream = np.random.PCG64([seed, epoch])
-    order = _shuffled_indices(len(widths), stream)
+    order = _draw_examples(len(widths), corpora, stream)
     sizes: list[int] = []
-    pool_rows = max(1, POOL_BATCHES * batch_tokens * len(widths) // max(1, int(widths.sum())))
+    pool_rows = max(1, POOL_BATCHES * batch_tokens * len(order) // max(1, int(widths[order].sum())))
     if not bucket_by_length:
         pool_rows = max(1, len(order))  # nothing is sorted, so pools would only leave incomplete batches
     for start in range(0, len(order), pool_rows):
@@ -93,10 +102,9 @@ def plan_epoch(
             pool[:] = pool[_length_order(sources[pool], targets[pool])]
         sizes += _batch_sizes(widths[pool].tolist(), batch_tokens)
     order, bounds = _shuffle_batches(order, np.array(sizes, np.int64), stream)
-    real = int(sources.sum()) + int(targets.sum())
-    return EpochPlan(
-        order, bounds, real, _padded_tokens(sources[order], bounds) + _padded_tokens(targets[order], bounds)
-    )
+    drawn = sources[order], targets[order]
+    real, padded = sum(int(own.sum()) for own in drawn), sum(_padded_tokens(own, bounds) for own in drawn)
+    return EpochPlan(order, bounds, real, padded)
 
 
 def batches(plan: EpochPlan, *, start: int = 0) -> Iterator[Indices]:
@@ -113,12 +121,15 @@ def global_batches(
     seed: int,
     start: EpochPosition = START,
     bucket_by_length: bool = True,
+    corpora: Sequence[CorpusWeight] = (),
 ) -> Iterator[GlobalBatch]:
     """Batches without end, epoch after epoch, from a position on."""
     if not len(source_lengths):
         raise RegardError("There are no pairs to make batches from. Give data with at least one pair.")
     epoch, cursor = start.epoch, start.cursor
-    plan_next = partial(plan_epoch, batch_tokens=batch_tokens, seed=seed, bucket_by_length=bucket_by_length)
+    plan_next = partial(
+        plan_epoch, batch_tokens=batch_tokens, seed=seed, bucket_by_length=bucket_by_length, corpora=corpora
+    )
     while True:
         plan = plan_next(source_lengths, target_lengths, epoch=epoch)
         if cursor > len(plan):
@@ -144,6 +155,24 @@ def slice_for_rank(indices: Indices, rank: int, world: int) -> Indices:
 def _shuffled_indices(count: int, stream: np.random.PCG64) -> Indices:
     # numpy guarantees the raw stream for all versions, but not its shuffles.
     return np.argsort(stream.random_raw(count), kind="stable")
+
+
+def _draw_examples(count: int, corpora: Sequence[CorpusWeight], stream: np.random.PCG64) -> Indices:
+    """The pairs of an epoch in random order: each as often as the whole part of its weight, and once more by chance.
+
+    The fraction of a weight is the share of the corpus that is drawn once more; at least one pair of a corpus is used.
+    """
+    if all(one.weight == 1 for one in corpora):
+        return _shuffled_indices(count, stream)
+    drawn, start = [], 0
+    for examples, weight in corpora:
+        own = np.arange(start, start + examples)
+        times, extra = int(weight), round(weight % 1 * examples)
+        shuffled = own[_shuffled_indices(examples, stream)]
+        drawn += [np.repeat(own, times), shuffled[: extra if times else max(1, extra)]]
+        start += examples
+    order = np.concatenate(drawn)
+    return order[_shuffled_indices(len(order), stream)]
 
 
 def _length_order(sources: Lengths, targets: Lengths) -> Indices:

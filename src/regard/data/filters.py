@@ -43,6 +43,10 @@ class FilterReport:
         """How many pairs were read."""
         return self.kept + sum(self.dropped.values())
 
+    def __add__(self, other: "FilterReport") -> "FilterReport":
+        dropped = {reason: self.dropped.get(reason, 0) + other.dropped.get(reason, 0) for reason in DROP_REASONS}
+        return FilterReport(self.kept + other.kept, dropped)
+
     def describe(self, examples: str = "pairs") -> str:
         """One sentence for people."""
         parts = [f"{count:,} {DROP_REASONS.get(reason, reason)}" for reason, count in self.dropped.items() if count]

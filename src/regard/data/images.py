@@ -39,7 +39,7 @@ def load_image(source: Path | bytes, *, size: int, name: str = "the image") -> N
     try:
         content = source if isinstance(source, bytes) else source.read_bytes()
     except OSError as error:
-        wanted = f"the images in it, as {source}/*.png" if Path(display_name).is_dir() else "the path of an image"
+        wanted = f"the images in it, as {display_name}/*.png" if Path(display_name).is_dir() else "the path of an image"
         raise RegardError(f"{display_name} cannot be read: {error.strerror}. Give {wanted}.") from None
     # Pillow warns about files that are refused below with an error; warning filters apply to the whole process.
     with warnings.catch_warnings():

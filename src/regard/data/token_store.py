@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from regard.config import DataConfig
 from regard.data.filters import (
-    DROP_REASONS,
     FilterReport,
     Lengths,
     SeenHashes,
@@ -34,7 +33,7 @@ from regard.data.readers.text import PairBlock
 from regard.errors import RegardError
 from regard.files import atomic_directory
 
-VERSION = 1  # of the layout on disk
+VERSION = 2  # of the layout on disk
 HEADER = "token_store.json"
 _ID_TYPE, _BYTE_TYPE, _LENGTH_TYPE, _HASH_TYPE = np.dtype("<i4"), np.dtype("u1"), np.dtype("<i4"), np.dtype("<u8")
 _OFFSET_TYPE = np.dtype("<i8")
@@ -62,7 +61,7 @@ class TokenStoreHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     version: int
     fingerprint: str
-    report: FilterReport
+    reports: list[FilterReport]  # of each corpus, in the order of the pairs
     digests: dict[str, str]  # SHA-256 of each file
 
 
@@ -72,7 +71,8 @@ class TokenStore:
     def __init__(self, directory: Path, header: TokenStoreHeader) -> None:
         self.directory = directory
         self.fingerprint = header.fingerprint
-        self.report = header.report
+        self.reports = header.reports
+        self.report = sum(header.reports, FilterReport(0, {}))
         self._columns = {name: RaggedRows(directory, name, dtype) for name, dtype in COLUMNS.items()}
 
     def __len__(self) -> int:
@@ -132,7 +132,8 @@ def write_store(
     progress: Callable[[int], None] = lambda _: None,
 ) -> TokenStore:
     """Write the pairs to a new store that replaces the old one; `progress` receives the number of pairs read."""
-    directory, report = Path(directory), FilterReport(0, {})
+    directory = Path(directory)
+    reports: list[FilterReport] = []
     is_free = not directory.exists() or (directory.is_dir() and not any(directory.iterdir()))
     if not is_free and not (directory / HEADER).exists():
         raise RegardError(f"{directory} exists and is not a token store. Choose another path, or remove it.")
@@ -142,12 +143,15 @@ def write_store(
             for block in blocks:
                 for name, column in block.columns.items():
                     writers[name].extend(column.values, column.row_lengths())
-                report = add_block_counts(report, block)
-                progress(report.read)
+                while len(reports) <= block.corpus:
+                    reports.append(FilterReport(0, {}))
+                reports[block.corpus] += FilterReport(block.kept, block.dropped)
+                progress(sum(report.read for report in reports))
         digests = {file: digest for writer in writers.values() for file, digest in writer.digests().items()}
+        report = sum(reports, FilterReport(0, {}))
         if not report.kept:
             raise RegardError(f"No pair is left to train on: {report.describe()}. Check the data and the data options.")
-        header = TokenStoreHeader(VERSION, fingerprint, report, digests)
+        header = TokenStoreHeader(VERSION, fingerprint, reports, digests)
         (staging / HEADER).write_bytes(msgspec.json.format(msgspec.json.encode(header)))
     return TokenStore(directory, header)
 
@@ -224,6 +228,7 @@ class PackedPairs(msgspec.Struct, frozen=True):
     kept: int
     dropped: dict[str, int]
     hashes: bytes  # of each pair that was kept; empty without data.deduplicate
+    corpus: int = 0  # the number of the corpus that they come from
 
     def select(self, is_selected: NDArray[np.bool_], dropped: dict[str, int]) -> "PackedPairs":
         """Some of the pairs; `dropped` counts the others by reason."""
@@ -232,7 +237,8 @@ class PackedPairs(msgspec.Struct, frozen=True):
             return msgspec.structs.replace(self, dropped=dropped)
         columns = {name: self.columns[name].select(is_selected, dtype) for name, dtype in COLUMNS.items()}
         hashes = np.frombuffer(self.hashes, _HASH_TYPE)
-        return PackedPairs(columns, kept, dropped, hashes[is_selected].tobytes() if self.hashes else b"")
+        own = hashes[is_selected].tobytes() if self.hashes else b""
+        return PackedPairs(columns, kept, dropped, own, self.corpus)
 
 
 def pack(
@@ -261,7 +267,8 @@ def pack(
         is_held_out = is_kept & np.isin(np.frombuffer(hashes, _HASH_TYPE), np.array(held_out, _HASH_TYPE))
         dropped["held_out"] = int(is_held_out.sum())
         is_kept &= ~is_held_out
-    return PackedPairs(columns, len(is_kept), {}, hashes if config.deduplicate else b"").select(is_kept, dropped)
+    packed = PackedPairs(columns, len(is_kept), {}, hashes if config.deduplicate else b"", block.corpus)
+    return packed.select(is_kept, dropped)
 
 
 def _pair_hashes(block: PairBlock) -> bytes:
@@ -279,12 +286,6 @@ def drop_duplicates(blocks: Iterator[PackedPairs]) -> Iterator[PackedPairs]:
         is_new = seen.add(np.frombuffer(block.hashes, _HASH_TYPE))
         duplicates = block.dropped["duplicate"] + block.kept - int(is_new.sum())
         yield block.select(is_new, block.dropped | {"duplicate": duplicates})
-
-
-def add_block_counts(report: FilterReport, block: PackedPairs) -> FilterReport:
-    """The report with the pairs of a block added."""
-    dropped = {reason: report.dropped.get(reason, 0) + block.dropped.get(reason, 0) for reason in DROP_REASONS}
-    return FilterReport(report.kept + block.kept, dropped)
 
 
 # --- rows of different lengths ----------------------------------------------------------------------------------------

@@ -5,18 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from regard.data.readers.po import parse_po_line
+from regard.data.readers.po import PLACEHOLDER, parse_po_line
 from regard.documents.markup import tokenize_markup
 from regard.documents.segments import SegmentBuilder, Template
 from regard.errors import RegardError
 
 _LINE = re.compile(r"[^\n]*\n?")
 
-# Placeholders of programs, which stay as they are: %s, %(name)d, %1$s, {name}, {{ name }}, ${name}.
-_PLACEHOLDER = re.compile(
-    r"(%(?:\(\w+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[diouxXeEfFgGcrsa](?![a-z])|%%"
-    r"|\$\{[^{}\s]{1,64}\}|\{\{[^{}]{1,64}\}\}|%?\{[^{}\s]{0,64}\})"
-)
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -85,7 +80,7 @@ def _filled_statement(statement: PoStatement, source: str) -> Template:
         if token.name and token.kind != "text":
             builder.add_tag(token.kind, token.name, token.raw)
         else:
-            for index, piece in enumerate(_PLACEHOLDER.split(token.raw)):
+            for index, piece in enumerate(PLACEHOLDER.split(token.raw)):
                 (builder.add_placeholder if index % 2 else builder.add_text)(piece)
     ending = statement.lines[0][len(statement.lines[0].rstrip("\r\n")) :]
     serialize = partial(_quote, statement.keyword)

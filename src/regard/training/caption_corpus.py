@@ -13,7 +13,7 @@ import numpy as np
 from regard.batch import Batch, ImageFeatures, Images, TokenRows
 from regard.bundle import Bundle
 from regard.config import Config
-from regard.data.batching import Lengths
+from regard.data.batching import CorpusWeight, Lengths
 from regard.data.images import draw_flip, load_image
 from regard.decoding.hypothesis import max_output_tokens
 from regard.errors import RegardError
@@ -72,6 +72,10 @@ class CaptionCorpus:
         return np.zeros_like(targets), targets
 
     @property
+    def weights(self) -> Sequence[CorpusWeight]:
+        return ()
+
+    @property
     def bucket_by_length(self) -> bool:
         """Only with a frozen image encoder. Captions of one length describe similar images: an encoder that is trained
         on such batches, and normalises over them, fails on a single image.
@@ -105,6 +109,9 @@ class CaptionCorpus:
         )
         unknown = sum(example.ids.count(UNKNOWN) for example in self.examples) / int(self.lengths[1].sum())
         return "\n".join([summary, *([too_long] if beyond else []), *unknown_token_warning(unknown)])
+
+    def inspect(self, _config: Config) -> None:
+        return None
 
     def example_command(self, model: Path) -> str:
         return f"regard caption {shlex.quote(str(model))} {shlex.quote(str(self.valid.captioned[0].image))}"

@@ -14,7 +14,8 @@ from typing import Protocol
 from regard.batch import Batch
 from regard.bundle import Bundle
 from regard.config import CaptionerConfig, Config, EncoderOnlyConfig, LanguageModelConfig
-from regard.data.batching import EpochPosition, Lengths, global_batches, slice_for_rank
+from regard.data.batching import CorpusWeight, EpochPosition, Lengths, global_batches, slice_for_rank
+from regard.data.inspection import DataReport, InspectedCorpus, inspect_data
 from regard.data.readers import read_blocks, read_pairs
 from regard.data.readers.text import monolingual_blocks, read_monolingual
 from regard.errors import RegardError
@@ -23,7 +24,13 @@ from regard.tokenization.tokenizer import TokenizerPair
 from regard.training.caption_corpus import prepare_captions
 from regard.training.distributed import SINGLE_PROCESS, ProcessGroup
 from regard.training.objective import mask_tokens
-from regard.training.preprocessing import CorpusFormat, PreparedText, StageProgress, prepare_text
+from regard.training.preprocessing import (
+    CorpusFormat,
+    PreparedText,
+    StageProgress,
+    describe_vocabularies,
+    prepare_text,
+)
 from regard.training.validation import (
     Probe,
     Validation,
@@ -55,6 +62,10 @@ class Corpus(Protocol):
         """The number of tokens of each example's source and target; 0 for an image."""
 
     @property
+    def weights(self) -> Sequence[CorpusWeight]:
+        """How often the examples of each corpus are used in an epoch; empty: each once."""
+
+    @property
     def bucket_by_length(self) -> bool:
         """Whether a batch has examples of similar length; otherwise they are shuffled."""
 
@@ -69,6 +80,9 @@ class Corpus(Protocol):
 
     def describe(self) -> str:
         """The size of the data, for people."""
+
+    def inspect(self, config: Config) -> DataReport | None:
+        """What is wrong with the examples; None for images."""
 
     def example_command(self, model: Path) -> str:
         """A command that tries the trained model."""
@@ -97,7 +111,7 @@ def prepare_corpus(config: Config, run: Path, *, progress: Callable[[str, int], 
         prepare, wanted = prepare_captions, "a file of captions"
     elif isinstance(config.model, LanguageModelConfig):
         prepare, wanted = prepare_texts, "one or more files of plain text"
-    if not config.data.train:
+    if not config.data.corpora:
         raise RegardError(f"data.train is empty. Name {wanted}.")
     if isinstance(config.model, CaptionerConfig) and not config.data.valid:
         raise RegardError("data.valid is empty. Name a file of captions to validate on.")
@@ -129,6 +143,7 @@ def rank_batches(
         seed=options.seed,
         start=start,
         bucket_by_length=corpus.bucket_by_length,
+        corpora=corpus.weights,
     )
     for indices, epoch, resume in order:
         own = slice_for_rank(indices, group.rank, group.size)
@@ -150,7 +165,7 @@ class StoredCorpus:
 
     @property
     def fingerprint(self) -> str:
-        return self.prepared.store.fingerprint
+        return self.prepared.fingerprint
 
     @property
     def valid_fingerprint(self) -> str:
@@ -161,11 +176,27 @@ class StoredCorpus:
         return self.prepared.store.source_lengths, self.prepared.store.target_lengths
 
     @property
+    def weights(self) -> Sequence[CorpusWeight]:
+        return self.prepared.weights
+
+    @property
     def bucket_by_length(self) -> bool:
         return True
 
     def describe(self) -> str:
         return self.prepared.describe()
+
+    def inspect(self, config: Config) -> DataReport | None:
+        prepared = self.prepared
+        return inspect_data(
+            prepared.store,
+            [InspectedCorpus(", ".join(corpus.files), corpus.weight) for corpus in prepared.corpora],
+            prepared.valid,
+            languages=config.data.languages,
+            examples=prepared.corpus_format.examples,
+            vocabulary=describe_vocabularies(prepared.tokenizers),
+            is_held_out=prepared.held_out is not None,
+        )
 
 
 @dataclass(frozen=True)

@@ -62,12 +62,15 @@ MAX_STEPS = 300_000
 
 
 def measure_corpus(data: DataConfig, *, is_text: bool = False) -> CorpusSize:
-    """Read the training files once."""
-    pairs = size = 0
-    for pair in read_monolingual(data.train) if is_text else read_pairs(data.train, languages=data.languages):
-        pairs += 1
-        size += max(len(pair.source.encode()), len(pair.target.encode())) + BYTES_PER_TOKEN  # END is a token too
-    return CorpusSize(pairs, size // BYTES_PER_TOKEN, is_text)
+    """Read the training files once; the tokens of a corpus count as often as its weight says."""
+    pairs, tokens = 0, 0.0
+    for corpus in data.corpora:
+        read = read_monolingual(corpus.files) if is_text else read_pairs(corpus.files, languages=data.languages)
+        for pair in read:
+            pairs += 1
+            size = max(len(pair.source.encode()), len(pair.target.encode()))
+            tokens += corpus.weight * (size + BYTES_PER_TOKEN) / BYTES_PER_TOKEN  # END is a token too
+    return CorpusSize(pairs, int(tokens), is_text)
 
 
 def default_config(data: DataConfig, corpus_size: CorpusSize, *, steps: int | None = None) -> Config:

@@ -30,15 +30,18 @@ class ImageDataset:
 
     def source(self, images: Sequence[int], flips: Sequence[bool] = ()) -> Images | ImageFeatures:
         """These images as a model's input; an image is flipped where `flips` is true and no caption contradicts it."""
-        rows = self.store.take(images)
-        for index in (index for index, flip in enumerate(flips) if flip):
-            if mentions_left_or_right(self.captioned[images[index]].captions):
-                continue
-            if not self.has_features:
-                rows[index] = rows[index][:, :, ::-1].copy()
-            elif self.flipped is not None:
-                rows[index] = self.flipped[images[index]]
+        if any(flips):
+            rows = np.stack([self._row(*pair) for pair in zip(images, flips, strict=True)])
+        else:
+            rows = self.store.take(images)
         return ImageFeatures.from_array(rows) if self.has_features else Images.from_array(rows)
+
+    def _row(self, image: int, flip: bool) -> NDArray[np.generic]:
+        if not flip or mentions_left_or_right(self.captioned[image].captions):
+            return self.store[image]
+        if self.has_features:
+            return self.store[image] if self.flipped is None else self.flipped[image]
+        return self.store[image][:, :, ::-1]
 
 
 def open_image_dataset(

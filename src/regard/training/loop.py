@@ -158,6 +158,7 @@ def _run_validation(trainer: Trainer, bundle: Bundle) -> Validated:
         bleu=found.bleu,
         chrf=found.chrf,
         cider=found.cider,
+        signature=found.signature,
         is_best=is_best,
         samples=found.samples,
     )
@@ -189,6 +190,7 @@ def _started_event(trainer: Trainer, notes: list[str]) -> TrainingStarted:
         seed=options.seed,
         epoch=trainer.position.epoch,
         bucket_by_length=corpus.bucket_by_length,
+        corpora=corpus.weights,
     )
     return TrainingStarted(
         step=trainer.step,

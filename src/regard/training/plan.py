@@ -4,10 +4,10 @@ for event in regard.train("world-transformer", run="runs/x"):
     print(event)
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +19,14 @@ from regard.config import (
     DataConfig,
     EfficientNetConfig,
     LanguageModelConfig,
-    ModelConfig,
+    SourceConfig,
     merge_tables,
     read_table,
 )
-from regard.data.readers import check_monolingual, read_pairs
-from regard.data.readers.text import read_monolingual
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, atomic_file, lock_run
-from regard.languages import languages_from_names, languages_swapped
+from regard.training import checks
+from regard.training.checks import LANGUAGE_KINDS
 from regard.training.defaults import CorpusSize, default_config, describe_defaults, measure_corpus
 from regard.training.events import TrainingEvent
 
@@ -35,18 +34,6 @@ if TYPE_CHECKING:
     from regard.training.corpora import Corpus
 
 WORKING_DIRECTORY_FILE = "cwd.txt"
-LANGUAGE_KINDS = ("decoder-only", "encoder-only")
-TRAINABLE = (
-    "rnn",
-    "rnn-attention",
-    "transformer",
-    "captioner-rnn",
-    "captioner-rnn-attention",
-    "captioner-transformer",
-    *LANGUAGE_KINDS,
-)
-PAIR_OPTIONS = (("data", "max_length_ratio"), ("data", "deduplicate"), ("tokenizer", "shared"))
-_GENERATED_FILE_NAME = re.compile(r"(train|valid|test)\.(en|ko)")
 _PACKAGE = Path(__file__).parents[1]
 # A wheel has the recipes inside the package (see pyproject.toml); a checkout has them at its root.
 _RECIPE_FOLDERS = (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes")
@@ -54,9 +41,9 @@ _RECIPE_FOLDERS = (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes")
 
 @dataclass(frozen=True)
 class TextFiles:
-    """Files to train on without a recipe, and to validate on; without the latter some examples are held out."""
+    """Corpora to train on without a recipe, and files to validate on; without the latter some examples are held out."""
 
-    train: tuple[Path, ...]
+    corpora: tuple[tuple[Path, ...], ...]
     valid: tuple[Path, ...] = ()
     languages: tuple[str, ...] = ()
     is_by_endings: bool = False  # the languages come from the endings of the file names
@@ -64,8 +51,11 @@ class TextFiles:
 
     def data(self) -> DataConfig:
         """The data section that names the files."""
-        train, valid = ([str(path) for path in files] for files in (self.train, self.valid))
-        return DataConfig(train=train, valid=valid, languages=list(self.languages))
+        valid, languages = [str(path) for path in self.valid], list(self.languages)
+        corpora = [[str(path) for path in files] for files in self.corpora]
+        if len(corpora) == 1:
+            return DataConfig(train=corpora[0], valid=valid, languages=languages)
+        return DataConfig(sources=[SourceConfig(files=files) for files in corpora], valid=valid, languages=languages)
 
 
 @dataclass(frozen=True)
@@ -78,6 +68,7 @@ class TrainOptions:
     probes: tuple[str, ...] = ()
     run: Path | None = None
     resume: bool = False
+    checks_languages: bool = True
 
     @property
     def origin(self) -> str:
@@ -105,12 +96,18 @@ class TrainingPlan:
 
 
 def train(
-    recipe: Config | str | Path, *, run: str | Path, overrides: Sequence[str] = (), resume: bool = False
+    recipe: Config | str | Path,
+    *,
+    run: str | Path,
+    overrides: Sequence[str] = (),
+    resume: bool = False,
+    checks_languages: bool = True,
 ) -> Iterator[TrainingEvent]:
     """Train a model from a recipe (a config, a file, or the name of a recipe that comes with regard) to the end.
 
     Every event is written to the run's directory and yielded. With `resume` training continues from the latest
-    checkpoint, and gives the same model as a run without interruption.
+    checkpoint, and gives the same model as a run without interruption. `checks_languages` refuses a corpus whose
+    sources and targets are swapped.
     """
     from regard.training import loop
 
@@ -119,10 +116,16 @@ def train(
         check_run_directory(directory, resume)
         table = msgspec.to_builtins(recipe)
         config = Config.from_dict(table, overrides=tuple(overrides)) if overrides else recipe
-        plan = check_plan(TrainingPlan(config, directory, []), is_resumed=resume)
+        plan = check_plan(TrainingPlan(config, directory, []), is_resumed=resume, checks_languages=checks_languages)
     else:
         plan = make_plan(
-            TrainOptions(find_recipe(Path(recipe)), overrides=tuple(overrides), run=directory, resume=resume)
+            TrainOptions(
+                find_recipe(Path(recipe)),
+                overrides=tuple(overrides),
+                run=directory,
+                resume=resume,
+                checks_languages=checks_languages,
+            )
         )
     with locked_run_directory(directory):
         corpus = prepare_run(plan, resume=resume)
@@ -144,26 +147,36 @@ def make_plan(options: TrainOptions, *, has_training_files: bool = True) -> Trai
         TrainingPlan(config, run, notes),
         is_resumed=options.resume,
         has_training_files=has_training_files,
+        checks_languages=options.checks_languages,
         origin=options.origin,
     )
 
 
 def check_plan(
-    plan: TrainingPlan, *, is_resumed: bool, has_training_files: bool = True, origin: str = "the recipe"
+    plan: TrainingPlan,
+    *,
+    is_resumed: bool,
+    has_training_files: bool = True,
+    checks_languages: bool = True,
+    origin: str = "the recipe",
 ) -> TrainingPlan:
     """The plan with warnings added to its notes; an error if it cannot be trained."""
     from regard.training.step import choose_device
 
     config, notes = plan.config, list(plan.notes)
-    _check_trainable(config)
+    is_translator = not isinstance(config.model, CaptionerConfig | LanguageModelConfig)
+    checks.check_trainable(config)
     if is_resumed and (plan.run / CONFIG_FILE).exists():
-        _check_same_model(config, plan.run)
+        checks.check_same_run(config, load_run_config(plan.run), plan.run)
     else:  # a run that started before a check was added can be resumed
         config.check_consistency(origin=origin)
-        if not isinstance(config.model, CaptionerConfig | LanguageModelConfig):
-            _check_file_roles(config.data)
-        notes += [*_languages_warning(config), *_unused_options_warning(config), *_overlap_warning(config.data)]
-    _check_files(config, plan.run, has_training_files=has_training_files)
+        if is_translator:
+            checks.check_file_roles(config.data)
+        notes += checks.plan_warnings(config)
+    started_in = recorded_working_directory(plan.run)
+    checks.check_files(config, started_in, has_training_files=has_training_files)
+    if is_translator and has_training_files and not is_resumed and checks_languages:
+        checks.check_column_languages(config.data)
     choose_device(config.training.device)
     return TrainingPlan(config, plan.run, notes)
 
@@ -227,27 +240,25 @@ def find_recipe(given: Path) -> Path:
 
 
 def _plan_config(options: TrainOptions, run: Path, *, has_training_files: bool) -> tuple[Config, list[str]]:
+    """The config and notes: a recipe with a model; that of the run to resume; or defaults that fit the corpus."""
     names_model = "model" in options.table or bool(options.overridden & {"model", "model.kind"})
     if options.recipe and names_model:
         return Config.load(options.recipe, overrides=options.overrides), []
-    if options.resume and (run / CONFIG_FILE).exists():
-        return _resumed_config(options, run), []
-    return _config_with_defaults(options, has_training_files=has_training_files)
-
-
-def _resumed_config(options: TrainOptions, run: Path) -> Config:
-    """The config that the run started with, and what was given now over it."""
+    if not options.resume or not (run / CONFIG_FILE).exists():
+        return _config_with_defaults(options, has_training_files=has_training_files)
     config, files = load_run_config(run), options.files
-    if files:
-        given = files.data()
+    if files:  # they must be those of the run, which may have been moved
+        given, saved = files.data(), config.data
+        weights = [one.weight for one in saved.sources] or [1.0]
         data = msgspec.structs.replace(
-            config.data,
+            saved,
             train=given.train,
-            valid=given.valid or config.data.valid,
-            languages=([] if files.is_by_endings else given.languages) or config.data.languages,
+            sources=[msgspec.structs.replace(one, weight=weight) for one, weight in zip(given.sources, cycle(weights))],
+            valid=given.valid or saved.valid,
+            languages=([] if files.is_by_endings else given.languages) or saved.languages,
         )
         config = msgspec.structs.replace(config, data=data)
-    return _with_overrides(config, options)
+    return _with_overrides(config, options), []
 
 
 def _config_with_defaults(options: TrainOptions, *, has_training_files: bool) -> tuple[Config, list[str]]:
@@ -256,7 +267,7 @@ def _config_with_defaults(options: TrainOptions, *, has_training_files: bool) ->
     data, is_text = _data_section(options), files is not None and files.is_text
     if not is_text:
         Config(data=data).check_consistency(origin=options.origin)  # before the corpus is read
-    if not data.train:
+    if not data.corpora:
         raise RegardError("data.train is empty. Name a file of pairs, or a source and a target file.")
     size = measure_corpus(data, is_text=is_text) if has_training_files else CorpusSize(0, 0)
     defaults = default_config(data, size)
@@ -306,27 +317,23 @@ def check_run_directory(run: Path, resume: bool) -> None:
 
 
 def _run_directory(options: TrainOptions) -> Path:
-    is_new = bool(options.recipe or options.files or options.overridden & {"data", "data.train"})
+    """The given directory, or runs/ with the name of the recipe, of the given languages, or of the first file."""
+    is_new = bool(options.recipe or options.files or options.overridden & {"data", "data.train", "data.sources"})
     if options.run and (is_new or (options.resume and (options.run / CONFIG_FILE).is_file())):
         return options.run
     if options.run and options.resume:
         raise RegardError(f"{options.run} is not a run: it has no {CONFIG_FILE}. Give its recipe or another run.")
-    if is_new:
-        return Path("runs") / _run_name(options)
-    raise RegardError(
-        "there is nothing to train. Give a recipe; or --source and --target; or --pairs with one file of pairs; "
-        "or --run DIR --resume to continue a run."
-    )
-
-
-def _run_name(options: TrainOptions) -> str:
-    """The name of the recipe, of the given languages, or of the first training file."""
+    if not is_new:
+        raise RegardError(
+            "there is nothing to train. Give a recipe; or --source and --target; or --pairs with one file of pairs; "
+            "or --run DIR --resume to continue a run."
+        )
     if options.recipe:
-        return options.recipe.stem
+        return Path("runs") / options.recipe.stem
     if options.files and options.files.languages and not options.files.is_by_endings:
-        return "-".join(options.files.languages)
-    data = _data_section(options)
-    return Path(data.train[0]).stem if data.train else "train"
+        return Path("runs") / "-".join(options.files.languages)
+    files = _data_section(options).train_files
+    return Path("runs") / (Path(files[0]).stem if files else "train")
 
 
 def record_working_directory(run: Path) -> None:
@@ -357,13 +364,18 @@ def load_run_config(run: Path) -> Config:
         [resolve(path) for path in own[:1]] + own[1:] if is_captioner else list(map(resolve, own))
         for own in (data.train, data.valid)
     )
-    probes = config.training.probes
+    sources = [msgspec.structs.replace(one, files=list(map(resolve, one.files))) for one in data.sources]
+    probes, model = config.training.probes, config.model
+    if isinstance(model, CaptionerConfig) and isinstance(model.image_encoder, EfficientNetConfig):
+        encoder = msgspec.structs.replace(model.image_encoder, weights=resolve(model.image_encoder.weights))
+        model = msgspec.structs.replace(model, image_encoder=encoder)
     return msgspec.structs.replace(
         config,
-        model=_resolve_weights(config.model, resolve),
+        model=model,
         data=msgspec.structs.replace(
             data,
             train=train,
+            sources=sources,
             valid=valid,
             image_folder=resolve(data.image_folder),
             image_store=resolve(data.image_store),
@@ -372,126 +384,3 @@ def load_run_config(run: Path) -> Config:
             config.training, probes=[resolve(path) for path in probes] if is_captioner else probes
         ),
     )
-
-
-def _resolve_weights(model: ModelConfig, resolve: Callable[[str], str]) -> ModelConfig:
-    if not isinstance(model, CaptionerConfig) or not isinstance(model.image_encoder, EfficientNetConfig):
-        return model
-    encoder = msgspec.structs.replace(model.image_encoder, weights=resolve(model.image_encoder.weights))
-    return msgspec.structs.replace(model, image_encoder=encoder)
-
-
-# --- checks
-
-
-def _check_trainable(config: Config) -> None:
-    kind, metric = str(type(config.model).__struct_config__.tag), config.training.validation_metric
-    if kind not in TRAINABLE:
-        raise RegardError(f"model.kind is {kind!r}, which cannot be trained here. Choose {', '.join(TRAINABLE)}.")
-    if classes := getattr(config.model, "classes", 0):
-        raise RegardError(
-            f"model.classes is {classes}, but the texts have no classes. Set model.classes=0 to train on masked tokens."
-        )
-    if metric != "loss" and isinstance(config.model, LanguageModelConfig):
-        raise RegardError(
-            f"training.validation_metric is {metric!r}, which needs references, but model.kind is {kind!r}, which has "
-            "none. Set training.validation_metric=loss."
-        )
-    if metric == "cider" and not isinstance(config.model, CaptionerConfig):
-        raise RegardError(
-            f"training.validation_metric is 'cider', which is for captions, but model.kind is {kind!r}. "
-            "Choose loss, bleu or chrf."
-        )
-
-
-def _check_same_model(config: Config, run: Path) -> None:
-    saved = load_run_config(run)
-    changed = [name for name in ("model", "tokenizer") if getattr(config, name) != getattr(saved, name)]
-    if changed:
-        raise RegardError(
-            f"the section(s) {', '.join(changed)} differ from {run / CONFIG_FILE}, so its checkpoints do not fit. "
-            "Undo the change, or start another run with --run DIR."
-        )
-
-
-def _check_file_roles(data: DataConfig) -> None:
-    """An error if one file is both source and target, or if the endings of their names are swapped."""
-    direction = data.languages or (languages_from_names(*map(Path, data.train)) if len(data.train) == 2 else ())
-    for name, files in (("data.train", data.train), ("data.valid", data.valid)):
-        if len(files) != 2:
-            continue
-        source, target = map(Path, files)
-        if source.is_file() and target.is_file() and source.samefile(target):
-            raise RegardError(f"{name}: {target} is both source and target. Give the translations as target.")
-        if ending := languages_swapped(source, target, direction):
-            raise RegardError(
-                f"{name}: {source} and {target} are {' to '.join(ending)} by their endings, but the model translates "
-                f"{' to '.join(direction)}. Swap the files, or name other languages with --languages or data.languages."
-            )
-
-
-def _check_files(config: Config, run: Path, *, has_training_files: bool) -> None:
-    """An error if a file does not exist, or if a validation file cannot be read, before the long work."""
-    data, is_captioner = config.data, isinstance(config.model, CaptionerConfig)
-    if not data.valid and is_captioner:
-        raise RegardError("data.valid is empty. Name a file of captions to validate on.")
-    if not data.valid and not has_training_files:  # held-out translations of a teacher measure similarity to it
-        raise RegardError("data.valid is empty. Name a file of pairs, or a source and a target file, to validate on.")
-    sets = [data.train, data.valid] if has_training_files else [data.valid]
-    for path in (Path(name) for one in sets for name in (one[:1] if is_captioner else one)):  # then comes the split
-        if not path.exists():
-            raise _missing_file_error(path, run, is_captioner)
-    if isinstance(config.model, LanguageModelConfig):
-        for path in (Path(name) for one in sets for name in one):
-            check_monolingual(path)
-        pairs = read_monolingual(data.valid)
-    else:
-        pairs = read_pairs(data.valid, languages=data.languages) if data.valid and not is_captioner else iter(())
-    for _ in pairs:
-        pass  # a line without a partner, or that is not UTF-8, is an error
-
-
-def _missing_file_error(path: Path, run: Path, is_captioner: bool) -> RegardError:
-    started = recorded_working_directory(run)
-    elsewhere = f" nor in {started}" if started not in (None, Path.cwd()) else ""
-    where = "" if path.is_absolute() else f" in {Path.cwd()}{elsewhere}"
-    if is_captioner:
-        is_generated, corpus, folder = "scenes" in path.parts, "scenes", path.parent if path.suffix else path
-    else:
-        is_generated, corpus, folder = bool(_GENERATED_FILE_NAME.fullmatch(path.name)), "sentences", path.parent
-    hint = f"\nTo generate it: regard data generate {corpus} --out {folder}" if is_generated else ""
-    return RegardError(f"{path} cannot be read: there is no such file{where}. Check data.train and data.valid.{hint}")
-
-
-def _languages_warning(config: Config) -> list[str]:
-    if config.data.languages or isinstance(config.model, CaptionerConfig | LanguageModelConfig):
-        return []
-    return [
-        "warning: data.languages is empty: the LibreTranslate and DeepL APIs of `regard serve` cannot offer the model, "
-        "and BLEU is tokenised for English in training. Set --languages en,ko, or data.languages in the recipe."
-    ]
-
-
-def _unused_options_warning(config: Config) -> list[str]:
-    """A warning of options for pairs that have no effect on a captioner or a language model."""
-    if not isinstance(config.model, CaptionerConfig | LanguageModelConfig):
-        return []
-    is_captioner, defaults = isinstance(config.model, CaptionerConfig), Config()
-    changed = [
-        f"{section}.{name}"
-        for section, name in PAIR_OPTIONS
-        if getattr(getattr(config, section), name) != getattr(getattr(defaults, section), name)
-        and (is_captioner or name != "deduplicate")  # lines of text can be deduplicated too
-    ]
-    kind = "a captioner" if is_captioner else "a language model"
-    return [f"warning: without effect on {kind}, which has text on one side only: {', '.join(changed)}"] * bool(changed)
-
-
-def _overlap_warning(data: DataConfig) -> list[str]:
-    """A warning if the model is validated on its training data."""
-    if not data.valid or [Path(path).resolve() for path in data.train] != [Path(path).resolve() for path in data.valid]:
-        return []
-    return [
-        f"warning: data.valid is the same as data.train ({', '.join(data.valid)}): the scores measure "
-        "memorisation, and the best checkpoint is chosen by them. Give other data to validate on."
-    ]

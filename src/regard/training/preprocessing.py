@@ -9,14 +9,15 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 
 import msgspec
 
 from regard.batch import TokenRows
-from regard.config import Config
+from regard.config import Config, DataConfig, SourceConfig
+from regard.data.batching import CorpusWeight
 from regard.data.filters import held_out_hash, hold_out, pair_settings
 from regard.data.readers import read_pairs
 from regard.data.readers.text import Pair, PairBlock
@@ -46,6 +47,16 @@ class CorpusFormat:
     examples: str = "pairs"  # in messages
     monolingual: bool = False  # the text is the target, and sources are empty
 
+    def training_pairs(self, data: DataConfig) -> Iterator[Pair]:
+        """The examples of all training corpora, one after the other."""
+        return chain.from_iterable(self.pairs(corpus.files) for corpus in data.corpora)
+
+    def training_blocks(self, data: DataConfig) -> Iterator[PairBlock]:
+        """The same, many at a time, with the number of their corpus."""
+        for number, corpus in enumerate(data.corpora):
+            for block in self.blocks(corpus.files):
+                yield block._replace(corpus=number)
+
 
 @dataclass(frozen=True)
 class PreparedText:
@@ -54,8 +65,21 @@ class PreparedText:
     corpus_format: CorpusFormat
     tokenizers: TokenizerPair
     store: TokenStore
+    corpora: list[SourceConfig]
     valid: list[Pair]
     held_out: Path | None = None  # the file of the validation examples, if they are held out of the training data
+
+    @property
+    def weights(self) -> list[CorpusWeight]:
+        """The number of examples and the weight of each corpus, in the order of the store."""
+        reports = zip(self.store.reports, self.corpora, strict=True)
+        return [CorpusWeight(report.kept, corpus.weight) for report, corpus in reports]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the training examples and of how often each is used."""
+        weights = [one.weight for one in self.corpora]
+        return self.store.fingerprint if set(weights) == {1.0} else f"{self.store.fingerprint} {weights}"
 
     @cached_property
     def valid_fingerprint(self) -> str:
@@ -74,11 +98,16 @@ class PreparedText:
         return [source for source, _ in rows], [target for _, target in rows]
 
     def describe(self) -> str:
-        examples = self.corpus_format.examples
-        summary = f"{self.store.report.describe(examples)}; {describe_vocabularies(self.tokenizers)}"
-        kept = f"data.valid is empty: {len(self.valid):,} {examples} are held out of data.train, in {self.held_out}"
-        unknown = unknown_token_warning(self.store.frequency_of(UNKNOWN))
-        return "\n".join([summary, *([kept] if self.held_out else []), *unknown])
+        examples, used = self.corpus_format.examples, [one.examples * one.weight for one in self.weights]
+        lines = [f"{self.store.report.describe(examples)}; {describe_vocabularies(self.tokenizers)}"]
+        if len(self.corpora) > 1:
+            for report, corpus, own in zip(self.store.reports, self.corpora, used, strict=True):
+                share = f"weight {corpus.weight:g}, {own / sum(used):.0%} of an epoch"
+                lines.append(f"  {', '.join(corpus.files)}: {report.describe(examples)}; {share}")
+        if self.held_out:
+            held_out = f"{len(self.valid):,} {examples} are held out of the training files, in {self.held_out}"
+            lines.append(f"data.valid is empty: {held_out}")
+        return "\n".join([*lines, *unknown_token_warning(self.store.frequency_of(UNKNOWN))])
 
 
 class SubwordResampler:
@@ -110,33 +139,32 @@ class SubwordResampler:
 def prepare_text(config: Config, run: Path, corpus_format: CorpusFormat, *, progress: StageProgress) -> PreparedText:
     """Vocabularies and token store of a run, prepared by the first call and opened by later ones."""
     kept = None if config.data.valid else run / HELD_OUT_FILE
-    if kept is None:
-        valid = _validation_pairs(config, corpus_format)
-    else:
+    if kept is not None:
         valid = _held_out_pairs(config, corpus_format, kept, progress)
+    else:
+        pairs = corpus_format.pairs(config.data.valid)
+        valid = [pair for pair in pairs if pair.has_text(monolingual=corpus_format.monolingual)]
+    if not valid:
+        paths, one = config.data.valid or config.data.train_files, corpus_format.examples.removesuffix("s")
+        raise RegardError(f"{', '.join(paths)} has no {one} to validate on. Give at least one.")
     held_out = [] if kept is None else [held_out_hash(pair) for pair in valid]
     tokenizers = load_or_train_tokenizers(
         run / "tokenizer", lambda: _train_text_tokenizers(config, corpus_format, set(held_out), progress)
     )
     settings = [pair_settings(config.data), *([msgspec.json.encode(held_out)] if held_out else [])]
-    store_fingerprint = fingerprint(config.data.train, *tokenizer_bytes(tokenizers), *settings)
+    if len(config.data.corpora) > 1:  # the same files may belong to other corpora
+        settings.append(msgspec.json.encode([len(corpus.files) for corpus in config.data.corpora]))
+    store_fingerprint = fingerprint(config.data.train_files, *tokenizer_bytes(tokenizers), *settings)
     store = open_store(run / "token_store", store_fingerprint)
     if store is None:
         job = TokenizeJob(*tokenizer_bytes(tokenizers), config.data, held_out, corpus_format.monolingual)
         parts = run / STORE_PARTS / store_fingerprint
-        blocks = corpus_format.blocks(config.data.train)
+        blocks = corpus_format.training_blocks(config.data)
         packed = tokenize_corpus(blocks, job, parts=parts, processes=config.training.threads or usable_cores())
         report_progress = partial(progress, "tokenising")
         store = write_store(run / "token_store", packed, fingerprint=store_fingerprint, progress=report_progress)
     shutil.rmtree(run / STORE_PARTS, ignore_errors=True)
-    return PreparedText(corpus_format, tokenizers, store, valid, kept)
-
-
-def _validation_pairs(config: Config, corpus_format: CorpusFormat) -> list[Pair]:
-    """The examples of the validation files."""
-    pairs = corpus_format.pairs(config.data.valid)
-    valid = [pair for pair in pairs if pair.has_text(monolingual=corpus_format.monolingual)]
-    return _require_examples(valid, config.data.valid, corpus_format)
+    return PreparedText(corpus_format, tokenizers, store, config.data.corpora, valid, kept)
 
 
 def _held_out_pairs(config: Config, corpus_format: CorpusFormat, path: Path, progress: StageProgress) -> list[Pair]:
@@ -144,33 +172,26 @@ def _held_out_pairs(config: Config, corpus_format: CorpusFormat, path: Path, pro
     if path.exists():
         return list(read_pairs([path]))
     progress(f"choosing {corpus_format.examples} to validate on", 0)
-    chosen = hold_out(corpus_format.pairs(config.data.train), monolingual=corpus_format.monolingual)
-    held_out = _require_examples(chosen, config.data.train, corpus_format)
-    with atomic_file(path) as file:
-        for pair in held_out:
-            file.write(msgspec.json.encode({"source": pair.source, "target": pair.target}) + b"\n")
+    held_out = hold_out(corpus_format.training_pairs(config.data), monolingual=corpus_format.monolingual)
+    if held_out:
+        with atomic_file(path) as file:
+            for pair in held_out:
+                file.write(msgspec.json.encode({"source": pair.source, "target": pair.target}) + b"\n")
     return held_out
-
-
-def _require_examples(valid: list[Pair], paths: list[str], corpus_format: CorpusFormat) -> list[Pair]:
-    if not valid:
-        one = corpus_format.examples.removesuffix("s")
-        raise RegardError(f"{', '.join(paths)} has no {one} to validate on. Give at least one.")
-    return valid
 
 
 def _train_text_tokenizers(
     config: Config, corpus_format: CorpusFormat, held_out: Set[int], progress: StageProgress
 ) -> TokenizerPair:
     progress("training the vocabulary", 0)
-    pairs = corpus_format.pairs(config.data.train)
+    pairs = corpus_format.training_pairs(config.data)
     own = (pair for pair in pairs if held_out_hash(pair) not in held_out) if held_out else pairs
     sample = _reservoir_sample(own, VOCABULARY_PAIRS)
     if held_out and not any(pair.has_text(monolingual=corpus_format.monolingual) for pair in sample):
         one = corpus_format.examples.removesuffix("s")
         raise RegardError(
-            f"{', '.join(config.data.train)}: every {one} with words ({len(held_out)} that differ) is held out to "
-            "validate on, and none is left to train on. Give more, or name others to validate on."
+            f"{', '.join(config.data.train_files)}: every {one} with words ({len(held_out)} that differ) is held out "
+            "to validate on, and none is left to train on. Give more, or name others to validate on."
         )
     targets = (pair.target for pair in sample)
     if corpus_format.monolingual:  # the vocabulary is used for the empty source too

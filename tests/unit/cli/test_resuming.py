@@ -54,9 +54,63 @@ def test_resume_keeps_languages_without_file_suffix(regard: Regard, corpus: Path
     ended = regard("train", *wish, *MORE)
     assert ended.code == 0, ended.err
     assert data_of(tmp_path / "run").languages == ["en", "ko"]
-    other = regard("train", *wish, "--resume", "--languages", "en,ja", "--set", "training.steps=3")
-    assert other.code == 0, other.err
-    assert data_of(tmp_path / "run").languages == ["en", "ja"]
+
+
+@pytest.fixture
+def stopped(regard: Regard, corpus: Path, tmp_path: Path) -> Path:
+    """A run that validates on pairs held out of its own file of pairs."""
+    rows = zip(*((corpus / f"train.{code}").read_text("utf-8").splitlines() for code in ("en", "ko")), strict=True)
+    pairs = [f"{own}\t{other}\n" for own, other in rows]
+    (tmp_path / "pairs.tsv").write_text("".join(pairs), "utf-8")
+    (tmp_path / "more.tsv").write_text("".join(pairs[:50]), "utf-8")
+    swapped = ["\t".join(reversed(pair.rstrip("\n").split("\t"))) + "\n" for pair in pairs]
+    (tmp_path / "swapped.tsv").write_text("".join(swapped), "utf-8")
+    wish = ["--pairs", tmp_path / "pairs.tsv", "--languages", "en,ko", "--run", tmp_path / "run"]
+    assert regard("train", *wish, *SMALL_MODEL).code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--pairs", "pairs.tsv", "--languages", "ko,en"], "data.languages was ['en', 'ko'] and is now ['ko', 'en']"),
+        (["--pairs", "pairs.tsv", "--languages", "en,ja"], "data.languages was ['en', 'ko'] and is now ['en', 'ja']"),
+        (["--pairs", "more.tsv"], "the training files were"),
+        (["--pairs", "swapped.tsv"], "the training files were"),
+        (["--pairs", "pairs.tsv", "--pairs", "more.tsv"], "the training files were"),
+        (["--pairs", "pairs.tsv", "--valid-pairs", "more.tsv"], "data.valid was held out of the training files"),
+        (["--set", "data.train=['more.tsv']"], "the training files were"),
+        (["--set", "data.languages=['ko', 'en']"], "data.languages was"),
+    ],
+)
+def test_resume_refuses_other_pairs_and_languages(
+    regard: Regard, stopped: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(stopped)
+    before = {path: path.read_bytes() for path in (stopped / "run").rglob("*") if path.is_file()}
+    ended = regard("train", *options, "--run", "run", "--resume", "--set", "training.steps=2")
+    assert ended.code == 2
+    assert reason in ended.err
+    assert "in a new run with --run DIR" in ended.err
+    assert {path: path.read_bytes() for path in (stopped / "run").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("moves", [False, True], ids=["copied", "moved"])
+def test_resume_accepts_the_same_pairs_elsewhere(regard: Regard, stopped: Path, moves: bool) -> None:
+    (stopped / "elsewhere").mkdir()
+    shutil.copy(stopped / "pairs.tsv", stopped / "elsewhere" / ("pairs.tsv" if moves else "copy.tsv"))
+    if moves:
+        (stopped / "pairs.tsv").unlink()
+    [pairs] = (stopped / "elsewhere").iterdir()
+    ended = regard("train", "--pairs", pairs, "--run", stopped / "run", *MORE)
+    assert ended.code == 0, ended.err
+    assert "resuming from step 1" in ended.out
+
+
+def test_resume_keeps_the_held_out_pairs(regard: Regard, stopped: Path) -> None:
+    held_out = (stopped / "run" / "held-out.jsonl").read_bytes()
+    assert regard("train", "--pairs", stopped / "pairs.tsv", "--run", stopped / "run", *MORE).code == 0
+    assert (stopped / "run" / "held-out.jsonl").read_bytes() == held_out
 
 
 def test_single_pair_cannot_be_split_for_validation(regard: Regard, tmp_path: Path) -> None:

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.batching import EpochPlan, EpochPosition, batches, global_batches, plan_epoch, slice_for_rank
+from regard.data.batching import (
+    CorpusWeight,
+    EpochPlan,
+    EpochPosition,
+    batches,
+    global_batches,
+    plan_epoch,
+    slice_for_rank,
+)
 from regard.errors import RegardError
 
 MULTI30K = Path(__file__).parents[4] / "shared" / "data" / "multi30k"
@@ -34,6 +42,54 @@ def test_each_pair_is_met_exactly_once_an_epoch(
 ) -> None:
     met = np.concatenate(list(batches(plan(sides, budget, seed, epoch, is_mixed=is_mixed))))
     assert sorted(met.tolist()) == list(range(sides.shape[1]))
+
+
+weighted = st.tuples(lengths, st.floats(0.01, 4), st.floats(0.01, 4)).map(
+    lambda drawn: (drawn[0], [CorpusWeight(drawn[0].shape[1], drawn[1]), CorpusWeight(7, drawn[2])])
+)
+
+
+@given(weighted, budgets, seeds, st.integers(0, 1000))
+def test_weight_is_the_number_of_uses_an_epoch(
+    drawn: tuple[np.ndarray, list[CorpusWeight]], budget: int, seed: int, epoch: int
+) -> None:
+    first, corpora = drawn
+    sides = np.concatenate([first, np.full((2, 7), 3, np.int32)], axis=1)
+    made = plan_epoch(*sides, batch_tokens=budget, seed=seed, epoch=epoch, corpora=corpora)
+    uses = np.bincount(made.order, minlength=sides.shape[1])
+    for own, (examples, weight) in zip(np.split(uses, [corpora[0].examples]), corpora, strict=True):
+        assert set(own.tolist()) <= {int(weight), int(weight) + 1}
+        assert own.sum() == max(1, int(weight) * examples + round(weight % 1 * examples))
+
+
+def test_weights_of_one_leave_the_order_unchanged() -> None:
+    sides = corpus(500)
+    plain, weighted = (
+        plan_epoch(*sides, batch_tokens=300, seed=4, epoch=2, corpora=corpora)
+        for corpora in ((), [CorpusWeight(200, 1.0), CorpusWeight(300, 1.0)])
+    )
+    assert np.array_equal(plain.order, weighted.order)
+    assert np.array_equal(plain.bounds, weighted.bounds)
+
+
+def test_fraction_of_a_weight_draws_others_each_epoch() -> None:
+    sides, corpora = corpus(400), [CorpusWeight(100, 1.0), CorpusWeight(300, 0.5)]
+    epochs = [
+        set(plan_epoch(*sides, batch_tokens=300, seed=0, epoch=epoch, corpora=corpora).order.tolist())
+        for epoch in (0, 1, 1)
+    ]
+    assert epochs[1] == epochs[2] != epochs[0]
+    assert all(set(range(100)) < epoch and len(epoch) == 250 for epoch in epochs)
+
+
+@given(lengths, budgets, st.integers(0, 20))
+def test_weighted_order_can_be_resumed_anywhere(sides: np.ndarray, budget: int, stop: int) -> None:
+    half = sides.shape[1] // 2
+    corpora = [CorpusWeight(half, 2.5), CorpusWeight(sides.shape[1] - half, 0.5)]
+    whole = list(islice(global_batches(*sides, batch_tokens=budget, seed=1, corpora=corpora), stop + 10))
+    start = whole[stop - 1].resume if stop else EpochPosition()
+    rest = list(islice(global_batches(*sides, batch_tokens=budget, seed=1, corpora=corpora, start=start), 10))
+    assert [batch.indices.tolist() for batch in rest] == [batch.indices.tolist() for batch in whole[stop:]]
 
 
 @given(lengths, budgets)

@@ -6,7 +6,7 @@ import pytest
 from regard.config import DataConfig
 from regard.data.filters import FilterReport, pair_settings
 from regard.data.readers.text import PairBlock
-from regard.data.token_store import Column, PackedPairs, add_block_counts, drop_duplicates, pack
+from regard.data.token_store import Column, PackedPairs, drop_duplicates, pack
 
 
 def encode(text: str) -> bytes:
@@ -35,7 +35,7 @@ def accepted(config: DataConfig, *texts: tuple[str, str]) -> tuple[list[tuple[st
     kept, report = [], FilterReport(0, {})
     for block in drop_duplicates(blocks) if config.deduplicate else blocks:
         kept += texts_of(block)
-        report = add_block_counts(report, block)
+        report += FilterReport(block.kept, block.dropped)
     return kept, report
 
 

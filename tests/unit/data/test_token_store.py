@@ -162,7 +162,7 @@ def test_bit_flip_or_truncation_invalidates_the_store(tmp_path: Path) -> None:
     assert open_store(tmp_path / "store", "mark") is not None
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"{}", b'{"version": 1}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"{}", b'{"version": 2}'])
 def test_damaged_header_invalidates_and_store_can_be_rebuilt(tmp_path: Path, content: bytes) -> None:
     built(tmp_path / "store")
     (tmp_path / "store" / HEADER).write_bytes(content)
@@ -173,7 +173,7 @@ def test_damaged_header_invalidates_and_store_can_be_rebuilt(tmp_path: Path, con
 def test_store_of_another_version_is_rebuilt(tmp_path: Path) -> None:
     built(tmp_path / "store")
     header = tmp_path / "store" / HEADER
-    header.write_text(header.read_text().replace('"version": 1', '"version": 2'))
+    header.write_text(header.read_text().replace('"version": 2', '"version": 1'))
     assert open_store(tmp_path / "store", "mark") is None
 
 

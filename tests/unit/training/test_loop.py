@@ -15,7 +15,7 @@ from regard.bundle import load_bundle, named_tensors
 from regard.errors import RegardError
 from regard.files import write_manifest
 from regard.special_tokens import UNKNOWN
-from regard.training import step as trainer_module
+from regard.training import objective
 from regard.training.checkpoint import list_checkpoints, load_checkpoint
 from regard.training.events import (
     CheckpointSaved,
@@ -162,14 +162,14 @@ def test_all_checkpoints_damaged_starts_nothing_new(data: Path) -> None:
     for directory in saved:
         (directory / "model.safetensors").write_bytes(b"x")
     model = (data / "run" / "model" / "model.safetensors").read_bytes()
-    with pytest.raises(RegardError, match=r"(?s)no checkpoint of .* can be read.*step-00000004.*begin another run"):
+    with pytest.raises(RegardError, match=r"(?s)no checkpoint of .* can be read.*step-00000004.*start another run"):
         run_to_the_end(config, data / "run", resume=True)
     assert (data / "run" / "model" / "model.safetensors").read_bytes() == model
 
 
 def test_nonfinite_loss_is_skipped_counted_then_fatal(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real_loss = trainer_module.compute_loss
-    monkeypatch.setattr(trainer_module, "compute_loss", lambda *a, **k: real_loss(*a, **k) * float("nan"))
+    real_loss = objective.compute_loss
+    monkeypatch.setattr(objective, "compute_loss", lambda *a, **k: real_loss(*a, **k) * float("nan"))
     config = small_config(data)
     seen: list[object] = []
     events = train(config, data / "run", corpus_of(config, data / "run"))
@@ -272,8 +272,9 @@ def test_changed_files_are_reported(data: Path) -> None:
     assert isinstance(began, TrainingStarted)
     told = [note.partition(":")[0] for note in began.notes if "changed" in note]
     assert told == [
-        "the training files, or the options that choose among their pairs, have changed",
-        "what is validated on has changed",
+        "the training files, or the options that filter their pairs, have changed",
+        "the validation data have changed",
+        "epoch 1 starts over",
     ]
     assert not any(" was " in note for note in began.notes)
 
@@ -293,7 +294,7 @@ def test_moving_average_started_late_uses_current_weights(data: Path) -> None:
     run_to_the_end(config, data / "run")
     before = load_checkpoint(list_checkpoints(data / "run" / "checkpoints")[-1]).weights
     events = run_to_the_end(with_training(config, ema_decay=0.5, steps=13), data / "run", resume=True)
-    assert any("the moving average begins here" in note for note in events[0].notes)
+    assert any("the moving average starts here" in note for note in events[0].notes)
     after = load_checkpoint(list_checkpoints(data / "run" / "checkpoints")[-1])
     for name, average in after.ema.items():
         assert_close(average, (before[name] + after.weights[name]) / 2)
@@ -318,14 +319,9 @@ def test_held_out_validation_pairs_persist_on_resume(data: Path) -> None:
     resumed = run_to_the_end(with_training(config, steps=12), data / "run", resume=True)
     assert isinstance(resumed[0], TrainingStarted)
     assert resumed[0].examples == began.examples + 1
-    assert not any("validated on has changed" in note for note in resumed[0].notes)
-    assert (
-        corpus_of(config, data / "run")
-        .describe()
-        .endswith(
-            f"data.valid is empty: {len(kept)} pairs are held out of data.train, and kept in {data}/run/held-out.jsonl"
-        )
-    )
+    assert not any("validation data have changed" in note for note in resumed[0].notes)
+    described = corpus_of(config, data / "run").describe()
+    assert described.endswith(f"{len(kept)} pairs are held out of the training files, in {data}/run/held-out.jsonl")
 
 
 @pytest.mark.parametrize(("tokens", "is_warned"), [({"vocab_size": 16}, True), ({}, False)])
@@ -343,14 +339,14 @@ def test_scores_of_another_metric_or_set_are_incomparable(data: Path) -> None:
     run_to_the_end(config, data / "run")
     other = with_training(config, validation_metric="loss", steps=8, checkpoint_every=8, early_stopping_patience=1)
     events = run_to_the_end(other, data / "run", resume=True)
-    assert any("metric was bleu and is now loss: scores until now cannot be compared" in one for one in events[0].notes)
+    assert any("metric was bleu and is now loss: earlier scores cannot be compared" in one for one in events[0].notes)
     assert [event.is_best for event in events if isinstance(event, Validated)] == [True]
     assert load_checkpoint(list_checkpoints(data / "run" / "checkpoints")[-1]).state.best_metric < 0  # a loss, not BLEU
     (data / "valid.src").write_text("ba\n")
     (data / "valid.trg").write_text("be\n")
     later = with_training(other, steps=10, checkpoint_every=10, early_stopping_patience=0, learning_rate=1.0)
     events = run_to_the_end(later, data / "run", resume=True)
-    assert any(note.startswith("what is validated on has changed: ") for note in events[0].notes)
+    assert any(note.startswith("the validation data have changed: ") for note in events[0].notes)
     assert [event.is_best for event in events if isinstance(event, Validated)] == [True]
 
 

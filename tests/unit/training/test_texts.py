@@ -82,7 +82,7 @@ def test_held_out_validation_lines_are_never_trained_on(texts: Path, model: Mode
     store = corpus.prepared.store
     assert {store.text(index)[1] for index in range(len(store))} == set(lines) - set(corpus.valid)
     assert f"kept {len(store):,} of 300 lines" in corpus.describe()
-    assert "lines are held out of data.train" in corpus.describe()
+    assert "lines are held out of the training files" in corpus.describe()
     assert corpus_of(config, texts / "run").valid == corpus.valid  # type: ignore[attr-defined]
 
 
@@ -132,7 +132,7 @@ def test_several_files_are_read_one_after_the_other(texts: Path, model: Model) -
     [
         (b"", "is empty. Give a file that contains lines of text"),
         (b"a\n\xff\n", "train.ko:2"),
-        (b"\n \n", "no text to learn"),
+        (b"\n \n", "no text to train a vocabulary on"),
     ],
 )
 def test_invalid_text_is_reported(texts: Path, content: bytes, told: str) -> None:

@@ -43,12 +43,18 @@ def read_pairs(
     `languages` are the source's and the target's codes; `keys` are those of a .jsonl file's objects.
     """
     files = [Path(path) for path in paths]
-    codes = _language_pair(languages)
-    if len(files) == 2:
-        return read_parallel(*_check_plain_text(files))
-    if len(files) != 1:
+    if languages and (len(languages) != 2 or not all(languages) or languages[0] == languages[1]):
+        raise RegardError(f'languages are {list(languages)}. Name the source and the target, as in ["en", "ko"].')
+    codes = (languages[0], languages[1]) if languages else None
+    if len(files) not in (1, 2):
         raise RegardError(f"{len(files)} files given. Give one file of pairs, or a source and a target file.")
-    path = files[0]
+    path = next((path for path in files if _file_format(path) in PAIR_FORMATS), files[0])
+    if len(files) == 2:
+        if _file_format(path) in PAIR_FORMATS:
+            raise RegardError(
+                f"{path} contains pairs, but two files must be a source and a target in plain text. Give it alone."
+            )
+        return read_parallel(files[0], files[1])
     match _file_format(path):
         case ".tsv":
             return read_tsv(path)
@@ -80,23 +86,6 @@ def check_monolingual(path: Path) -> None:
             f"{path} contains pairs, but monolingual text is read here. Give one side alone (`cut -f 1` extracts it "
             "from a .tsv), or rename the file if it is plain text."
         )
-
-
-def _language_pair(languages: Sequence[str]) -> tuple[str, str] | None:
-    if not languages:
-        return None
-    if len(languages) != 2 or not all(languages) or languages[0] == languages[1]:
-        raise RegardError(f'languages are {list(languages)}. Name the source and the target, as in ["en", "ko"].')
-    return languages[0], languages[1]
-
-
-def _check_plain_text(files: list[Path]) -> list[Path]:
-    for path in files:
-        if _file_format(path) in PAIR_FORMATS:
-            raise RegardError(
-                f"{path} contains pairs, but two files must be a source and a target in plain text. Give it alone."
-            )
-    return files
 
 
 def _file_format(path: Path) -> str:

@@ -14,6 +14,11 @@ from regard.data.readers.text import Pair, join_lines
 from regard.errors import RegardError
 
 _STATEMENT = re.compile(r'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d+\])?\s*"((?:[^"\\]|\\.)*+)"')
+# Placeholders of programs: %s, %(name)d, %1$s, {name}, {{ name }}, ${name}.
+PLACEHOLDER = re.compile(
+    r"(%(?:\(\w+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[diouxXeEfFgGcrsa](?![a-z])|%%"
+    r"|\$\{[^{}\s]{1,64}\}|\{\{[^{}]{1,64}\}\}|%?\{[^{}\s]{0,64}\})"
+)
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _NAMED_ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 

@@ -35,6 +35,7 @@ class PairBlock(NamedTuple):
 
     sources: bytes
     targets: bytes
+    corpus: int = 0  # its number, if there are several
 
     def texts(self) -> tuple[list[str], list[str]]:
         """The lines of both sides."""

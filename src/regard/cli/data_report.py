@@ -1,0 +1,125 @@
+"""The report of a corpus in the terminal and as a page, for `regard train` and `regard data inspect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.cli.console import echo, format_table
+from regard.cli.options import check_outputs
+from regard.errors import RegardError
+from regard.files import atomic_file
+from regard.languages import language_name
+
+if TYPE_CHECKING:
+    from regard.data.inspection import DataReport
+    from regard.training.estimate import CostEstimate
+
+MAX_SHOWN_CHARACTERS = 90  # of a side of an example
+WARNED_SHARE = 0.05  # of the pairs of a corpus in a wrong language
+WARNED_FINDINGS = ("wrong_language", "copy")
+
+
+def check_report_path(path: Path | None) -> None:
+    """An error before the long work if the page cannot be written."""
+    if path is not None and path.suffix.lower() != ".html":
+        raise RegardError(f"--report {path}: the report is a page. Give a name that ends with .html.")
+    check_outputs({"--report": path}, [])
+
+
+def describe_report(report: DataReport) -> list[str]:
+    """The report as a table, an example of each finding, and warnings."""
+    from regard.data.filters import DROP_REASONS
+    from regard.data.inspection import FINDINGS
+
+    corpora, several = report.corpora, len(report.corpora) > 1
+    columns = [Path(one.name.split(", ")[0]).name for one in corpora]
+    reasons = [reason for reason in DROP_REASONS if any(one.dropped.get(reason) for one in corpora)]
+    found = [name for name in FINDINGS if any(one.findings[name].count for one in corpora)]
+    used = sum(one.kept * one.weight for one in corpora) or 1
+    rows = [
+        [f"{report.examples} read", *(f"{one.read:,}" for one in corpora)],
+        ["kept", *(f"{one.kept:,}" for one in corpora)],
+        *(
+            [f"dropped: {DROP_REASONS[name]}", *(f"{one.dropped.get(name, 0):,}" for one in corpora)]
+            for name in reasons
+        ),
+        *([["weight", *(f"{one.weight:g}" for one in corpora)]] if several else []),
+        *([["share of an epoch", *(f"{one.kept * one.weight / used:.0%}" for one in corpora)]] if several else []),
+        ["checked one by one", *(f"{one.inspected:,}" for one in corpora)],
+        *([FINDINGS[name], *(_count(one.findings[name].count, one.inspected) for one in corpora)] for name in found),
+    ]
+    direction = " to ".join(map(language_name, report.languages)) or "languages unknown"
+    lines = [format_table([f"the data ({direction})", *columns], rows)]
+    for name in found:
+        source, target = next(one.findings[name].examples[0] for one in corpora if one.findings[name].count)
+        shown = " | ".join(_shorten(text) for text in (source, target) if text)
+        lines.append(f"  {FINDINGS[name]}: {shown}")
+    return [*lines, *_validation_lines(report), *_warnings(report)]
+
+
+def describe_cost(cost: CostEstimate) -> list[str]:
+    """The size, time, memory and disk of a run."""
+    hours, minutes = divmod(round(cost.training_seconds / 60), 60)
+    rows = [
+        ["parameters", f"{cost.parameters:,} ({format_bytes(cost.model_bytes)})"],
+        ["seconds per step", f"{cost.seconds_per_step:.3f} ({cost.tokens_per_second:,.0f} target tokens/s)"],
+        [f"time of {cost.steps:,} steps", f"{hours} h {minutes:02d} min, and {cost.validations:,} validations"],
+        ["memory", format_bytes(cost.memory_bytes)],
+        ["disk", format_bytes(cost.disk_bytes)],
+    ]
+    return [format_table(["the run, from a few real steps", "here"], rows), "Nothing was trained: this was a dry run."]
+
+
+def write_report(path: Path | None, report: DataReport, cost: CostEstimate | None = None) -> None:
+    """Write the page, if a path is given."""
+    from regard.plotting.data_page import render_data_page
+
+    if path is not None:
+        with atomic_file(path) as file:
+            file.write(render_data_page(report, cost).encode())
+        echo(f"The report of the data is in {path}.", to_error=True)
+
+
+def _validation_lines(report: DataReport) -> list[str]:
+    origin = "held out of the training files" if report.is_held_out else "in files of their own"
+    return [f"validation: {report.valid:,} {report.examples}, {origin}"]
+
+
+def _warnings(report: DataReport) -> list[str]:
+    from regard.data.inspection import FINDINGS
+
+    warnings = []
+    if report.overlap:
+        warnings.append(
+            f"warning: {report.overlap:,} of the {report.valid:,} validation {report.examples} are training "
+            f"{report.examples} too: their scores measure memorisation. Remove them from one side."
+        )
+    if report.source_overlap > report.overlap:
+        others = report.source_overlap - report.overlap
+        warnings.append(f"warning: {others:,} more validation pairs have the source of a training pair.")
+    for corpus in report.corpora:
+        for name in WARNED_FINDINGS:
+            count = corpus.findings[name].count
+            if count > WARNED_SHARE * corpus.inspected:
+                warnings.append(
+                    f"warning: {corpus.name}: {count / corpus.inspected:.0%} of the checked pairs: {FINDINGS[name]}. "
+                    "Check the columns and the languages, or filter the corpus."
+                )
+    return warnings
+
+
+def _count(count: int, inspected: int) -> str:
+    return f"{count:,} ({count / max(1, inspected):.1%})"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 1]}…"
+
+
+def format_bytes(count: float) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if count < 1000:
+            return f"{count:,.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} GB"

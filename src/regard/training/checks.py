@@ -1,0 +1,184 @@
+"""Checks before a run starts: what can be trained, which files are read, and that a resumed run stays the same run."""
+
+import filecmp
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+from regard.config import CaptionerConfig, Config, DataConfig, LanguageModelConfig
+from regard.data.inspection import MAX_CHECKED_PAIRS, are_columns_swapped
+from regard.data.readers import check_monolingual, read_pairs
+from regard.data.readers.text import read_monolingual
+from regard.errors import RegardError
+from regard.files import CONFIG_FILE
+from regard.languages import languages_from_names, languages_swapped
+from regard.metrics.text import tokenization_for, tokenization_note
+
+LANGUAGE_KINDS = ("decoder-only", "encoder-only")
+TRAINABLE = (
+    "rnn",
+    "rnn-attention",
+    "transformer",
+    "captioner-rnn",
+    "captioner-rnn-attention",
+    "captioner-transformer",
+    *LANGUAGE_KINDS,
+)
+PAIR_OPTIONS = (("data", "max_length_ratio"), ("data", "deduplicate"), ("tokenizer", "shared"))
+_GENERATED_FILE_NAME = re.compile(r"(train|valid|test)\.(en|ko)")
+
+
+def check_trainable(config: Config) -> None:
+    """An error if the model or the metric cannot be used in training."""
+    kind, metric = str(type(config.model).__struct_config__.tag), config.training.validation_metric
+    if kind not in TRAINABLE:
+        raise RegardError(f"model.kind is {kind!r}, which cannot be trained here. Choose {', '.join(TRAINABLE)}.")
+    if classes := getattr(config.model, "classes", 0):
+        raise RegardError(
+            f"model.classes is {classes}, but the texts have no classes. Set model.classes=0 to train on masked tokens."
+        )
+    if metric != "loss" and isinstance(config.model, LanguageModelConfig):
+        raise RegardError(
+            f"training.validation_metric is {metric!r}, which needs references, but model.kind is {kind!r}, which has "
+            "none. Set training.validation_metric=loss."
+        )
+    if metric == "cider" and not isinstance(config.model, CaptionerConfig):
+        raise RegardError(
+            f"training.validation_metric is 'cider', which is for captions, but model.kind is {kind!r}. "
+            "Choose loss, bleu or chrf."
+        )
+
+
+def check_same_run(config: Config, saved: Config, run: Path) -> None:
+    """An error if a resumed run would get another model, other languages, another direction or other pairs."""
+    changed = [name for name in ("model", "tokenizer") if getattr(config, name) != getattr(saved, name)]
+    if changed:
+        raise RegardError(
+            f"the section(s) {', '.join(changed)} differ from {run / CONFIG_FILE}, so its checkpoints do not fit. "
+            "Undo the change, or start another run with --run DIR."
+        )
+    before, now = saved.data, config.data
+    problems = []
+    if before.languages and before.languages != now.languages:
+        problems.append(f"data.languages was {before.languages} and is now {now.languages}")
+    if not _are_same_files([one.files for one in before.corpora], [one.files for one in now.corpora]):
+        problems.append(f"the training files were {before.train_files} and are now {now.train_files}")
+    if not _are_same_files([before.valid], [now.valid]):
+        problems.append(f"data.valid was {before.valid or 'held out of the training files'} and is now {now.valid}")
+    if problems:
+        raise RegardError(
+            f"{run} cannot be resumed with other data: {'; '.join(problems)}. A run keeps its languages, its direction "
+            "and its validation pairs: it would train on pairs that it is validated on. Remove the option to resume "
+            "the run as it is, or train on other data in a new run with --run DIR."
+        )
+
+
+def _are_same_files(before: list[list[str]], now: list[list[str]]) -> bool:
+    """Whether both name the same files in the same order; a file that was moved has the same name or content."""
+    if [len(files) for files in before] != [len(files) for files in now]:
+        return False
+    for old, new in zip(map(Path, chain(*before)), map(Path, chain(*now)), strict=True):
+        if not old.is_file():
+            is_same = old.name == new.name
+        else:
+            is_same = new.is_file() and (old.samefile(new) or filecmp.cmp(old, new, shallow=False))
+        if not is_same:
+            return False
+    return True
+
+
+def check_file_roles(data: DataConfig) -> None:
+    """An error if one file is both source and target, or if the endings of their names are swapped."""
+    named = [("the training files", corpus.files) for corpus in data.corpora] + [("data.valid", data.valid)]
+    first = next((files for _, files in named if len(files) == 2), None)
+    direction = data.languages or (languages_from_names(*map(Path, first)) if first else ())
+    for name, files in named:
+        if len(files) != 2:
+            continue
+        source, target = map(Path, files)
+        if source.is_file() and target.is_file() and source.samefile(target):
+            raise RegardError(f"{name}: {target} is both source and target. Give the translations as target.")
+        if ending := languages_swapped(source, target, direction):
+            raise RegardError(
+                f"{name}: {source} and {target} are {' to '.join(ending)} by their endings, but the model translates "
+                f"{' to '.join(direction)}. Swap the files, or name other languages with --languages or data.languages."
+            )
+
+
+def check_column_languages(data: DataConfig) -> None:
+    """An error if the sources of a corpus are in the target language, and its targets in the source language."""
+    if len(data.languages) != 2:
+        return
+    source, target = data.languages
+    for files in [*(corpus.files for corpus in data.corpora), *([data.valid] if data.valid else [])]:
+        pairs = islice(read_pairs(files, languages=data.languages), MAX_CHECKED_PAIRS)
+        if are_columns_swapped(pairs, source, target):
+            raise RegardError(
+                f"{', '.join(files)}: the sources are {target} and the targets are {source}, but the languages are "
+                f"{source} to {target}. Swap the columns or files, or train in the other direction with --languages "
+                f"{target},{source}. If the languages are right, add --skip-language-check."
+            )
+
+
+def check_files(config: Config, started_in: Path | None, *, has_training_files: bool) -> None:
+    """An error if a file does not exist, or if a validation file cannot be read, before the long work."""
+    data, is_captioner = config.data, isinstance(config.model, CaptionerConfig)
+    if not data.valid and is_captioner:
+        raise RegardError("data.valid is empty. Name a file of captions to validate on.")
+    if not data.valid and not has_training_files:  # held-out translations of a teacher measure similarity to it
+        raise RegardError("data.valid is empty. Name a file of pairs, or a source and a target file, to validate on.")
+    sets = [*([corpus.files for corpus in data.corpora] if has_training_files else []), data.valid]
+    paths = [Path(name) for one in sets for name in (one[:1] if is_captioner else one)]  # then comes the split
+    for path in paths:
+        if not path.exists():
+            raise _missing_file_error(path, started_in, is_captioner)
+    pairs: Iterator[object] = iter(())
+    if isinstance(config.model, LanguageModelConfig):
+        for path in paths:
+            check_monolingual(path)
+        pairs = read_monolingual(data.valid)
+    elif data.valid and not is_captioner:
+        pairs = read_pairs(data.valid, languages=data.languages)
+    for _ in pairs:
+        pass  # a line without a partner, or that is not UTF-8, is an error
+
+
+def _missing_file_error(path: Path, started_in: Path | None, is_captioner: bool) -> RegardError:
+    elsewhere = f" nor in {started_in}" if started_in not in (None, Path.cwd()) else ""
+    where = "" if path.is_absolute() else f" in {Path.cwd()}{elsewhere}"
+    if is_captioner:
+        is_generated, corpus, folder = "scenes" in path.parts, "scenes", path.parent if path.suffix else path
+    else:
+        is_generated, corpus, folder = bool(_GENERATED_FILE_NAME.fullmatch(path.name)), "sentences", path.parent
+    hint = f"\nTo generate it: regard data generate {corpus} --out {folder}" if is_generated else ""
+    return RegardError(f"{path} cannot be read: there is no such file{where}. Check data.train and data.valid.{hint}")
+
+
+def plan_warnings(config: Config) -> Iterator[str]:
+    """Warnings of options that have no effect, or that make scores meaningless."""
+    data, defaults = config.data, Config()
+    is_captioner, is_text = isinstance(config.model, CaptionerConfig), isinstance(config.model, LanguageModelConfig)
+    if not data.languages and not is_captioner and not is_text:
+        yield (
+            "warning: data.languages is empty: the LibreTranslate and DeepL APIs of `regard serve` cannot offer the "
+            "model, BLEU is tokenised for English in training, and swapped columns cannot be found. "
+            "Set --languages en,ko, or data.languages in the recipe."
+        )
+    if note := tokenization_note(data.language_pair[1], tokenization_for(data.language_pair[1])):
+        yield f"note: {note}"
+    unused = [
+        f"{section}.{name}"
+        for section, name in PAIR_OPTIONS
+        if getattr(getattr(config, section), name) != getattr(getattr(defaults, section), name)
+        and (is_captioner or (is_text and name != "deduplicate"))  # lines of text can be deduplicated too
+    ]
+    if unused:
+        kind = "a captioner" if is_captioner else "a language model"
+        yield f"warning: without effect on {kind}, which has text on one side only: {', '.join(unused)}"
+    train, valid = ([Path(path).resolve() for path in files] for files in (data.train_files, data.valid))
+    if valid and train == valid:
+        yield (
+            f"warning: data.valid is the same as data.train ({', '.join(data.valid)}): the scores measure "
+            "memorisation, and the best checkpoint is chosen by them. Give other data to validate on."
+        )
