@@ -81,7 +81,9 @@ def test_gold_links_add_alignment_error_per_model(
 ) -> None:
     fixed, quality = untrained_rnn(tmp_path / "fixed", transformer), tmp_path / "evaluation.json"
     words = ["compare", transformer, attending, fixed, *wish(corpus), "--gold", corpus / "test.align"]
-    models = json.loads(regard(*words, "--json", "--report", quality).out)["models"]
+    done = regard(*words, "--json", "--report", quality)
+    assert done.code == 0, done.err
+    models = json.loads(done.out)["models"]
     for model, told in zip((transformer, attending), models, strict=False):
         text = ["--source", corpus / "test.en", "--target", corpus / "test.ko", "--gold", corpus / "test.align"]
         best = json.loads(regard("align", model, *text, "--all-heads", "--json").out)["heads"][0]
