@@ -223,8 +223,17 @@ def _bleu(tokenize: Tokenization, lowercase: bool) -> "BLEU":
 
 
 def _score(metric: Any, hypotheses: Sequence[str], references: Sequence[str], resamples: int) -> Score:
-    result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=max(resamples, 1))
-    value, middle, margin = float(result.score), float(result._mean), float(result._ci)
+    from sacrebleu.significance import _bootstrap_resample
+
+    try:
+        result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=max(resamples, 1))
+        middle, margin = float(result._mean), float(result._ci)
+    except TypeError:  # sacrebleu 2.6 cannot average resamples of which some score exactly 0: a float among float32
+        result = metric.corpus_score(list(hypotheses), [list(references)])
+        statistics = metric._extract_corpus_statistics(list(hypotheses), [list(references)])
+        scores = sorted(float(one.score) for one in _bootstrap_resample(statistics, metric, resamples)[1])
+        middle, margin = sum(scores) / resamples, 0.5 * (scores[-(resamples // 40) - 1] - scores[resamples // 40])
+    value = float(result.score)
     low, high = (middle - margin, middle + margin) if resamples > 1 else (value, value)
     return Score(result.name, value, str(metric.get_signature()), low, high)
 

@@ -11,6 +11,7 @@ from regard.metrics.text import (
     MAX_TER_WORDS,
     MIN_BUCKET_SENTENCES,
     LengthBucket,
+    Metric,
     bleu_by_length,
     differences,
     evaluate,
@@ -208,3 +209,11 @@ def test_importing_metrics_loads_neither_sacrebleu_nor_torch():
 )
 def test_script_decides_languages_with_other_tokenisation(text: str, language: str) -> None:
     assert language_by_script([text]) == language
+
+
+@pytest.mark.parametrize("metric", ["BLEU", "chrF2", "TER"])
+def test_resamples_that_score_zero_have_an_interval(metric: Metric) -> None:
+    hypotheses, references = ["a b c d e", *["z"] * 5], ["a b c d e", *["q w x r t"] * 5]
+    [score] = evaluate(hypotheses, references, tokenize="none", wanted=(metric,))
+    assert score.low <= score.value <= score.high
+    assert "bs:1000|seed:12345" in score.signature
