@@ -61,7 +61,7 @@ def atomic_file(final: Path) -> Iterator[BinaryIO]:
     If `final` is a link, its target is replaced. A device, a pipe, or a file that this process has open already, such
     as /dev/stdout, is written directly: it cannot be replaced.
     """
-    if _is_written_directly(final):
+    if is_written_directly(final):
         with _open_for_writing(final, final) as file:
             yield file
         return
@@ -85,7 +85,7 @@ def check_writable(final: Path) -> None:
     """Refuse a file that cannot be written; call it before long work whose result goes there."""
     if final.is_dir():
         raise RegardError(f"{final} is a directory. Give the path of a file.")
-    if not _is_written_directly(final):
+    if not is_written_directly(final):
         staging = _temporary_path(Path(os.path.realpath(final)), "new")
         try:
             _open_for_writing(staging, final).close()
@@ -98,7 +98,8 @@ def _unlink_temporary(staging: Path) -> None:
         staging.unlink(missing_ok=True)
 
 
-def _is_written_directly(final: Path) -> bool:
+def is_written_directly(final: Path) -> bool:
+    """Whether a path is a device, a pipe or a file that this process has open: it cannot be replaced."""
     return _open_descriptor(final) is not None or (final.exists() and not final.is_file())
 
 
@@ -291,7 +292,7 @@ def read_manifest(directory: Path, kind: str, version: int) -> Manifest:
     if strays:
         raise RegardError(f"{path} names files outside its directory: {strays}. Do not trust its source.")
     if (manifest.kind, kind) == (EXPORT, MODEL):
-        raise RegardError(f"{directory} is an export for {EXPORT}. Give the model that was exported.")
+        raise RegardError(f"{directory} is an export for {EXPORT}. Give the model it was made from.")
     if (manifest.kind, manifest.version) != (kind, version):
         raise RegardError(
             f"{directory} is a {manifest.kind} of version {manifest.version}, according to {path.name}; expected is a "

@@ -20,7 +20,7 @@ from regard.cli.options import (
     gold_index_base_option,
     json_option,
     languages_of,
-    load_translator,
+    load_torch_model,
     none_for_standard_output,
 )
 from regard.errors import RegardError
@@ -273,7 +273,7 @@ def _align_direction(
     from regard.tracing.alignment import HeadSelection, align, best_head
 
     assert model is not None  # noqa: S101  (checked with the options)
-    bundle = load_translator(model).require_bundle("alignments")
+    bundle = load_torch_model(model)
     if options.best_head:
         best = best_head(bundle, dev.sources, dev.targets, dev.gold or [])
         where = "the development set" if options.dev_gold else "the gold links themselves"
@@ -298,7 +298,7 @@ def _print_all_heads(options: AlignOptions, gold: GoldLinks | None, *, as_json: 
     assert gold is not None  # noqa: S101  (checked with the options)
     _check_directions(options)
     texts = ParallelTexts.read(options.source, options.target, gold)
-    bundle = load_translator(options.model).require_bundle("alignments")
+    bundle = load_torch_model(options.model)
     heads = score_heads(bundle, texts.sources, texts.targets, gold.alignments)
     if not heads:
         raise RegardError(f"{options.model}: {NO_CROSS_ATTENTION}")

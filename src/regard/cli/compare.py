@@ -35,6 +35,7 @@ from regard.cli.options import (
     engine_option,
     gold_index_base_option,
     json_option,
+    load_torch_model,
     load_translator,
     lowercase_option,
     pairs_option,
@@ -193,7 +194,7 @@ def _best_head(model: Path, sources: list[str], references: list[str], gold: Gol
     if directory_kind(find_model_directory(model)) == EXPORT:
         warn(f"{model} is an export, which has no attention for alignments. Give the model that it was made from.")
         return None
-    bundle = load_translator(model).require_bundle("alignments")
+    bundle = load_torch_model(model)
     return next(iter(score_heads(bundle, sources, references, gold.alignments)), None)
 
 

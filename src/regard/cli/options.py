@@ -15,6 +15,7 @@ from regard.languages import base_code, languages_swapped
 from regard.process import configure_malloc
 
 if TYPE_CHECKING:
+    from regard.bundle import Bundle
     from regard.inference.interface import EngineName
     from regard.inference.translator import Translator
     from regard.interop.ctranslate2 import Quantization
@@ -93,14 +94,15 @@ gold_index_base_option = click.option(
 engine_option = click.option(
     "--engine",
     type=click.Choice(["torch", "ctranslate2", "auto"]),
-    help="Decoding engine. ctranslate2 is faster and gives the same output in float32. auto is the fastest engine that "
-    "supports the model, in int8, with nearly the same output. [default: torch]",
+    help="Decoding engine. auto is the fastest one with the same output: ctranslate2 in float32 if it supports the "
+    "model, else torch. [default: auto]",
 )
 
 quantization_option = click.option(
     "--quantization",
     type=click.Choice(["int8", "int8_float32", "int16", "float16", "float32"]),
-    help="Number format of ctranslate2; it implies --engine ctranslate2. [default: float32; with auto, int8]",
+    help="Number format of ctranslate2; it implies --engine ctranslate2. All but float32 change some outputs; "
+    "`regard export` measures how many. [default: float32]",
 )
 
 
@@ -162,16 +164,26 @@ def load_translator(
     *,
     with_weights: bool = False,
 ) -> Translator:
-    """The translator with the chosen engine; the choice of `auto` is printed."""
+    """The translator with the chosen engine, which is printed."""
 
     from regard.inference.open import load
 
-    translator = load(model, task="translation", engine=engine, quantization=quantization, with_weights=with_weights)
+    translator = load(
+        model, task="translation", engine=engine or "auto", quantization=quantization, with_weights=with_weights
+    )
     if translator.engine.name == "torch":
         configure_malloc()
-    if engine == "auto":
-        click.echo(f"engine: {translator.engine.description}", err=True)
+    click.echo(f"engine: {translator.engine.description}", err=True)
     return translator
+
+
+def load_torch_model(model: Path) -> Bundle:
+    """The torch model of a translator, whose attention is read."""
+
+    from regard.inference.open import load
+
+    configure_malloc()
+    return load(model, task="translation", engine="torch").require_bundle("alignments")
 
 
 def distinct_names(models: Sequence[Path]) -> list[str]:

@@ -81,6 +81,7 @@ def command(limits: tuple[str, ...], **settings: Any) -> None:
         warn("no MODEL was given: the page has the worked example and positions, and nothing can be translated")
     if not settings["keys"] and not _is_loopback(settings["host"]):
         warn(f"other machines can reach {settings['host']}, and no key is required. Set one with --api-key.")
+    settings["engine"] = settings["engine"] or "auto"
     code = serve(
         ServerSettings(limits=parse_limits(limits), **settings), on_start=lambda address: echo(f"regard: {address}")
     )

@@ -87,7 +87,7 @@ def command(model: Path | None, inputs: tuple[str, ...], run: Path | None, out: 
     has_selection = chosen.role or chosen.layer or chosen.head or chosen.subwords or chosen.at == "input"
     if chosen.suffix == ".html" and has_selection:
         forbid_selection_for_html("--role, --layer, --head, --subwords and --at input")
-    opened = load(model)
+    opened = load(model, engine="torch")
     if opened.task == "image-to-text":
         shown = _show_images(opened, [Path(name) for name in inputs], chosen)
     else:

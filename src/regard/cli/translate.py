@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import glob
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import chain
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from regard.cli.console import echo, progress_bar, warn
 from regard.cli.options import (
@@ -28,12 +29,17 @@ from regard.cli.options import (
 )
 from regard.config import decode_options
 from regard.errors import RegardError
-from regard.files import atomic_file
+from regard.files import atomic_file, is_written_directly
 
 if TYPE_CHECKING:
+    from regard.config import DecodingConfig
     from regard.inference.interface import EngineName
-    from regard.inference.translator import Translation
+    from regard.inference.translate_files import FileTask, OutputFormat, TranslatedChunk
+    from regard.inference.translator import Translator
     from regard.interop.ctranslate2 import Quantization
+
+REPORT_SECONDS = 60  # between two lines of progress where there is no terminal
+GZIP_EXPANSION = 3.0  # of text, for the estimate of the time left
 
 
 @click.command(
@@ -41,12 +47,23 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   echo "Robots must obey orders" | regard translate runs/world-transformer/model
-  regard translate runs/x/model --input test.en --output test.ko --alignments test.align""",
+  regard translate runs/x/model --input test.en --output test.ko --alignments test.align
+  regard translate runs/x/model --input 'parts/*.gz' --output translated
+  regard translate runs/x/model --input 'parts/*.gz' --output translated --ray 10.0.0.1:6379""",
 )
 @model_argument
-@click.option("--input", "source", type=PATH, default=Path("-"), help="File to translate. [default: standard input]")
 @click.option(
-    "--output", type=PATH, callback=none_for_standard_output, help="File to write. [default: standard output]"
+    "--input",
+    "source",
+    default="-",
+    metavar="FILE",
+    help="File to translate, or a quoted pattern such as 'parts/*.gz'. [default: standard input]",
+)
+@click.option(
+    "--output",
+    type=PATH,
+    callback=none_for_standard_output,
+    help="File to write; for a pattern, the directory of the outputs. [default: standard output]",
 )
 @beam_option
 @nbest_option
@@ -54,10 +71,18 @@ Examples:
 @click.option("--scores", is_flag=True, help="Append a tab and the score to each line.")
 @engine_option
 @quantization_option
+@click.option(
+    "--ray",
+    "ray_address",
+    is_flag=False,
+    flag_value="local",
+    metavar="[ADDRESS]",
+    help="Translate on a Ray cluster; without ADDRESS, on one that is started on this machine.",
+)
 @json_option
 def command(
     model: Path,
-    source: Path,
+    source: str,
     output: Path | None,
     beam_size: int | None,
     nbest: int,
@@ -65,85 +90,105 @@ def command(
     scores: bool,
     engine: EngineName | None,
     quantization: Quantization | None,
+    ray_address: str | None,
     as_json: bool,
 ) -> None:
     """Translate with MODEL, a directory such as runs/NAME/model or an export: as many lines out as in, in their order.
 
     The model takes a line as one sentence; of several sentences it may leave some out. A blank line stays blank. Only a
-    newline ends a line. Text is UTF-8 whatever the locale is.
+    newline ends a line. Text is UTF-8 whatever the locale is. Files that end in .gz are read and written as gzip.
+
+    From file to file the work is saved as it goes: repeat an interrupted command to continue it.
     """
-
-    from regard.data.readers import check_monolingual
-    from regard.data.readers.lines import STANDARD_INPUT, display_name
-
-    check_monolingual(source)
-    _check_files(source, output, alignments)
+    tasks = _file_tasks(source, output, alignments)
     translator = load_translator(model, engine, quantization, with_weights=alignments is not None)
-    decoding = translator.decoding_config(**decode_options(beam_size=beam_size, nbest=nbest))
-    if str(source) == STANDARD_INPUT and sys.stdin.isatty():
-        echo("Type a line to translate; Ctrl-D ends.", to_error=True)
-    is_file, number = source.is_file(), 0
-    with ExitStack() as stack:
-        stack.enter_context(_named_output(str(output or "standard output")))
-        texts = stack.enter_context(atomic_file(output)) if output else sys.stdout.buffer
-        links = stack.enter_context(atomic_file(alignments)) if alignments else None
-        is_shown = is_file and (output is not None or not sys.stdout.isatty())
-        lines = InputLines(source)
-        progress = stack.enter_context(lines.progress_bar(is_shown=is_shown))
-        for chunk in lines.chunks(is_file=is_file):
-            for outputs in translator.translate_lines(
-                chunk,
-                decoding,
-                align=alignments is not None,
-                scores=scores or as_json or nbest > 1,
-                progress=progress,
-            ):
-                number += 1
-                texts.write(_format_outputs(number, outputs, nbest=nbest, scores=scores, as_json=as_json).encode())
-                if links is not None:
-                    links.write(f"{_alignment_line(outputs[0])}\n".encode())
-                if outputs[0].is_truncated:
-                    limit = f"more than {translator.max_source_tokens} tokens"
-                    warn(f"{display_name(source)}:{number} has {limit}; only its beginning was translated")
-            texts.flush()
+    config = translator.decoding_config(**decode_options(beam_size=beam_size, nbest=nbest))
+
+    from regard.inference.translate_files import OutputFormat
+
+    wanted = OutputFormat(nbest, scores, as_json, alignments=alignments is not None)
+    is_resumable = output is not None and tasks[0].source.is_file()
+    if output is None or not is_resumable or any(map(is_written_directly, tasks[0].outputs)):
+        if ray_address:
+            raise RegardError("--ray translates files into files. Give --input and --output.")
+        _translate_stream(translator, config, wanted, tasks[0], to_stdout=output is None)
+        return
+
+    from regard.inference.translate_files import local_chunks, progress_path, translate_files, translation_settings
+
+    if ray_address:
+        from regard.inference.ray_data import RayJob, ray_chunks
+
+        job = RayJob(model.absolute(), translator.engine.name, quantization, config, wanted)  # type: ignore[arg-type]
+        chunks = ray_chunks(tasks, job, ray_address)
+    else:
+        chunks = local_chunks(tasks, translator, config, wanted)
+    settings = translation_settings(tasks, translator, config, wanted)
+    total = sum(task.source.stat().st_size for task in tasks)
+    with progress_bar("translating", total, with_counts=False) as advance:
+        report = ProgressReport(tasks, translator, advance)
+        translate_files(tasks, chunks, settings, progress_path(output), report)
 
 
-def _check_files(source: Path, output: Path | None, alignments: Path | None) -> None:
+def _file_tasks(source: str, output: Path | None, alignments: Path | None) -> list[FileTask]:
+    """The files to read and to write, all checked before the model is loaded."""
+    from regard.data.readers import check_monolingual
+    from regard.inference.translate_files import FileTask
+
+    is_pattern = glob.has_magic(source) and not Path(source).exists()
+    sources = sorted(map(Path, glob.glob(source, recursive=True))) if is_pattern else [Path(source)]
+    if not sources:
+        raise RegardError(f"no file matches --input {source}. Give a file, or a pattern that matches some.")
+    for path in sources:
+        check_monolingual(path)
     if alignments == STANDARD_OUTPUT:
         raise RegardError("--alignments is -, but standard output is for the translations. Give a file.")
-    if output is not None and alignments is not None and output.resolve() == alignments.resolve():
-        raise RegardError(f"{output} is given for both the translations and the alignments. Give two files.")
-    check_outputs({"--output": output, "--alignments": alignments}, [source])
+    if not is_pattern:
+        if output is not None and alignments is not None and output.resolve() == alignments.resolve():
+            raise RegardError(f"{output} is given for both the translations and the alignments. Give two files.")
+        check_outputs({"--output": output, "--alignments": alignments}, sources)
+        return [FileTask(sources[0], [path for path in (output or STANDARD_OUTPUT, alignments) if path is not None])]
+    if alignments is not None:
+        raise RegardError("--alignments is for one input file, and --input is a pattern. Give one file at a time.")
+    if output is None or (output.exists() and not output.is_dir()):
+        raise RegardError(f"--input {source} is a pattern. Give a directory for the outputs with --output.")
+    names = [path.name for path in sources]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise RegardError(f"--input {source} matches several files named {twice[0]}. Give fewer files.")
+    output.mkdir(parents=True, exist_ok=True)
+    check_outputs({"--output": output / names[0]}, sources)
+    return [FileTask(path, [output / path.name]) for path in sources]
 
 
-class InputLines:
-    """The lines to translate, read once, and a progress bar over the bytes of their file."""
+def _translate_stream(
+    translator: Translator, config: DecodingConfig, wanted: OutputFormat, task: FileTask, *, to_stdout: bool
+) -> None:
+    """Translate a pipe or a terminal, each line as soon as it arrives, or to standard output or a device."""
+    from regard.data.readers.lines import STANDARD_INPUT, display_name, numbered_lines, stream_lines
+    from regard.inference.translate_files import compress_for, translate_chunks
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.lines, self.bytes = path, 0, 0
-
-    def chunks(self, *, is_file: bool) -> Iterator[Iterable[str]]:
-        """All lines of a file in one chunk; of a pipe or a terminal, the lines that have arrived."""
-
-        from regard.data.readers.lines import FILE_BLOCK_BYTES, stream_lines
-
-        if is_file:
-            yield chain.from_iterable(map(self._count, stream_lines(self.path, block_bytes=FILE_BLOCK_BYTES)))
-        else:
-            yield from stream_lines(self.path)
-
-    @contextmanager
-    def progress_bar(self, *, is_shown: bool) -> Iterator[Any]:
-        """A function that advances the bar by a number of translated lines, each of them as long as the mean line."""
-        is_packed = self.path.suffix.lower() == ".gz"  # its size says little about how much text is in it
-        total = self.path.stat().st_size if is_shown and not is_packed else None
-        with progress_bar("translating", total, is_shown=is_shown, with_counts=False) as advance:
-            yield lambda count: advance(round(count * self.bytes / max(1, self.lines)))
-
-    def _count(self, lines: list[str]) -> list[str]:
-        self.lines += len(lines)
-        self.bytes += sum(len(line.encode()) + 1 for line in lines)
-        return lines
+    is_file, done = task.source.is_file(), 0
+    if str(task.source) == STANDARD_INPUT and sys.stdin.isatty():
+        echo("Type a line to translate; Ctrl-D ends.", to_error=True)
+    blocks: Iterable[Iterable[str]] = stream_lines(task.source)
+    if is_file:
+        blocks = [(line for _, line in numbered_lines(task.source))]
+    with ExitStack() as stack:
+        stack.enter_context(_named_output("standard output" if to_stdout else str(task.outputs[0])))
+        files = [] if not to_stdout else [sys.stdout.buffer]
+        files += [stack.enter_context(atomic_file(path)) for path in task.outputs[len(files) :]]
+        is_shown = is_file and not (to_stdout and sys.stdout.isatty())
+        advance = stack.enter_context(progress_bar("translating", None, is_shown=is_shown))
+        for lines in blocks:
+            for chunk in translate_chunks(translator, lines, config, wanted, done=done):
+                for file, path, content in zip(files, task.outputs, chunk.contents, strict=True):
+                    file.write(compress_for(path, content))
+                    file.flush()
+                for number in chunk.truncated:
+                    limit = f"more than {translator.max_source_tokens} tokens"
+                    warn(f"{display_name(task.source)}:{number} has {limit}; only its beginning was translated")
+                advance(chunk.lines)
+                done += chunk.lines
 
 
 @contextmanager
@@ -156,26 +201,47 @@ def _named_output(name: str) -> Iterator[None]:
         raise
 
 
-def _format_outputs(number: int, outputs: list[Translation], *, nbest: int, scores: bool, as_json: bool) -> str:
-    """The text for line `number`, from 1; it ends with a newline."""
-    best = outputs[0]
-    if as_json:
-        record = {"line": number} | _translation_record(best)
-        record |= {"is_truncated": best.is_truncated, "is_finished": best.is_finished}
-        record |= {"nbest": [_translation_record(output) for output in outputs]} if nbest > 1 else {}
-        return msgspec.json.encode(record).decode() + "\n"
-    if nbest > 1:
-        return "".join(f"{number - 1} ||| {output.text} ||| {output.score:.4f}\n" for output in outputs)
-    return f"{best.text}\t{best.score:.4f}\n" if scores else f"{best.text}\n"
+class ProgressReport:
+    """Reports each translated chunk: warnings, a progress bar, and without a terminal a line now and then.
 
+    The position is an estimate in bytes of the input files: the lines so far, each as long as their mean.
+    """
 
-def _translation_record(output: Translation) -> dict[str, Any]:
-    record = {"text": output.text, "score": output.score, "log_probability": output.log_probability}
-    return record | ({"alignment": _alignment_line(output)} if output.alignment else {})
+    def __init__(self, tasks: list[FileTask], translator: Translator, advance: Callable[[int], object]) -> None:
+        self.advance, self.limit = advance, translator.max_source_tokens
+        self.bounds: dict[Path, tuple[int, int]] = {}
+        self.total = 0
+        for task in tasks:
+            size = task.source.stat().st_size
+            self.bounds[task.source], self.total = (self.total, self.total + size), self.total + size
+        self.lines, self.bytes = 0, 0
+        self.start = self.position = 0.0
+        self.started = self.reported = time.monotonic()
 
+    def __call__(self, task: FileTask, done: int, chunk: TranslatedChunk) -> None:
+        """Report a chunk that follows `done` lines of its file."""
+        for number in chunk.truncated:
+            warn(f"{task.source}:{number} has more than {self.limit} tokens; only its beginning was translated")
+        if not self.lines and done:
+            echo(f"continuing {task.source} after line {done:,}", to_error=True)
+        is_first = not self.lines
+        self.lines, self.bytes = self.lines + chunk.lines, self.bytes + chunk.source_bytes
+        first, last = self.bounds[task.source]
+        expansion = GZIP_EXPANSION if task.source.suffix.lower() == ".gz" else 1.0
+        bytes_per_line = self.bytes / self.lines / expansion
+        if is_first:
+            self.start = self.position = min(last, first + done * bytes_per_line)
+        position = min(last, first + (done + chunk.lines) * bytes_per_line)
+        self.advance(round(position) - round(self.position))
+        self.position = position
+        self._print_line()
 
-def _alignment_line(output: Translation) -> str:
-    from regard.metrics.alignment import GoldAlignment, format_alignment
-
-    links = output.alignment.links if output.alignment else frozenset()
-    return format_alignment(GoldAlignment(sure=links, possible=links))
+    def _print_line(self) -> None:
+        now = time.monotonic()
+        if now - self.reported < REPORT_SECONDS or sys.stderr.isatty():
+            return
+        self.reported = now
+        speed = (self.position - self.start) / (now - self.started)
+        left = timedelta(seconds=round((self.total - self.position) / max(speed, 1e-9)))
+        rate = self.lines / (now - self.started)
+        echo(f"{self.position / self.total:.1%}: {rate:,.0f} lines/s, about {left} left", to_error=True)

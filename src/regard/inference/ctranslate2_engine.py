@@ -6,6 +6,7 @@ So a batch gets the largest limit, and a sentence that reached its own limit is 
 """
 
 import math
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -99,7 +100,9 @@ def _load_translator(files: dict[str, bytes]) -> Any:
     require_installed()
     import ctranslate2
 
-    options = {"device": "cpu", "inter_threads": usable_cores(), "intra_threads": 1, "files": files}
+    allowed = os.environ.get("OMP_NUM_THREADS", "")  # torch obeys it, too
+    workers = min(usable_cores(), int(allowed)) if allowed.isdecimal() and int(allowed) else usable_cores()
+    options = {"device": "cpu", "inter_threads": workers, "intra_threads": 1, "files": files}
     try:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(ctranslate2.Translator, "export", **options).result()

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     Pipeline: TypeAlias = Translator | Captioner | TextGenerator | MaskFiller
 
-EXACT_QUANTIZATION: Quantization = "float32"  # for the engine "ctranslate2": the text is that of torch
-FAST_QUANTIZATION: Quantization = "int8"  # for the engine "auto"
+EXACT_QUANTIZATION: Quantization = "float32"  # the text is that of torch; int8 changes it
 CACHE_FOLDER = "engines"  # of the exports that are kept inside a model's directory
 
 COMMANDS: dict[Task, str] = {
@@ -51,7 +50,7 @@ def load(
     path: StrPath,
     *,
     task: Literal["translation"],
-    engine: EngineName | None = None,
+    engine: EngineName = "auto",
     quantization: Quantization | None = None,
     device: str = "cpu",
     with_weights: bool = True,
@@ -67,7 +66,7 @@ def load(
     path: StrPath,
     *,
     task: None = None,
-    engine: EngineName | None = None,
+    engine: EngineName = "auto",
     quantization: Quantization | None = None,
     device: str = "cpu",
     with_weights: bool = True,
@@ -76,16 +75,17 @@ def load(
     path: StrPath,
     *,
     task: Task | None = None,
-    engine: EngineName | None = None,
+    engine: EngineName = "auto",
     quantization: Quantization | None = None,
     device: str = "cpu",
     with_weights: bool = True,
 ) -> "Pipeline":
     """Open the model or the export in a directory (a run's directory stands for its model).
 
-    `task` refuses a model for another task. Without `engine` a model runs on torch and an export on ctranslate2;
-    "auto" chooses the fastest engine that can run it. A quantization selects ctranslate2. Without its weights
-    (`with_weights=False`) a model on ctranslate2 starts faster, but has no alignments, traces and streams.
+    `task` refuses a model for another task. The engine "auto" is the fastest one that gives the same text: ctranslate2
+    in float32 where it can run the model, else torch. A quantization selects ctranslate2; all but float32 change some
+    texts. Without its weights (`with_weights=False`) a model on ctranslate2 starts faster, but has no alignments,
+    traces and streams.
     """
     directory = find_model_directory(Path(path))
     if quantization and engine == "torch":
@@ -137,9 +137,9 @@ def _check_task(directory: Path, own: Task, wanted: Task | None) -> None:
 # --- translators and their engines -----------------------------------------------------------------------------------
 
 
-def _open_export(directory: Path, engine: EngineName | None, quantization: str | None) -> Translator:
+def _open_export(directory: Path, engine: EngineName, quantization: str | None) -> Translator:
     if engine == "torch":
-        raise RegardError(f"{directory} is an export for ctranslate2. For torch, give the model it was made from.")
+        raise RegardError(f"{directory} is an export for {EXPORT}. Give the model it was made from.")
     export = read_export(directory)
     own = export.info.quantization
     if quantization not in (None, own):
@@ -151,17 +151,16 @@ def _open_export(directory: Path, engine: EngineName | None, quantization: str |
 
 
 def _open_translator(
-    directory: Path, engine: EngineName | None, quantization: Quantization | None, device: str, with_weights: bool
+    directory: Path, engine: EngineName, quantization: Quantization | None, device: str, with_weights: bool
 ) -> Translator:
-    engine = engine or ("ctranslate2" if quantization else "torch")
-    reasons = [] if is_installed() else [f"CTranslate2 is not installed: {INSTALL_HINT}"]
-    if engine != "torch" and not reasons:
-        chosen = quantization or (FAST_QUANTIZATION if engine == "auto" else EXACT_QUANTIZATION)
+    is_required = engine == "ctranslate2" or quantization is not None
+    reasons: list[str] = []
+    if engine != "torch":
         try:
-            return _translator_on_ctranslate2(directory, chosen, with_weights)
+            return _translator_on_ctranslate2(directory, quantization or EXACT_QUANTIZATION, device, with_weights)
         except UnsupportedModelError as unsupported:
             reasons = unsupported.reasons
-    if engine == "ctranslate2":
+    if is_required:
         lines = "\n".join(f"  {reason}" for reason in reasons)
         raise RegardError(f"the ctranslate2 engine cannot run {directory}:\n{lines}\nUse the torch engine.")
     with gc_frozen_import():
@@ -169,7 +168,7 @@ def _open_translator(
         from regard.inference.torch_engine import TorchEngine
 
     bundle = load_bundle(directory, device=device)
-    description = f"torch ({'; '.join(reasons)})" if engine == "auto" else "torch"
+    description = f"torch ({'; '.join(reasons)})" if reasons else "torch"
     return Translator(bundle, engine=TorchEngine(bundle.model, description=description), directory=directory)
 
 
@@ -181,7 +180,13 @@ class UnsupportedModelError(Exception):
         self.reasons = reasons
 
 
-def _translator_on_ctranslate2(directory: Path, quantization: Quantization, with_weights: bool) -> Translator:
+def _translator_on_ctranslate2(
+    directory: Path, quantization: Quantization, device: str, with_weights: bool
+) -> Translator:
+    if not is_installed():
+        raise UnsupportedModelError([f"CTranslate2 is not installed: {INSTALL_HINT}"])
+    if device != "cpu":
+        raise UnsupportedModelError([f"the device is {device}, and this engine runs on CPUs"])
     cached = directory / CACHE_FOLDER / f"{EXPORT}-{quantization}"
     export, bundle = _read_cached_export(cached, directory), None
     if export is None or with_weights:

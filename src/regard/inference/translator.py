@@ -19,6 +19,7 @@ from regard.config import (
 )
 from regard.errors import RegardError
 from regard.files import copy_model
+from regard.inference.ctranslate2_engine import CTranslate2Engine, unsupported_options
 from regard.inference.interface import (
     DecodedRows,
     Engine,
@@ -75,8 +76,6 @@ class Translator(ModelPipeline):
         if engine is not None:
             self.engine = engine
         elif isinstance(model, ExportedModel):
-            from regard.inference.ctranslate2_engine import CTranslate2Engine
-
             self.engine = CTranslate2Engine(model)
         else:
             from regard.inference.torch_engine import TorchEngine
@@ -130,7 +129,8 @@ class Translator(ModelPipeline):
         selection = HeadSelection() if align is True else align or None
         if selection is not None:
             self.require_bundle("alignments")
-        remaining, config, engine = iter(texts), config or self.config.decoding, self._active_engine()
+        remaining, config = iter(texts), config or self.config.decoding
+        engine = self._active_engine(config)
         pending: deque[_LineChunk] = deque()
         while lines := list(islice(remaining, CHUNK_LINES)):
             encoded = [self.tokenizers.source.encode(line) for line in lines]
@@ -199,14 +199,15 @@ class Translator(ModelPipeline):
             )
         return self.bundle
 
-    def _active_engine(self) -> Engine:
-        """The engine; while `intervene` is active, the one that decodes the torch model."""
-        if self.bundle is None or self.engine.name == "torch":
+    def _active_engine(self, config: DecodingConfig) -> Engine:
+        """The engine; torch for options that it does not have, and while `intervene` is active."""
+        if self.bundle is None or self.engine.name != "ctranslate2":
             return self.engine
         from regard.attention.hooks import active_edits
         from regard.inference.torch_engine import TorchEngine
 
-        return self.engine if active_edits() is None else TorchEngine(self.bundle.model)
+        is_enough = active_edits() is None and not unsupported_options(config)
+        return self.engine if is_enough else TorchEngine(self.bundle.model)
 
     def _collect(
         self, chunk: _LineChunk, selection: HeadSelection | None, progress: Progress

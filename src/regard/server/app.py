@@ -46,7 +46,7 @@ class ServerSettings:
 
     models: Sequence[Path] = ()
     runs: Sequence[Path] = ()
-    engine: EngineName | None = None
+    engine: EngineName = "auto"
     host: str = "127.0.0.1"
     port: int = 8000
     keys: Sequence[str] = ()

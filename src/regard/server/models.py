@@ -65,7 +65,7 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ServedModel:
     """A model by its name; ready once its directory exists and its pipeline is loaded and warmed up."""
 
-    def __init__(self, found: FoundModel, engine_name: EngineName | None = None) -> None:
+    def __init__(self, found: FoundModel, engine_name: EngineName = "auto") -> None:
         self.name, self.directory, self.run = found.name, found.directory, found.run
         self.is_required = found.is_required
         self.engine_name, self.engine = engine_name, ""  # the one that was chosen, and the one in use, for people
@@ -140,7 +140,7 @@ class ServedModel:
         version = directory_version(self.directory)
         path = self.directory / CONFIG_FILE
         is_translator = not path.is_file() or task_of(Config.load(path).model) == "translation"
-        pipeline = load(self.directory, engine=self.engine_name if is_translator else None)  # others have no engines
+        pipeline = load(self.directory, engine=self.engine_name if is_translator else "auto")  # others have none
         warm_up(pipeline)
         self._version, self.failures = version, RetryBackoff()  # first: who sees it ready must not see it stale
         self.head_selection = HeadSelection()
@@ -190,7 +190,7 @@ class ServedModel:
 class ModelRegistry:
     """All models, in the order in which they were given."""
 
-    def __init__(self, found: Iterable[FoundModel], *, engine: EngineName | None = None) -> None:
+    def __init__(self, found: Iterable[FoundModel], *, engine: EngineName = "auto") -> None:
         self.all = [ServedModel(one, engine) for one in found]
         self._lock = threading.Lock()
 

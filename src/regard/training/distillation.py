@@ -60,7 +60,7 @@ def translate_with_teachers(
 def open_teachers(teachers: Sequence[Path]) -> Translator:
     """One teacher with its fastest exact engine; several as an ensemble, which torch decodes."""
     if len(teachers) == 1:
-        return load(teachers[0], task="translation", engine="auto", quantization="float32", with_weights=False)
+        return load(teachers[0], task="translation", with_weights=False)
     bundles = [load_bundle(teacher) for teacher in teachers]
     first = bundles[0]
     others = [str(path) for path, own in zip(teachers, bundles, strict=True) if own.tokenizers != first.tokenizers]

@@ -125,4 +125,4 @@ def test_an_export_is_no_teacher(regard: Regard, student: Path, corpus: Path, tm
     pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
     ended = regard(*given(student / "ctranslate2-int8", corpus, tmp_path / "run"))
     assert ended.code == 2
-    assert "ctranslate2-int8 is an export for ctranslate2. Give the model that was exported." in ended.err
+    assert "ctranslate2-int8 is an export for ctranslate2. Give the model it was made from." in ended.err

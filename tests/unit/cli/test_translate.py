@@ -1,3 +1,4 @@
+import gzip
 import json
 import signal
 import subprocess
@@ -9,11 +10,13 @@ import pytest
 from regard.metrics.alignment import parse_alignment
 from tests.support.commands import Regard, command, environment, run_command
 
+ENGINE_LINE = "engine: ctranslate2, float32\n"
+
 
 def test_every_input_line_gives_one_output_line(transformer: Path) -> None:
     given = "one cat\n\n   \nbig dog runs\r\nred\x00cat\u2028two\r one".encode()
     ended = run_command("translate", transformer, given=given, LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, ENGINE_LINE)
     lines = ended.out.split("\n")
     assert len(lines) == 6
     assert lines[5] == ""
@@ -51,7 +54,7 @@ def test_reader_that_leaves_early_causes_no_error(transformer: Path, tmp_path: P
         assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
-        assert process.stderr.read() == b""
+        assert process.stderr.read() == ENGINE_LINE.encode()
         assert process.wait(timeout=60) == 128 + signal.SIGPIPE
 
 
@@ -71,18 +74,18 @@ def test_files_are_translated_with_their_alignments(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.align", "out.ko"]
 
 
-def test_a_killed_run_leaves_no_half_file(transformer: Path, tmp_path: Path) -> None:
+def test_stopped_run_leaves_its_progress_only(transformer: Path, tmp_path: Path) -> None:
     many, output = tmp_path / "many", tmp_path / "out"
     many.write_text("one cat sees two dog\n" * 200_000)
     with subprocess.Popen(
         command("translate", transformer, "--input", many, "--output", output), env=environment()
     ) as process:
-        while not list(tmp_path.glob("out.new-*")):
+        while not (tmp_path / "out.progress.json").exists():
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 143
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["many"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "out.partial", "out.progress.json"]
 
 
 def test_scores_follow_a_tab(regard: Regard, transformer: Path, corpus: Path) -> None:
@@ -119,7 +122,7 @@ def test_json_has_every_field_of_a_line(regard: Regard, transformer: Path, tmp_p
 def test_a_beam_narrower_than_nbest_is_refused(regard: Regard, transformer: Path, corpus: Path) -> None:
     ended = regard("translate", transformer, "--input", corpus / "valid.en", "--beam", 2, "--nbest", 3)
     assert ended.code == 2
-    assert ended.err.startswith("error: 1 problem in the decoding options:\n  decoding: nbest is 3 and beam_size 2")
+    assert "error: 1 problem in the decoding options:\n  decoding: nbest is 3 and beam_size 2" in ended.err
 
 
 def test_line_over_the_limit_is_cut_with_warning(regard: Regard, attending: Path, tmp_path: Path) -> None:
@@ -128,7 +131,9 @@ def test_line_over_the_limit_is_cut_with_warning(regard: Regard, attending: Path
     ended = regard("translate", attending, "--input", source, "--beam", 1)
     assert ended.code == 0
     assert ended.out.count("\n") == 3
-    assert ended.err == f"warning: {source}:2 has more than 1024 tokens; only its beginning was translated\n"
+    engine, warning = ended.err.splitlines()
+    assert engine.startswith("engine: torch (model.kind is 'rnn-attention'")
+    assert warning == f"warning: {source}:2 has more than 1024 tokens; only its beginning was translated"
 
 
 def test_bad_text_in_a_file_publishes_no_output(regard: Regard, transformer: Path, tmp_path: Path) -> None:
@@ -188,6 +193,45 @@ def test_a_full_disk_is_named_with_advice(transformer: Path, corpus: Path, place
             command(*words), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False, text=True
         )
     assert ended.returncode == 1
-    assert ended.stderr == (
+    assert ended.stderr.removeprefix(ENGINE_LINE) == (
         f"error: {place} cannot be written: No space left on device. Free some space, or write elsewhere.\n"
     )
+
+
+def test_pattern_translates_each_file_into_a_directory(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
+    parts, lines = tmp_path / "parts", (corpus / "test.en").read_bytes()
+    parts.mkdir()
+    (parts / "a.gz").write_bytes(gzip.compress(lines))
+    (parts / "b.txt").write_bytes(lines)
+    words = ["translate", transformer, "--beam", 1]
+    ended = regard(*words, "--input", parts / "*", "--output", tmp_path / "out")
+    assert ended.code == 0, ended.err
+    expected = regard(*words, "--input", corpus / "test.en").out.encode()
+    assert gzip.decompress((tmp_path / "out" / "a.gz").read_bytes()) == expected
+    assert (tmp_path / "out" / "b.txt").read_bytes() == expected
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.gz", "b.txt"]
+
+
+def test_pattern_that_cannot_be_translated_is_refused(regard: Regard, tmp_path: Path) -> None:
+    for name in ("a/same.txt", "b/same.txt"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("one cat\n")
+    for source, more, problem in (
+        ("*.none", [], "no file matches"),
+        ("a/*", [], "Give a directory for the outputs"),
+        ("a/*", ["--output", tmp_path / "a" / "same.txt"], "Give a directory for the outputs"),
+        ("a/*", ["--output", tmp_path / "a"], "is also an input file"),
+        ("*/same.txt", ["--output", tmp_path / "out"], "several files named same.txt"),
+        ("a/*", ["--output", tmp_path / "out", "--alignments", tmp_path / "links"], "--alignments is for one input"),
+    ):
+        ended = regard("translate", "nowhere", "--input", tmp_path / source, *more)
+        assert ended.code == 2
+        assert problem in ended.err
+
+
+def test_ray_without_files_is_refused(regard: Regard, transformer: Path, corpus: Path) -> None:
+    ended = regard("translate", transformer, "--input", corpus / "test.en", "--ray")
+    assert ended.code == 2
+    assert "--ray translates files into files" in ended.err

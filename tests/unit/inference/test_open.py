@@ -42,9 +42,10 @@ def model(bundle: Bundle, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_default_is_torch_and_ctranslate2_for_exports(bundle: Bundle, model: Path) -> None:
+def test_default_engine_is_ctranslate2_in_float32(bundle: Bundle, model: Path) -> None:
     export_ctranslate2(bundle, model.parent / "export", quantization="float32")
-    assert load(model).engine.description == "torch"
+    assert load(model).engine.description == "ctranslate2, float32"
+    assert load(model, engine="torch").engine.description == "torch"
     opened = load(model.parent / "export")
     assert opened.engine.description == "ctranslate2, float32"
     assert opened.num_parameters == Translator(bundle).num_parameters
@@ -58,11 +59,11 @@ def test_the_public_load_opens_an_export(bundle: Bundle, tmp_path: Path) -> None
     assert [one.text for one in said] == [one.text for one in Translator(bundle).translate(TEXTS)]
 
 
-def test_ctranslate2_text_equals_torch_and_auto_is_int8(bundle: Bundle, model: Path) -> None:
+def test_ctranslate2_and_auto_give_the_text_of_torch(bundle: Bundle, model: Path) -> None:
     same = load(model, engine="ctranslate2")
     assert same.engine.description == "ctranslate2, float32"
     assert [one.text for one in same.translate(TEXTS)] == [one.text for one in Translator(bundle).translate(TEXTS)]
-    assert load(model, engine="auto").engine.description == "ctranslate2, int8"
+    assert load(model, engine="auto").engine.description == "ctranslate2, float32"
     assert load(model, engine="auto", quantization="int16").engine.description == "ctranslate2, int16"
 
 
@@ -89,7 +90,7 @@ def test_weights_that_are_not_finite_are_not_exported(bundle: Bundle, tmp_path: 
 
 def test_converted_model_is_kept_until_weights_change(model: Path) -> None:
     load(model, engine="auto")
-    kept = model / "engines" / "ctranslate2-int8" / "model.bin"
+    kept = model / "engines" / "ctranslate2-float32" / "model.bin"
     made = kept.stat().st_ino
     load(model, engine="auto")
     assert kept.stat().st_ino == made
@@ -124,7 +125,7 @@ def test_export_is_not_kept_for_newer_weights(model: Path, monkeypatch: pytest.M
 
 def test_damaged_kept_export_is_made_again(model: Path) -> None:
     first = load(model, engine="auto").translate(TEXTS)
-    kept = model / "engines" / "ctranslate2-int8"
+    kept = model / "engines" / "ctranslate2-float32"
     for name in ("model.bin", "export.json", "manifest.json"):
         (kept / name).write_bytes(b"not what it was")
         assert load(model, engine="auto").translate(TEXTS) == first
@@ -133,9 +134,19 @@ def test_damaged_kept_export_is_made_again(model: Path) -> None:
 def test_unwritable_directory_still_works(model: Path) -> None:
     (model / "engines").write_text("a file where a directory should be")
     opened = load(model, engine="auto")
-    assert opened.engine.description == "ctranslate2, int8"
+    assert opened.engine.description == "ctranslate2, float32"
     assert opened.translate(TEXTS[:2])
     assert sorted(os.listdir(model.parent)) == ["model"]
+
+
+def test_sampling_uses_torch_where_weights_are_loaded(bundle: Bundle, model: Path) -> None:
+    opened = load(model, engine="auto")
+    torch.manual_seed(3)
+    sampled = opened.translate(TEXTS, do_sample=True)
+    torch.manual_seed(3)
+    assert [one.text for one in sampled] == [one.text for one in Translator(bundle).translate(TEXTS, do_sample=True)]
+    with pytest.raises(RegardError, match=r"do_sample.*Use the torch engine"):
+        load(model, with_weights=False).translate(TEXTS, do_sample=True)
 
 
 def test_inspected_model_aligns_with_its_own_weights(bundle: Bundle, model: Path) -> None:

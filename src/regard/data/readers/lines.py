@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -24,6 +24,15 @@ FILE_BLOCK_BYTES = 2**17  # read at once from a file: a block is searched severa
 STANDARD_INPUT = "-"
 NEWLINE = ord("\n")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class LineRange(NamedTuple):
+    """Consecutive whole lines of an uncompressed file."""
+
+    path: Path
+    done: int  # lines before them
+    start: int  # in bytes
+    stop: int
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
@@ -59,6 +68,36 @@ def line_blocks(path: Path, *, block_bytes: int = FILE_BLOCK_BYTES) -> Iterator[
             break
     if partial_line and (number, partial_line) != (1, _BYTE_ORDER_MARK):
         yield from _check_block(partial_line, path, number)
+
+
+def split_lines(path: Path, lines: int, *, done: int = 0) -> Iterator[LineRange]:
+    """The parts of an uncompressed file with this number of lines each, after the lines that are done."""
+    number, start, offset = 0, 0, 0
+    for piece in read_chunks(path, lambda file: file.read(FILE_BLOCK_BYTES)):
+        for position in np.flatnonzero(np.frombuffer(piece, np.uint8) == NEWLINE).tolist():
+            number += 1
+            if number == done:
+                start = offset + position + 1
+            elif number > done and (number - done) % lines == 0:
+                yield LineRange(path, number - lines, start, offset + position + 1)
+                start = offset + position + 1
+        offset += len(piece)
+    if number >= done and offset > start:
+        yield LineRange(path, done + (number - done) // lines * lines, start, offset)
+
+
+def lines_between(part: LineRange) -> list[str]:
+    """The lines of a part of a file."""
+    try:
+        with part.path.open("rb") as file:
+            file.seek(part.start)
+            content = file.read(part.stop - part.start)
+    except OSError as error:
+        raise RegardError(f"{part.path} cannot be read: {error.strerror}. Give a readable file.") from None
+    if (part.done, content) == (0, _BYTE_ORDER_MARK):
+        return []
+    blocks = _check_block(content.removesuffix(b"\n"), part.path, part.done + 1)
+    return [line for block in blocks for line in block.decode("utf-8").split("\n")]
 
 
 def read_chunks(path: Path, read: Callable[[BufferedIOBase], bytes]) -> Iterator[bytes]:

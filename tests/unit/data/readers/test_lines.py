@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.readers import read_pairs
-from regard.data.readers.lines import MAX_LINE_BYTES, STREAM_BLOCK_BYTES, read_lines, stream_lines
+from regard.data.readers.lines import (
+    MAX_LINE_BYTES,
+    STREAM_BLOCK_BYTES,
+    lines_between,
+    read_lines,
+    split_lines,
+    stream_lines,
+)
 from regard.data.readers.text import Pair
 from regard.errors import RegardError
 
@@ -198,3 +205,19 @@ def test_endless_streamed_line_does_not_fill_memory(tmp_path: Path) -> None:
     path = written(tmp_path / "endless", b"a" * (MAX_LINE_BYTES + 2 * STREAM_BLOCK_BYTES))
     with pytest.raises(RegardError, match="endless:1: the line is longer"):
         list(stream_lines(path))
+
+
+@settings(deadline=None)  # it writes to the disk
+@given(
+    lines=st.lists(st.sampled_from(["", "a", "\ufeff", "b\r", "긴 줄", " \u2028"]), max_size=9),
+    has_end=st.booleans(),
+    size=st.integers(1, 4),
+    done=st.integers(0, 9),
+)
+def test_parts_of_a_file_hold_every_line(scratch: Path, lines: list[str], has_end: bool, size: int, done: int) -> None:
+    path = written(scratch / "parts.txt", ("\n".join(lines) + ("\n" if has_end and lines else "")).encode())
+    expected = list(read_lines(path))
+    done = min(done, len(expected))
+    parts = list(split_lines(path, size, done=done))
+    assert [line for part in parts for line in lines_between(part)] == expected[done:]
+    assert sum(len(lines_between(part)) <= size for part in parts) == len(parts)
