@@ -7,6 +7,10 @@ Names are imported when they are first used, so that `import regard` and `regard
 from importlib import import_module
 from typing import Any
 
+from regard.process import limit_spinning
+
+limit_spinning()  # before torch is imported, which reads the setting once
+
 __version__ = "0.1.0"
 
 _LOCATIONS = {

@@ -15,6 +15,8 @@ _NEVER_TRIM = -1  # each step needs freed memory again, and at width 512 it is m
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 _KERNEL_CACHE_SIZES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}  # of oneDNN and of torch
 
+SPIN_COUNT = 10_000  # turns of a waiting thread before it sleeps; docs/decisions/0009
+
 
 def usable_cores() -> int:
     """How many cores this process may use."""
@@ -34,6 +36,15 @@ def configure_malloc() -> bool:
     # One arena for all threads: only the first one keeps what is freed.
     settings = ((_MMAP_THRESHOLD, _HEAP_BLOCK_BYTES), (_TRIM_THRESHOLD, _NEVER_TRIM), (_ARENAS, 1))
     return mallopt is not None and all(mallopt(*setting) for setting in settings)
+
+
+def limit_spinning() -> None:
+    """Make torch's waiting threads sleep soon: a spinning thread keeps the core that the thread it waits for needs.
+
+    libgomp, which is torch's OpenMP, reads the variable when torch is imported. Values that the user has set stay.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", str(SPIN_COUNT))
 
 
 def limit_kernel_cache() -> None:

@@ -48,8 +48,8 @@ def aligned(served: ServedModel) -> list[Translation]:
     return [output for [output] in served.translate_job(DecodeRequest(align=True), Limits()).run(TEXTS)]
 
 
-def test_ctranslate2_equals_torch_and_keeps_the_model(model: Path) -> None:
-    plain, quick = (loaded(ModelRegistry(find_models([model]), engine=engine)) for engine in (None, "ctranslate2"))
+def test_default_engine_equals_torch_and_keeps_attention(model: Path) -> None:
+    plain, quick = (loaded(ModelRegistry(find_models([model]), engine=engine)) for engine in ("torch", "auto"))
     assert (plain.engine, quick.engine) == ("torch", "ctranslate2, float32")
     assert quick.require(Translator).engine.name == "ctranslate2"
     for one, other in zip(aligned(plain), aligned(quick), strict=True):
@@ -86,8 +86,8 @@ def test_export_serves_the_engine_it_was_made_for(model: Path, tmp_path: Path) -
     assert "is an export for ctranslate2" in str(problem)
 
 
-def test_auto_traces_its_own_output_and_streams(model: Path, tmp_path: Path) -> None:
-    with serving([model], tmp_path / "log", "--engine", "auto") as server:
+def test_int8_on_request_traces_its_own_output(model: Path, tmp_path: Path) -> None:
+    with serving([model], tmp_path / "log", "--quantization", "int8") as server:
 
         def post(path: str, **asked: object) -> httpx.Response:
             return httpx.post(f"{server.url}/api/v1/{path}", json=asked, timeout=60)

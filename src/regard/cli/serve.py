@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.cli.console import echo, warn
-from regard.cli.options import PATH, engine_option
+from regard.cli.options import PATH, engine_option, quantization_option
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ Examples:
 @click.option("--gold", type=PATH, metavar="PREFIX", help="Test set with links: PREFIX.en, PREFIX.ko, PREFIX.align.")
 @click.option("--report", type=PATH, metavar="FILE", help="Output of `regard compare --report FILE`.")
 @engine_option
+@quantization_option
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Batches decoded at once.")
 @click.option(
     "--limit", "limits", multiple=True, metavar="NAME=NUMBER", help="Change a limit, such as rate=0; repeatable."

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 
 from regard.errors import RegardError
 from regard.inference.interface import EngineName
+from regard.interop.ctranslate2 import Quantization
 from regard.server.api import captions, deepl, interventions, libretranslate, runs, text, traces
 from regard.server.auth import ApiKeys, HostPolicy, parse_proxy_address
 from regard.server.batcher import Batcher
@@ -47,6 +48,7 @@ class ServerSettings:
     models: Sequence[Path] = ()
     runs: Sequence[Path] = ()
     engine: EngineName = "auto"
+    quantization: Quantization | None = None
     host: str = "127.0.0.1"
     port: int = 8000
     keys: Sequence[str] = ()
@@ -125,7 +127,8 @@ async def _run_server(settings: ServerSettings, sockets: list[socket.socket], on
 def build_service(settings: ServerSettings) -> Service:
     """The service with all its parts; raises for wrong settings, before the port is opened."""
     metrics = Metrics()
-    models = ModelRegistry(find_models(settings.models, settings.runs), engine=settings.engine)
+    found = find_models(settings.models, settings.runs)
+    models = ModelRegistry(found, engine=settings.engine, quantization=settings.quantization)
     batcher = Batcher(settings.limits, metrics.record_batch, workers=settings.workers)
     gold = runs.GoldFiles(settings.gold)
     components = [

@@ -20,6 +20,7 @@ from regard.inference.mask_filler import MASK_TEXT, MaskFiller
 from regard.inference.open import load, task_of
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translator
+from regard.interop.ctranslate2 import Quantization
 from regard.languages import base_code, detect_language, plain_code
 from regard.server.batcher import DecodeRequest, TranslateJob
 from regard.server.errors import ApiError
@@ -65,10 +66,13 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ServedModel:
     """A model by its name; ready once its directory exists and its pipeline is loaded and warmed up."""
 
-    def __init__(self, found: FoundModel, engine_name: EngineName = "auto") -> None:
+    def __init__(
+        self, found: FoundModel, engine_name: EngineName = "auto", quantization: Quantization | None = None
+    ) -> None:
         self.name, self.directory, self.run = found.name, found.directory, found.run
         self.is_required = found.is_required
         self.engine_name, self.engine = engine_name, ""  # the one that was chosen, and the one in use, for people
+        self.quantization = quantization
         self.pipeline: Pipeline | None = None
         self.head_selection = HeadSelection()  # for word alignment: the best head, once it is measured
         self.failures = RetryBackoff()  # of loading the directory
@@ -140,7 +144,8 @@ class ServedModel:
         version = directory_version(self.directory)
         path = self.directory / CONFIG_FILE
         is_translator = not path.is_file() or task_of(Config.load(path).model) == "translation"
-        pipeline = load(self.directory, engine=self.engine_name if is_translator else "auto")  # others have none
+        options = {"engine": self.engine_name, "quantization": self.quantization} if is_translator else {}
+        pipeline: Pipeline = load(self.directory, **options)  # type: ignore[call-overload]
         warm_up(pipeline)
         self._version, self.failures = version, RetryBackoff()  # first: who sees it ready must not see it stale
         self.head_selection = HeadSelection()
@@ -190,8 +195,10 @@ class ServedModel:
 class ModelRegistry:
     """All models, in the order in which they were given."""
 
-    def __init__(self, found: Iterable[FoundModel], *, engine: EngineName = "auto") -> None:
-        self.all = [ServedModel(one, engine) for one in found]
+    def __init__(
+        self, found: Iterable[FoundModel], *, engine: EngineName = "auto", quantization: Quantization | None = None
+    ) -> None:
+        self.all = [ServedModel(one, engine, quantization) for one in found]
         self._lock = threading.Lock()
 
     def ready(self, task: Task = "translation") -> list[ServedModel]:
