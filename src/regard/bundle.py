@@ -1,16 +1,20 @@
 """A saved model: config, vocabularies, weights, and a manifest of hashes. Loading one runs no code from the file."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from regard.config import Config, max_source_tokens
+from regard.config_errors import MAX_SHOWN_PROBLEMS, shorten
 from regard.errors import RegardError
 from regard.files import (
     CONFIG_FILE,
@@ -19,12 +23,17 @@ from regard.files import (
     SOURCE_TOKENIZER_FILE,
     TARGET_TOKENIZER_FILE,
     WEIGHTS_FILE,
+    VerifiedFiles,
     atomic_directory,
-    read_verified_with_manifest,
+    read_while_unchanged,
     write_manifest,
 )
+from regard.input_files import TensorInfo
 from regard.models.factory import build_model
+from regard.process import available_memory
 from regard.tokenization.tokenizer import TokenizerPair
+
+BUNDLE_FILES = (CONFIG_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, WEIGHTS_FILE)
 
 
 @dataclass(frozen=True)
@@ -51,10 +60,50 @@ class Bundle:
         return max_source_tokens(self.model.max_positions)  # type: ignore[arg-type]
 
 
+class SkipInitialization(TorchFunctionMode):
+    """Within, a model is built without random weights: they are read from a file, or only the shapes are needed."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.randn:
+            return torch.empty(*args, **kwargs)
+        is_initializer = getattr(func, "__module__", "") == "torch.nn.init"
+        if is_initializer or getattr(func, "__name__", "") in ("uniform_", "normal_", "div", "mul"):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
+def _build(config: Config, tokenizers: TokenizerPair) -> nn.Module:
+    sizes = {"source_vocabulary": tokenizers.source.vocab_size, "target_vocabulary": tokenizers.target.vocab_size}
+    return build_model(config.model, **sizes)
+
+
+def _named(model: nn.Module) -> dict[str, Tensor]:
+    return dict([*model.named_parameters(), *model.named_buffers()])
+
+
+def describe_tensors(config: Config, tokenizers: TokenizerPair) -> dict[str, Tensor]:
+    """The parameters and buffers of a model by name, with shapes and without memory; refused if they cannot fit."""
+    try:
+        with torch.device("meta"), SkipInitialization():
+            tensors = _named(_build(config, tokenizers))
+        required = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+    except (RuntimeError, OverflowError):  # the number of bytes has more than 63 bits
+        required = 1 << 63
+    if required > (available := available_memory()):
+        raise RegardError(
+            f"the model needs {required:,} bytes for its weights, and {available:,} are available. Reduce the widths "
+            "or layers in its config, or use a machine with more memory."
+        )
+    return tensors
+
+
 def new_bundle(config: Config, tokenizers: TokenizerPair) -> Bundle:
     """An untrained model for these vocabularies."""
-    sizes = {"source_vocabulary": tokenizers.source.vocab_size, "target_vocabulary": tokenizers.target.vocab_size}
-    return Bundle(config, tokenizers, build_model(config.model, **sizes))
+    describe_tensors(config, tokenizers)
+    return Bundle(config, tokenizers, _build(config, tokenizers))
 
 
 def save_bundle(directory: str | PathLike[str], bundle: Bundle) -> None:
@@ -68,25 +117,37 @@ def save_bundle(directory: str | PathLike[str], bundle: Bundle) -> None:
 
 
 def load_bundle(directory: str | PathLike[str], *, device: str = "cpu") -> Bundle:
-    """The bundle in a directory, each file checked against its hash."""
-    directory = Path(directory)
-    files, manifest = read_verified_with_manifest(directory, MODEL, MODEL_VERSION)
-    missing = sorted({CONFIG_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, WEIGHTS_FILE} - set(files))
-    if missing:
-        raise RegardError(f"{directory} has no {', '.join(missing)}. Restore it from a copy.")
-    config = Config.from_toml(files[CONFIG_FILE].decode(), origin=str(directory / CONFIG_FILE))
-    tokenizers = TokenizerPair.from_bytes(files[SOURCE_TOKENIZER_FILE], files[TARGET_TOKENIZER_FILE])
-    bundle = replace(new_bundle(config, tokenizers), digest=manifest.files[WEIGHTS_FILE])
-    weights = directory / WEIGHTS_FILE
-    load_weights(bundle.model, read_tensors(files[WEIGHTS_FILE], weights), origin=str(weights))
+    """The bundle in a directory, each file checked against its hash. Nothing is built before everything fits."""
+    bundle = read_while_unchanged(Path(directory), MODEL, MODEL_VERSION, _read_bundle)
     bundle.model.eval().to(device)
     return bundle
 
 
+def _read_bundle(files: VerifiedFiles) -> Bundle:
+    files.require(*BUNDLE_FILES)
+    config = Config.from_toml(files.read(CONFIG_FILE), origin=str(files.directory / CONFIG_FILE))
+    tokenizers = TokenizerPair.from_bytes(files.read(SOURCE_TOKENIZER_FILE), files.read(TARGET_TOKENIZER_FILE))
+    weights = files.directory / WEIGHTS_FILE
+
+    def check_header(header: dict[str, TensorInfo]) -> None:
+        stacks = [getattr(config.model, name, None) for name in ("encoder", "decoder", "transformer")]
+        layers = sum(getattr(stack, "layers", 0) for stack in stacks)
+        if layers > len(header):  # known without the time to build them
+            raise RegardError(f"{weights} has {len(header)} tensors, and its config describes {layers} layers.")
+        _check_fit(describe_tensors(config, tokenizers), header, origin=str(weights))
+
+    content = files.read(WEIGHTS_FILE, check_header)
+    for name in files.digests.keys() - set(BUNDLE_FILES):
+        files.read(name)  # only to verify it
+    with SkipInitialization():
+        model = _build(config, tokenizers)
+    load_weights(model, read_tensors(content, weights), origin=str(weights))
+    return Bundle(config, tokenizers, model, digest=files.digests[WEIGHTS_FILE])
+
+
 def named_tensors(model: nn.Module) -> dict[str, Tensor]:
     """Every parameter and buffer by name; one that is shared inside a model is written once."""
-    named = [*model.named_parameters(), *model.named_buffers()]
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in named}
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in _named(model).items()}
 
 
 def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
@@ -100,15 +161,24 @@ def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
 @torch.no_grad()
 def load_weights(model: nn.Module, tensors: dict[str, Tensor], *, origin: str) -> None:
     """Copy the tensors into the model; one error names all that do not fit."""
-    own = dict([*model.named_parameters(), *model.named_buffers()])
-    problems = [f"{name} is missing" for name in own.keys() - tensors.keys()]
-    problems += [f"{name} is not part of this model" for name in tensors.keys() - own.keys()]
-    problems += [
-        f"{name} is {tuple(tensors[name].shape)}, not {tuple(own[name].shape)}"
-        for name in own.keys() & tensors.keys()
-        if tensors[name].shape != own[name].shape
-    ]
-    if problems:
-        raise RegardError(f"{origin} does not fit the model that its config describes: {'; '.join(sorted(problems))}.")
+    own = _named(model)
+    _check_fit(own, tensors, origin=origin)
     for name, tensor in tensors.items():
         own[name].copy_(tensor)
+
+
+def _check_fit(own: Mapping[str, Tensor], given: Mapping[str, Tensor | TensorInfo], *, origin: str) -> None:
+    """Refuse tensors whose names, shapes or types are not those of the model."""
+    problems = [f"{name} is missing" for name in own.keys() - given.keys()]
+    problems += [f"{shorten(name)[1:-1]} is not part of this model" for name in given.keys() - own.keys()]
+    for name in own.keys() & given.keys():
+        tensor = given[name]
+        is_float = tensor.is_float if isinstance(tensor, TensorInfo) else tensor.is_floating_point()
+        if tuple(tensor.shape) != tuple(own[name].shape):
+            problems.append(f"{name} is {shorten(tuple(tensor.shape))}, not {tuple(own[name].shape)}")
+        elif is_float != own[name].is_floating_point():
+            problems.append(f"{name} has the type {tensor.dtype}, not {own[name].dtype}")
+    if problems:
+        shown = "; ".join(sorted(problems)[:MAX_SHOWN_PROBLEMS])
+        more = f"; and {len(problems) - MAX_SHOWN_PROBLEMS} more" if len(problems) > MAX_SHOWN_PROBLEMS else ""
+        raise RegardError(f"{origin} does not fit the model that its config describes: {shown}{more}.")

@@ -5,8 +5,10 @@ torch, so the command line checks a recipe without delay. `Config.json_schema()`
 """
 
 import copy
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, Union, Unpack, cast
@@ -15,14 +17,20 @@ import msgspec
 import tomli_w
 from msgspec import Meta
 
-from regard.config_errors import find_problems, format_problems, override_hint, shorten
+from regard.config_errors import MAX_SHOWN_PROBLEMS, find_problems, format_problems, override_hint, shorten
 from regard.errors import RegardError
+from regard.input_files import MEBIBYTE, read_input
 
 PositiveInt = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 NonNegativeInt = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Fraction = Annotated[float, Meta(ge=0, lt=1)]  # dropout, smoothing, decay
 NonNegativeFloat = Annotated[float, Meta(ge=0, le=1e9)]
 PositiveFloat = Annotated[float, Meta(gt=0, le=1e9)]
+# The largest published models are smaller. A larger number is a mistake, or a file made to exhaust this machine.
+Layers = Annotated[int, Meta(ge=1, le=256)]
+Width = Annotated[int, Meta(ge=1, le=2**16)]
+ImageSize = Annotated[int, Meta(ge=1, le=4096)]
+Threads = Annotated[int, Meta(ge=0, le=1024)]
 
 # Each name below stands for one class that carries the same `name`; tests/unit/test_extension_points.py compares them.
 ScoreName = Literal["dot", "scaled_dot", "general", "additive"]  # attention/scores.py
@@ -43,17 +51,17 @@ class ConfigSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 class RecurrentLayersConfig(ConfigSection, frozen=True, kw_only=True):
     """A stack of recurrent layers."""
 
-    layers: PositiveInt = 1
-    width: PositiveInt = 256
+    layers: Layers = 1
+    width: Width = 256
 
 
 class TransformerStackConfig(ConfigSection, frozen=True, kw_only=True):
     """A stack of Transformer layers; the defaults are those of the published base model."""
 
-    layers: PositiveInt = 6
-    width: PositiveInt = 512
-    heads: PositiveInt = 8
-    ffn_width: PositiveInt = 2048  # width inside the feed-forward network
+    layers: Layers = 6
+    width: Width = 512
+    heads: Width = 8
+    ffn_width: Width = 2048  # width inside the feed-forward network
     key_value_heads: NonNegativeInt = 0  # fewer than `heads`: grouped-query attention; 0: as many
 
     def __post_init__(self) -> None:
@@ -72,7 +80,7 @@ class RecurrentStyle(ConfigSection, frozen=True, kw_only=True):
     """The options of every model with a recurrent decoder."""
 
     cell: CellType = "lstm"
-    embedding_width: PositiveInt = 256
+    embedding_width: Width = 256
     decoder: RecurrentLayersConfig = RecurrentLayersConfig()
     dropout: Fraction = 0.2
 
@@ -91,7 +99,7 @@ class TransformerStyle(ConfigSection, frozen=True, kw_only=True):
     gated_ffn: bool = False  # W_2 (f(W_1 x) * W_3 x): with silu, SwiGLU
     linear_bias: bool = True  # of the linear layers inside the blocks
     positions: PositionsName = "sinusoidal"
-    max_position_embeddings: PositiveInt = 1024  # learned positions only
+    max_position_embeddings: Annotated[int, Meta(ge=1, le=2**20)] = 1024  # learned positions only
     rotary_base: PositiveFloat = 10_000.0  # rotary positions only
     dropout: Fraction = 0.1
     attention_dropout: Fraction = 0.0  # dropout of the attention weights
@@ -186,18 +194,20 @@ class DecoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field
 class EncoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field="kind", tag="encoder-only"):
     """A masked language model, or a text classifier: the encoder alone (BERT)."""
 
-    max_position_embeddings: PositiveInt = 512
-    classes: NonNegativeInt = 0  # 0: the masked-token head; else a head with this many classes
+    max_position_embeddings: Annotated[int, Meta(ge=1, le=2**20)] = 512
+    classes: Annotated[int, Meta(ge=0, le=2**20)] = 0  # 0: the masked-token head; else a head with this many classes
 
 
 class CNNConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="cnn"):
     """An image classifier: convolutions, then an optional self-attention layer over the grid."""
 
-    channels: PositiveInt = 1  # of the image
-    width: PositiveInt = 32  # of the first block; each later block doubles it and halves the grid
+    channels: Width = 1  # of the image
+    width: Width = 32  # of the first block; each later block doubles it and halves the grid
     blocks: Annotated[int, Meta(ge=1, le=16)] = 2
-    classes: PositiveInt = 10
-    heads: NonNegativeInt = 4  # of the self-attention layer after the last block; 0: no such layer
+    classes: Annotated[int, Meta(ge=1, le=2**20)] = 10
+    heads: Annotated[int, Meta(ge=0, le=2**16)] = (
+        4  # of the self-attention layer after the last block; 0: no such layer
+    )
     dropout: Fraction = 0.1
 
     def __post_init__(self) -> None:
@@ -216,8 +226,8 @@ class CNNConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag=
 class ResNetConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="resnet"):
     """A small residual network, trained together with the decoder."""
 
-    image_size: PositiveInt = 64  # images are resized to this many pixels on each side
-    width: PositiveInt = 32  # of the first block; each later block doubles it and halves the grid
+    image_size: ImageSize = 64  # images are resized to this many pixels on each side
+    width: Width = 32  # of the first block; each later block doubles it and halves the grid
     blocks: Annotated[int, Meta(ge=1, le=8)] = 3
 
     @property
@@ -242,8 +252,8 @@ class EfficientNetConfig(ConfigSection, frozen=True, kw_only=True, tag_field="ki
 class VisionTransformerConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="vit"):
     """A Vision Transformer: self-attention over the patches of an image."""
 
-    image_size: PositiveInt = 64
-    patch_size: PositiveInt = 8  # pixels on each side
+    image_size: ImageSize = 64
+    patch_size: ImageSize = 8  # pixels on each side
     transformer: TransformerStackConfig = TransformerStackConfig(layers=4, width=128, heads=4, ffn_width=256)
 
     def __post_init__(self) -> None:
@@ -383,7 +393,7 @@ class TrainingConfig(ConfigSection, frozen=True, kw_only=True):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 where the hardware supports it
     device: str = "auto"
     parallelism: Literal["replicated", "fsdp"] = "replicated"  # on several ranks: whole copies, or sharded parameters
-    threads: NonNegativeInt = 0  # 0: one for each core
+    threads: Threads = 0  # 0: one for each core
     probes: list[str] = []  # source sentences whose attention is saved during training; empty: some validation ones
 
 
@@ -416,8 +426,10 @@ class DecodingConfig(ConfigSection, frozen=True, kw_only=True):
     temperature: PositiveFloat = 1.0
     top_k: NonNegativeInt = 0  # sample from the k most probable tokens; 0: all
     top_p: Annotated[float, Meta(gt=0, le=1)] = 1.0  # sample from the fewest tokens with this much probability
-    max_length_ratio: NonNegativeFloat = 2.0  # at most max_length_ratio * source + max_length_extra tokens
-    max_length_extra: PositiveInt = 20
+    max_length_ratio: Annotated[float, Meta(ge=0, le=100)] = (
+        2.0  # at most max_length_ratio * source + max_length_extra tokens
+    )
+    max_length_extra: Annotated[int, Meta(ge=1, le=2**16)] = 20
 
     def __post_init__(self) -> None:
         if self.nbest > self.beam_size and not self.do_sample:
@@ -453,8 +465,8 @@ class Config(ConfigSection, frozen=True, kw_only=True):
         return cls.from_dict(read_table(Path(path)), overrides=overrides, origin=str(path))
 
     @classmethod
-    def from_toml(cls, text: str, *, overrides: Sequence[str] = (), origin: str = "the recipe") -> "Config":
-        """Read TOML text."""
+    def from_toml(cls, text: str | bytes, *, overrides: Sequence[str] = (), origin: str = "the recipe") -> "Config":
+        """Read TOML text, or its bytes in UTF-8."""
         return cls.from_dict(_parse_toml(text, origin), overrides=overrides, origin=origin)
 
     @classmethod
@@ -463,7 +475,8 @@ class Config(ConfigSection, frozen=True, kw_only=True):
         table = copy.deepcopy(table)
         for override in overrides:
             _apply_override(table, override)
-        problems = [line + override_hint(line, overrides) for line in find_problems(table, cls, "")]
+        found = islice(find_problems(table, cls, ""), MAX_SHOWN_PROBLEMS + 1)  # one more: there are others
+        problems = [line + override_hint(line, overrides) for line in found]
         if problems:
             raise RegardError(format_problems(problems, origin))
         return msgspec.convert(table, cls)
@@ -525,16 +538,18 @@ def max_source_tokens(positions: int | None) -> int:
 
 # --- TOML ------------------------------------------------------------------------------------------------------------
 
+MAX_TOML_BYTES = MEBIBYTE
+MAX_KEY_PARTS = 16  # the time to parse a key grows with the square of its parts
+GIVE_RECIPE = "Give the path of a TOML recipe."
+_STRING_OR_COMMENT = re.compile(
+    r'''"""(?:\\.|[^\\])*?(?:"""|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*+''', re.DOTALL
+)
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_KEY_PARTS}}}")
+
 
 def read_table(path: Path) -> dict[str, Any]:
     """The contents of a TOML file as a plain table, not yet checked."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise RegardError(f"{path} is not UTF-8: {error}. Save it as UTF-8.") from None
-    except OSError as error:
-        raise RegardError(f"{path} cannot be read: {error.strerror}. Give the path of a TOML recipe.") from None
-    return _parse_toml(text, str(path))
+    return _parse_toml(read_input(path, max_bytes=MAX_TOML_BYTES, advice=GIVE_RECIPE), str(path))
 
 
 def merge_tables(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
@@ -545,9 +560,17 @@ def merge_tables(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]
     return below | above | {key: merge_tables(below[key], value) for key, value in shared.items()}
 
 
-def _parse_toml(text: str, origin: str) -> dict[str, Any]:
+def _parse_toml(text: str | bytes, origin: str) -> dict[str, Any]:
+    if len(text) > MAX_TOML_BYTES:
+        raise RegardError(f"{origin} has {len(text):,} bytes, and at most {MAX_TOML_BYTES:,} are allowed.")
     try:
-        return tomllib.loads(text)
+        decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
+        if _LONG_KEY.search(_STRING_OR_COMMENT.sub("s", decoded)):
+            raise RegardError(f"{origin} has a key of more than {MAX_KEY_PARTS} parts. A recipe needs at most four.")
+        return tomllib.loads(decoded)
+    except UnicodeDecodeError as error:
+        line = text[: error.start].count(b"\n") + 1  # type: ignore[arg-type]
+        raise RegardError(f"{origin} is not UTF-8, in line {line}: {error.reason}. Save it as UTF-8.") from None
     except (ValueError, RecursionError) as error:  # not TOML, a number of thousands of digits, or brackets as deep
         raise RegardError(f"{origin} is not TOML: {error}. Fix the line and retry.") from None
 
@@ -557,11 +580,13 @@ def _apply_override(table: dict[str, Any], override: str) -> None:
     if not equals or not path.strip():
         raise RegardError(f"--set {override!r} has no value. Write section.key=value, as in training.steps=2000.")
     *parents, last = path.strip().split(".")
+    if len(parents) >= MAX_KEY_PARTS:
+        raise RegardError(f"--set {shorten(override)} has a key of more than {MAX_KEY_PARTS} parts.")
     for key in parents:
         table = table.setdefault(key, {})
         if not isinstance(table, dict):
             raise RegardError(f"--set {override!r}: {key} is a value, not a section.")
     try:
-        table[last] = tomllib.loads(f"value = {value}")["value"]
-    except (ValueError, RecursionError):
+        table[last] = _parse_toml(f"value = {value}", "the value")["value"]
+    except RegardError:
         table[last] = value  # a bare word is a string, so that no quotes are needed for the shell and for TOML

@@ -11,6 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+MAX_SHOWN_PROBLEMS = 50
+
 
 def find_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
     """Every difference between a plain value and the expected type, each with the path of its key."""
@@ -25,15 +27,19 @@ def find_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
     elif isinstance(struct, str):
         yield f"{path}.kind: {struct}"
     else:
-        problems_inside = list(_table_problems(value, struct, path))
-        # The rules of a struct concern several fields, so they apply only if each field is valid by itself.
-        yield from problems_inside or _value_problems(value, struct, path)
+        is_valid = True
+        for problem in _table_problems(value, struct, path):
+            is_valid = False
+            yield problem
+        if is_valid:  # the rules of a struct concern several fields
+            yield from _value_problems(value, struct, path)
 
 
 def format_problems(problems: list[str], origin: str) -> str:
-    """One message with all problems."""
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return "\n".join([f"{count} in {origin}:", *(f"  {line}" for line in problems)])
+    """One message with all problems, or with the first ones of many."""
+    more = len(problems) > MAX_SHOWN_PROBLEMS
+    count = "1 problem" if len(problems) == 1 else f"{'more than ' * more}{len(problems) - more} problems"
+    return "\n".join([f"{count} in {origin}:", *(f"  {line}" for line in problems[:MAX_SHOWN_PROBLEMS])])
 
 
 def override_hint(problem: str, overrides: Sequence[str]) -> str:
@@ -56,7 +62,7 @@ def _table_problems(table: dict[str, Any], struct: type[msgspec.Struct], path: s
     fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
     tag = struct.__struct_config__.tag
     for key, value in table.items():
-        where = f"{path}.{key}" if path else key
+        where = f"{path}.{_truncate(key)}" if path else _truncate(key)
         if key in fields:
             yield from find_problems(value, fields[key], where)
         elif key != "kind" or tag is None:
@@ -64,9 +70,12 @@ def _table_problems(table: dict[str, Any], struct: type[msgspec.Struct], path: s
 
 
 def _value_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
-    for number in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(number, float) and not math.isfinite(number):  # msgspec's bounds do not always reject NaN
-            yield f"{path}: {number} is not a finite number"
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(one, float) and not math.isfinite(one):  # msgspec's bounds do not always reject NaN
+            yield f"{path}: {one} is not a finite number"
+            return
+        if isinstance(one, str) and "\0" in one:  # no path can have one, and no text needs it
+            yield f"{path}: {shorten(one)} has a NUL character"
             return
     try:
         msgspec.convert(value, expected)

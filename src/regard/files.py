@@ -23,15 +23,27 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from regard.config_errors import shorten
 from regard.errors import RegardError
+from regard.input_files import (
+    MEBIBYTE,
+    TensorInfo,
+    check_size,
+    open_input,
+    own_descriptor,
+    read_input,
+    read_tensor_header,
+)
+from regard.process import available_memory
+
+Result = TypeVar("Result")
 
 # --- atomic writes ---------------------------------------------------------------------------------------------------
 
-MAX_LINKS = 40  # symbolic links in a row; Linux follows no more
 _STALE_NAME = re.compile(r"(?P<final>.+)\.(new|old)-\d+")
 
 
@@ -100,24 +112,11 @@ def _unlink_temporary(staging: Path) -> None:
 
 def is_written_directly(final: Path) -> bool:
     """Whether a path is a device, a pipe or a file that this process has open: it cannot be replaced."""
-    return _open_descriptor(final) is not None or (final.exists() and not final.is_file())
-
-
-def _open_descriptor(path: Path) -> int | None:
-    """The descriptor of this process that a path leads to, directly or through links; else None."""
-    own = re.compile(rf"(/proc/{os.getpid()}|/dev)/fd/([0-9]+)")
-    for _ in range(MAX_LINKS):
-        path = Path(os.path.realpath(path.parent), path.name)
-        if match := own.fullmatch(str(path)):
-            return int(match[2])
-        if not path.is_symlink():
-            break
-        path = path.parent / path.readlink()
-    return None
+    return own_descriptor(final) is not None or (final.exists() and not final.is_file())
 
 
 def _open_for_writing(path: Path, final: Path) -> BinaryIO:
-    descriptor = _open_descriptor(path)
+    descriptor = own_descriptor(path)
     try:
         # Opened again by its name, a file would be written from its start, over earlier output of the descriptor.
         return path.open("wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb")
@@ -193,6 +192,10 @@ def _is_process_running(process: int) -> bool:
 # --- manifests and model directories ---------------------------------------------------------------------------------
 
 MANIFEST_NAME = "manifest.json"
+RESTORE = "Restore it from a copy."
+WEIGHT_SUFFIXES = (".safetensors", ".bin")  # may be as large as the memory
+MAX_METADATA_BYTES = 64 * MEBIBYTE  # of any other file: the vocabulary of a million pieces has 30 MB
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,200}", re.ASCII)
 MODEL, EXPORT = "model", "ctranslate2"  # kinds of directories
 MODEL_VERSION, EXPORT_VERSION = 1, 1  # of their formats
 
@@ -215,43 +218,66 @@ def write_manifest(directory: Path, kind: str, version: int) -> None:
     (directory / MANIFEST_NAME).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
 
+class VerifiedFiles:
+    """The files that the manifest of a directory lists, each checked against its hash when it is read."""
+
+    def __init__(self, directory: Path, kind: str, version: int) -> None:
+        self.directory = directory
+        self.digests = read_manifest(directory, kind, version).files
+
+    def require(self, *names: str, advice: str = RESTORE) -> None:
+        """Refuse a directory without these files."""
+        if missing := sorted(set(names) - set(self.digests)):
+            raise RegardError(f"{self.directory / MANIFEST_NAME} does not list {', '.join(missing)}. {advice}")
+
+    def read(self, name: str, check_header: Callable[[dict[str, TensorInfo]], None] | None = None) -> bytes:
+        """The content of a file. Of a safetensors file the header is read and checked before the rest."""
+        path = self.directory / name
+        max_bytes = available_memory() if name.endswith(WEIGHT_SUFFIXES) else MAX_METADATA_BYTES
+        with open_input(path, advice=f"{MANIFEST_NAME} lists it. {RESTORE}") as file:
+            size = os.fstat(file.fileno()).st_size
+            check_size(size, max_bytes, path, RESTORE)
+            if path.suffix == ".safetensors":
+                header = read_tensor_header(file, path, RESTORE)
+                if check_header is not None:
+                    check_header(header)
+                file.seek(0)
+            content = file.read(size + 1)  # one byte more than there should be
+        if hashlib.sha256(content).hexdigest() != self.digests[name]:
+            raise _damaged_error(path)
+        return content
+
+
+def read_while_unchanged(directory: Path, kind: str, version: int, read: Callable[[VerifiedFiles], Result]) -> Result:
+    """What `read` returns for the files of a directory; if another directory replaces it meanwhile, read again."""
+    while True:
+        files = VerifiedFiles(directory, kind, version)
+        try:
+            return read(files)
+        except RegardError:
+            if read_manifest(directory, kind, version).files == files.digests:
+                raise
+
+
 def read_verified(directory: Path, kind: str, version: int) -> dict[str, bytes]:
     """The contents of every listed file, each checked against its hash."""
-    return read_verified_with_manifest(directory, kind, version)[0]
-
-
-def read_verified_with_manifest(directory: Path, kind: str, version: int) -> tuple[dict[str, bytes], Manifest]:
-    """The contents of every listed file, each checked against its hash, and the manifest.
-
-    If another directory replaces this one meanwhile, it is read again.
-    """
-    while True:
-        manifest = read_manifest(directory, kind, version)
-        try:
-            return {
-                name: _read_verified_file(directory / name, digest) for name, digest in manifest.files.items()
-            }, manifest
-        except RegardError:
-            if read_manifest(directory, kind, version) == manifest:
-                raise
+    return read_while_unchanged(
+        directory, kind, version, lambda files: {name: files.read(name) for name in files.digests}
+    )
 
 
 def verify_files(directory: Path, kind: str, version: int) -> None:
     """Check every listed file against its hash, without keeping the files in memory."""
     for name, digest in read_manifest(directory, kind, version).files.items():
-        try:
-            digest_found = _sha256_of_file(directory / name)
-        except OSError as error:
-            raise _unreadable_error(directory / name, error) from None
-        if digest_found != digest:
+        if _sha256_of_file(directory / name) != digest:
             raise _damaged_error(directory / name)
 
 
 def directory_kind(directory: Path) -> str | None:
     """The kind in the manifest of a directory; None without a readable manifest."""
     try:
-        return msgspec.json.decode((directory / MANIFEST_NAME).read_bytes(), type=Manifest).kind
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return _decode_manifest(directory).kind
+    except RegardError:
         return None
 
 
@@ -278,51 +304,44 @@ def copy_model(source: Path, directory: Path) -> None:
 
 def read_manifest(directory: Path, kind: str, version: int) -> Manifest:
     """The manifest of a directory of this kind and version."""
-    path = directory / MANIFEST_NAME
-    try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except OSError as error:
+    if not (directory / MANIFEST_NAME).exists():
         raise RegardError(
-            f"{directory} is not a {kind}: {path.name} cannot be read ({error.strerror}). "
-            f"Give the directory of a {kind}, such as runs/NAME/model."
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RegardError(f"{path} is damaged: {error}. Restore it from a copy.") from None
-    strays = [name for name in manifest.files if Path(name).name != name or name in ("", ".", "..")]
-    if strays:
-        raise RegardError(f"{path} names files outside its directory: {strays}. Do not trust its source.")
+            f"{directory} is not a {kind}: it has no {MANIFEST_NAME}. Give the directory of a {kind}, such as "
+            "runs/NAME/model."
+        )
+    manifest = _decode_manifest(directory)
     if (manifest.kind, kind) == (EXPORT, MODEL):
         raise RegardError(f"{directory} is an export for {EXPORT}. Give the model it was made from.")
     if (manifest.kind, manifest.version) != (kind, version):
+        found = f"{shorten(manifest.kind)[1:-1]} of version {manifest.version}"
         raise RegardError(
-            f"{directory} is a {manifest.kind} of version {manifest.version}, according to {path.name}; expected is a "
-            f"{kind} of version {version}. Give another directory, or write it again with this version of regard."
+            f"{directory} is a {found}, according to {MANIFEST_NAME}; expected is a {kind} of version {version}. "
+            "Give another directory, or write it again with this version of regard."
         )
     return manifest
 
 
-def _read_verified_file(path: Path, digest: str) -> bytes:
+def _decode_manifest(directory: Path) -> Manifest:
+    path = directory / MANIFEST_NAME
+    content = read_input(path, max_bytes=MEBIBYTE, advice=RESTORE)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise _unreadable_error(path, error) from None
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise _damaged_error(path)
-    return content
-
-
-def _unreadable_error(path: Path, error: OSError) -> RegardError:
-    return RegardError(
-        f"{path}, which {MANIFEST_NAME} lists, cannot be read: {error.strerror}. Restore it from a copy."
-    )
+        manifest = msgspec.json.decode(content, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RegardError(f"{path} is damaged: {error}. {RESTORE}") from None
+    if strays := [name for name in manifest.files if not _FILE_NAME.fullmatch(name)]:
+        raise RegardError(
+            f"{path} lists {shorten(strays[0])}, which is outside its directory, or not a plain name of letters, "
+            "digits, dots, hyphens and underscores. Do not trust its source."
+        )
+    return manifest
 
 
 def _damaged_error(path: Path) -> RegardError:
-    return RegardError(f"{path} is damaged: its SHA-256 is not the one in {MANIFEST_NAME}. Restore it from a copy.")
+    return RegardError(f"{path} is damaged: its SHA-256 is not the one in {MANIFEST_NAME}. {RESTORE}")
 
 
 def _sha256_of_file(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_input(path, advice=RESTORE) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENAS = -1, -3, -8  # of mallopt(3)
 _HEAP_BLOCK_BYTES = 1 << 30  # larger blocks come from the system and go back to it
@@ -18,9 +19,36 @@ _KERNEL_CACHE_SIZES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPAC
 SPIN_COUNT = 10_000  # turns of a waiting thread before it sleeps; docs/decisions/0009
 
 
+def open_standard_streams() -> None:
+    """Open the standard streams that are closed, so that no other file gets their numbers.
+
+    Reading from such an input and writing to such an output fails, as it should; errors go to the null device.
+    """
+    for descriptor, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest free number
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
 def usable_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def available_memory() -> int:
+    """How many bytes this process can still allocate without swapping, as far as the system tells; else a terabyte."""
+    limits = [1 << 40]
+    with suppress(OSError, ValueError):
+        fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        limits.append(int(fields["MemAvailable"].split()[0]) * 1024)
+    with suppress(OSError, ValueError):  # of a container; "max" without a limit
+        group = Path("/sys/fs/cgroup")
+        limits.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    return min(limits)
 
 
 def configure_malloc() -> bool:

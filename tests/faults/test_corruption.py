@@ -162,8 +162,8 @@ def test_checkpoint_under_a_wrong_name_is_named(run: Path, tmp_path: Path) -> No
 
 
 def test_bundle_and_checkpoint_are_not_interchangeable(run: Path) -> None:
-    assert "holds a model of version 1" in complaint(lambda: load_checkpoint(run / "model"))
-    assert "holds a checkpoint of version 1" in complaint(lambda: load_bundle(newest(run)))
+    assert "is a model of version 1" in complaint(lambda: load_checkpoint(run / "model"))
+    assert "is a checkpoint of version 1" in complaint(lambda: load_bundle(newest(run)))
 
 
 def test_checkpoint_of_another_model_is_refused_by_name(run: Path, tmp_path: Path) -> None:

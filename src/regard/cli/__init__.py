@@ -11,6 +11,7 @@ import torch at the top level, so `--help` starts fast. All signal handling is h
 
 import errno
 import os
+import platform
 import signal
 import socket
 import sys
@@ -20,12 +21,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import click
 
+from regard import __version__
 from regard.errors import RegardError
+from regard.process import open_standard_streams
 
 if TYPE_CHECKING:
     import subprocess
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 EXIT_FAILED, EXIT_WRONG_INPUT = 1, 2
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 DEBUG_VARIABLE = "REGARD_DEBUG"
+OUT_OF_MEMORY = "there is not enough memory. Use a smaller batch, beam or model."
+MEMORY_SIGNS = ("can't allocate memory", "out of memory", "not enough memory", "bad_alloc")  # of torch's RuntimeErrors
 
 SUMMARIES = {
     "demo": "Open the page and train every model of the lineage.",
@@ -61,6 +67,16 @@ class OutputClosed(Exception):  # noqa: N818  (not an error: the reader has enou
     """The reader of standard output is gone, as after `| head`."""
 
 
+@contextmanager
+def closed_output_raised() -> Iterator[None]:
+    """Raise OutputClosed for a broken pipe, for which click would exit with 1."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise OutputClosed from None
+
+
 class LazyGroup(click.Group):
     """A group that lists its commands by name and imports one when it is used."""
 
@@ -86,13 +102,13 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(SUMMARIES.items()))
 
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:  # also prints --help
+        with closed_output_raised():
+            return super().make_context(*arguments, **settings)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            raise OutputClosed from None
-        return result
+        with closed_output_raised():
+            return super().invoke(ctx)
 
 
 def refuse_repeated_options(command: click.Command, ctx: click.Context, arguments: list[str]) -> None:
@@ -121,6 +137,7 @@ def root() -> None:
 
 def main() -> NoReturn:
     """Run the command of this process and exit with its code."""
+    open_standard_streams()
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     interruption = SigintHandler()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as under nohup
@@ -141,7 +158,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return root.main(list(arguments), prog_name="regard", standalone_mode=False, obj=list(arguments)) or 0
     except click.ClickException as problem:
-        problem.show()
+        with suppress(OSError):
+            problem.show()
         return problem.exit_code
     except OutputClosed:
         _discard_unwritten_output()
@@ -153,24 +171,41 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _print_error(f"error: {_describe_os_error(error)}", EXIT_FAILED)
     except MemoryError:
-        return _print_error("error: there is not enough memory. Use a smaller batch, beam or model.", EXIT_FAILED)
+        return _print_error(f"error: {OUT_OF_MEMORY}", EXIT_FAILED)
     except Exception as error:
-        reason = (str(error) or "no reason given").splitlines()[0]
-        advice = f"This is a bug in regard or a problem of this machine. Set {DEBUG_VARIABLE}=1 for a traceback."
-        return _print_error(f"error: {type(error).__name__}: {reason}\n{advice}", EXIT_FAILED)
+        return _print_error(f"error: {_describe_unexpected(error)}", EXIT_FAILED)
 
 
 def _describe_os_error(error: OSError) -> str:
     reason = error.strerror or str(error)
+    if error.errno == errno.EBADF and not error.filename:
+        return "standard output is closed. Redirect it to a file, or to /dev/null."
     if error.errno in DISK_FULL_ERRORS:  # a failed write to standard output has no file name
         return f"{error.filename or 'the output'} cannot be written: {reason}. Free some space, or write elsewhere."
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
+def _describe_unexpected(error: Exception) -> str:
+    """A shortage that torch or Python reports as an ordinary error; anything else is a defect, and how to report it."""
+    reason = (str(error) or "no reason given").splitlines()[0][:500]
+    if any(sign in reason for sign in MEMORY_SIGNS):
+        return OUT_OF_MEMORY
+    if "can't start new thread" in reason:
+        return "the system allows no more threads. Stop other programs, or raise the limit (ulimit -u)."
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    system = f"regard {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    return (
+        f"{type(error).__name__}: {reason} ({place})\nThis is a defect of regard. Report it as an issue of regard's "
+        f"repository: the command, these lines, and the traceback, which {DEBUG_VARIABLE}=1 prints ({system})."
+    )
+
+
 def _print_error(message: str, code: int) -> int:
-    if os.environ.get(DEBUG_VARIABLE) == "1":
-        traceback.print_exc()
-    click.echo(message, err=True)
+    with suppress(OSError):  # the reader of standard error may be gone as well
+        if os.environ.get(DEBUG_VARIABLE) == "1":
+            traceback.print_exc()
+        click.echo(message, err=True)
     return code
 
 

@@ -11,7 +11,8 @@ import click
 from regard.cli.console import echo
 from regard.cli.options import PATH, model_argument
 from regard.errors import RegardError
-from regard.files import find_model_directory
+from regard.files import MAX_METADATA_BYTES, find_model_directory
+from regard.input_files import read_input
 
 if TYPE_CHECKING:
     from regard.interop.ctranslate2 import Quantization
@@ -62,9 +63,7 @@ def command(model: Path, target: tuple[str, Path], quantization: Quantization | 
     else:
         from regard.interop.ctranslate2 import export_ctranslate2
 
-        try:
-            words = shortlist.read_bytes() if shortlist else None
-        except OSError as error:
-            raise RegardError(f"{shortlist} cannot be read: {error.strerror}. Give a vocabulary map.") from None
+        advice = "Give a vocabulary map."
+        words = read_input(shortlist, max_bytes=MAX_METADATA_BYTES, advice=advice) if shortlist else None
         export_ctranslate2(bundle, directory, quantization=quantization or "int8", shortlist=words)
         echo(f"To use it: regard translate {shlex.quote(str(directory))}")

@@ -8,7 +8,7 @@ import msgspec
 from regard.cli.console import echo, print_json, print_table
 from regard.cli.options import json_option, model_argument
 from regard.config import Config
-from regard.files import find_model_directory
+from regard.files import MANIFEST_NAME, MODEL, MODEL_VERSION, find_model_directory, read_manifest
 
 
 @click.command(name="info")
@@ -20,7 +20,8 @@ def command(model: Path, as_json: bool) -> None:
 
     directory = find_model_directory(model)
     bundle = load_bundle(directory)
-    files = {file.name: file.stat().st_size for file in sorted(directory.iterdir()) if file.is_file()}
+    names = sorted([*read_manifest(directory, MODEL, MODEL_VERSION).files, MANIFEST_NAME])
+    files = {name: (directory / name).stat().st_size for name in names}
     both, languages = bundle.tokenizers, [code for code in bundle.languages if code]
     source, target = both.source.vocab_size, both.target.vocab_size
     facts = {

@@ -19,9 +19,11 @@ import msgspec
 
 from regard.data.readers.lines import error_at, numbered_lines
 from regard.errors import RegardError
+from regard.input_files import MEBIBYTE, open_input, read_input
 from regard.tokenization.text import nfc
 
 CAPTIONS_FILE = "captions.txt"
+MAX_JSON_BYTES = 1024 * MEBIBYTE  # COCO's captions have 90 MB, its boxes 450 MB
 CAPTION_FORMATS = (".txt", ".csv", ".tsv", ".token", ".json", ".jsonl")
 IMAGE_FOLDERS = ("images", "Images", "Flicker8k_Dataset", ".")  # where published sets keep images beside captions
 MAX_LISTED = 5  # names shown of a long list
@@ -146,8 +148,8 @@ def _split_lists_beside(path: Path, rows: list[CaptionRow]) -> set[str]:
     """The names of the text files beside the captions whose first line is one of the images."""
     known, found = {nfc(row.name) for row in rows}, set()
     for other in path.parent.glob("*.txt"):
-        with suppress(OSError), other.open(encoding="utf-8", errors="replace") as file:  # a folder may be called so
-            if nfc(file.readline(1000).strip()) in known:
+        with suppress(RegardError), open_input(other) as file:  # a folder may be called so
+            if nfc(file.readline(1000).decode(errors="replace").strip()) in known:
                 found.add(other.stem)
     return found
 
@@ -289,10 +291,7 @@ def read_caption_jsonl(path: Path) -> Iterator[CaptionRow]:
 
 def read_caption_json(path: Path) -> Iterator[CaptionRow]:
     """Every caption of a COCO or a Karpathy file."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RegardError(f"{path} cannot be read: {error.strerror}. Give the path of a readable file.") from None
+    content = read_input(path, max_bytes=MAX_JSON_BYTES)
     is_coco = bool(bytes(_decode_json(path, content, _AnnotationsProbe).annotations))
     return _coco_rows(path, content) if is_coco else _karpathy_rows(path, content)
 

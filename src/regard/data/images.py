@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
+from regard.input_files import MEBIBYTE, read_input
 from regard.tokenization.text import nfc
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_PIXELS = 25_000_000
+MAX_IMAGE_BYTES = 256 * MEBIBYTE  # of so many pixels with four channels of 16 bits, not compressed
 IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 _ALPHA_MODES = ("RGBA", "LA", "PA", "RGBa", "La")
 _SIXTEEN_BIT_MODES = ("I;16", "I;16L", "I;16B", "I;16N")
@@ -36,11 +38,11 @@ def load_image(source: Path | bytes, *, size: int, name: str = "the image") -> N
     The EXIF orientation is applied, transparent pixels become white, and of several frames the first is used.
     """
     display_name = name if isinstance(source, bytes) else str(source)
-    try:
-        content = source if isinstance(source, bytes) else source.read_bytes()
-    except OSError as error:
-        wanted = f"the images in it, as {display_name}/*.png" if Path(display_name).is_dir() else "the path of an image"
-        raise RegardError(f"{display_name} cannot be read: {error.strerror}. Give {wanted}.") from None
+    if isinstance(source, bytes):
+        content = source
+    else:
+        wanted = f"the images in it, as {source}/*.png" if source.is_dir() else "the path of an image"
+        content = read_input(source, max_bytes=MAX_IMAGE_BYTES, advice=f"Give {wanted}.")
     # Pillow warns about files that are refused below with an error; warning filters apply to the whole process.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -17,6 +17,7 @@ from regard.errors import RegardError
 from regard.files import atomic_file
 from regard.inference.interface import ModelPipeline, Progress, check_texts
 from regard.inference.translator import Translation, Translator
+from regard.input_files import MEBIBYTE, read_input
 from regard.metrics.text import (
     LengthBucket,
     Score,
@@ -104,12 +105,10 @@ class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def read(cls, path: Path) -> "EvaluationReport":
         """Read the file, and check that its models and sentences match."""
+        advice = "Give a file that regard compare --report wrote."
+        content = read_input(path, max_bytes=1024 * MEBIBYTE, advice=advice)
         try:
-            report = msgspec.json.decode(path.read_bytes(), type=cls)
-        except OSError as error:
-            raise RegardError(
-                f"{path} cannot be read: {error.strerror}. Give a file that regard compare --report wrote."
-            ) from None
+            report = msgspec.json.decode(content, type=cls)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RegardError(f"{path} is not a file of regard compare --report: {error}. Write it again.") from None
         counts = {

@@ -32,6 +32,7 @@ from regard.files import (
     read_verified,
     write_manifest,
 )
+from regard.input_files import MEBIBYTE, read_input
 from regard.special_tokens import BEGIN, END, RESERVED, UNKNOWN
 from regard.tokenization.tokenizer import TokenizerPair
 
@@ -144,23 +145,21 @@ def read_export(directory: Path) -> ExportedModel:
     missing = sorted({CONFIG_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, EXPORT_INFO_FILE} - set(files))
     if missing:
         raise RegardError(f"{directory} has no {', '.join(missing)}. Export the model again.")
-    config = Config.from_toml(files.pop(CONFIG_FILE).decode(), origin=str(directory / CONFIG_FILE))
+    config = Config.from_toml(files.pop(CONFIG_FILE), origin=str(directory / CONFIG_FILE))
     tokenizers = TokenizerPair.from_bytes(files.pop(SOURCE_TOKENIZER_FILE), files.pop(TARGET_TOKENIZER_FILE))
     return ExportedModel(config, tokenizers, _decode_info(files.pop(EXPORT_INFO_FILE), directory), files)
 
 
 def read_export_info(directory: Path) -> ExportInfo:
     """Where the export in a directory comes from, without the rest of it."""
-    try:
-        return _decode_info((directory / EXPORT_INFO_FILE).read_bytes(), directory)
-    except OSError as error:
-        raise RegardError(f"{directory / EXPORT_INFO_FILE} cannot be read: {error.strerror}.") from None
+    advice = "Export the model again."
+    return _decode_info(read_input(directory / EXPORT_INFO_FILE, max_bytes=MEBIBYTE, advice=advice), directory)
 
 
 def _decode_info(content: bytes, directory: Path) -> ExportInfo:
     try:
         return msgspec.json.decode(content, type=ExportInfo)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RegardError(f"{directory / EXPORT_INFO_FILE} is damaged: {error}. Export the model again.") from None
 
 

@@ -13,6 +13,7 @@ from regard.bundle import load_weights, named_tensors, read_tensors
 from regard.config import CaptionerConfig, EfficientNetConfig, ImageEncoderConfig, ModelConfig
 from regard.errors import RegardError
 from regard.files import MANIFEST_NAME, atomic_directory, directory_kind, read_verified, write_manifest
+from regard.input_files import MEBIBYTE, read_input
 from regard.interop.foreign import convert_pickle
 from regard.layers.image_encoders import ImageEncoder
 
@@ -95,10 +96,7 @@ def _check_output_directory(out: Path) -> None:
 
 
 def _read_published(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RegardError(f"{path} cannot be read: {error.strerror}. Give the path of {PUBLISHED_FILE}.") from None
+    content = read_input(path, max_bytes=256 * MEBIBYTE, advice=f"Give the path of {PUBLISHED_FILE}.")
     found = hashlib.sha256(content).hexdigest()
     if found != PUBLISHED_SHA256:
         raise RegardError(

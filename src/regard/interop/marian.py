@@ -145,9 +145,7 @@ def reorder_width(tensors: Tensors, order: Tensor) -> Tensors:
     reordered = dict(tensors)
     for name, tensor in tensors.items():
         for pattern, axis in WIDTH_AXES.items():
-            if re.search(f"({pattern})$", name) and tensor.shape[axis] == len(
-                order
-            ):  # else its shape is reported
+            if re.search(f"({pattern})$", name) and tensor.shape[axis] == len(order):  # else its shape is reported
                 reordered[name] = tensor.index_select(axis, order)
                 break
     return reordered

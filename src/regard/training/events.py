@@ -9,8 +9,10 @@ import msgspec
 
 from regard.errors import RegardError
 from regard.files import atomic_file
+from regard.input_files import MEBIBYTE, read_input
 
 EVENT_LOG = "events.jsonl"
+MAX_LOG_BYTES = 1024 * MEBIBYTE
 
 
 class EventBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", omit_defaults=True):
@@ -102,7 +104,7 @@ class EventLog:
         if not self.path.exists():
             return []
         events = []
-        for number, line in enumerate(self.path.read_bytes().split(b"\n")[:-1], start=1):
+        for number, line in enumerate(read_input(self.path, max_bytes=MAX_LOG_BYTES).split(b"\n")[:-1], start=1):
             try:
                 events.append(msgspec.json.decode(line, type=TrainingEvent))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -25,6 +25,7 @@ from regard.config import (
 )
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, atomic_file, lock_run
+from regard.input_files import MEBIBYTE, read_input
 from regard.training import checks
 from regard.training.checks import LANGUAGE_KINDS
 from regard.training.defaults import CorpusSize, default_config, describe_defaults, measure_corpus
@@ -345,7 +346,9 @@ def record_working_directory(run: Path) -> None:
 def recorded_working_directory(run: Path) -> Path | None:
     """The directory in which the run was last started; None if it is not recorded."""
     path = run / WORKING_DIRECTORY_FILE
-    return Path(path.read_bytes().decode(errors="surrogateescape")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    return Path(read_input(path, max_bytes=MEBIBYTE).decode(errors="surrogateescape"))
 
 
 def load_run_config(run: Path) -> Config:

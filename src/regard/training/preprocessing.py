@@ -24,7 +24,8 @@ from regard.data.readers.text import Pair, PairBlock
 from regard.data.token_store import TokenStore, fingerprint, open_store, write_store
 from regard.data.tokenize import TokenizeJob, tokenize_corpus
 from regard.errors import RegardError
-from regard.files import atomic_file
+from regard.files import MAX_METADATA_BYTES, atomic_file
+from regard.input_files import read_input
 from regard.process import usable_cores
 from regard.special_tokens import UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair, train_tokenizer_pair
@@ -220,7 +221,7 @@ def load_or_train_tokenizers(directory: Path, train: Callable[[], TokenizerPair]
     """The vocabularies in a directory; if there are none yet, they are trained and written there."""
     paths = [directory / "source.spm", directory / "target.spm"]
     if all(path.exists() for path in paths):
-        return TokenizerPair.from_bytes(*(path.read_bytes() for path in paths))
+        return TokenizerPair.from_bytes(*(read_input(path, max_bytes=MAX_METADATA_BYTES) for path in paths))
     tokenizers = train()
     directory.mkdir(parents=True, exist_ok=True)
     for path, content in zip(paths, tokenizer_bytes(tokenizers), strict=True):

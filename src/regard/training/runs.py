@@ -19,14 +19,16 @@ from regard.data.captions import read_captioned
 from regard.data.images import load_image
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, LOCK_NAME, MANIFEST_NAME
+from regard.input_files import MEBIBYTE, read_input
 from regard.models.interface import AttentionRole, role_of
 from regard.tracing.trace import TokenSequence
-from regard.training.events import EVENT_LOG
+from regard.training.events import EVENT_LOG, MAX_LOG_BYTES
 
 MODEL, PROBES = "model", "probes"
 LABELS_FILE, ATTENTION_FILE = "labels.json", "attention.safetensors"  # of the probes of one step
 _STEP = re.compile("step-([0-9]+)")
 DEFAULT_PROBES = 4
+MAX_PROBE_BYTES = 1024 * MEBIBYTE
 Item = TypeVar("Item")
 
 RunState = Literal["waiting", "training", "ended", "stopped"]
@@ -215,8 +217,8 @@ class Run:
 
     def _events(self) -> list[dict[str, Any]]:
         try:
-            content = (self.directory / EVENT_LOG).read_bytes()
-        except OSError:
+            content = read_input(self.directory / EVENT_LOG, max_bytes=MAX_LOG_BYTES)
+        except RegardError:
             return []
         events = []
         for line in content.split(b"\n")[:-1]:
@@ -234,10 +236,10 @@ class Run:
     def _is_locked(self) -> bool:
         """Whether the process whose id is in the lock file is alive; trying the lock could take it from a trainer."""
         try:
-            os.kill(int((self.directory / LOCK_NAME).read_text()), 0)
+            os.kill(int(read_input(self.directory / LOCK_NAME, max_bytes=100)), 0)
         except PermissionError:
             return True
-        except (OSError, ValueError, OverflowError):
+        except (OSError, ValueError, OverflowError, RegardError):
             return False
         return True
 
@@ -248,8 +250,9 @@ class Run:
 
     def _probe_file(self, step: int, name: str) -> bytes:
         try:
-            return (self.directory / PROBES / f"step-{step:08d}" / name).read_bytes()
-        except OSError:
+            path = self.directory / PROBES / f"step-{step:08d}" / name
+            return read_input(path, max_bytes=MAX_PROBE_BYTES)
+        except RegardError:
             raise RegardError("No probes were saved at that step.") from None
 
     def _maps(self, step: int) -> dict[str, NDArray[np.float16]]:

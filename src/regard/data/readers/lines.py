@@ -8,8 +8,8 @@ import gzip
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from io import BufferedIOBase
+from contextlib import contextmanager
+from io import BufferedIOBase, BufferedReader
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -17,10 +17,13 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from regard.errors import RegardError
+from regard.input_files import READABLE_FILE, open_input, unreadable_error
 
 MAX_LINE_BYTES = 16 * 2**20  # a file without newlines must not fill the memory
 STREAM_BLOCK_BYTES = 2**16  # read at once from a pipe: its capacity
 FILE_BLOCK_BYTES = 2**17  # read at once from a file: a block is searched several times and should fit the cache
+MAX_COMPRESSION_RATIO = 200  # gzip makes text 3 times smaller, tables 30 times; zeros, or one line, 1,000 times
+MIN_BOMB_BYTES = 64 * 2**20  # less than this is harmless
 STANDARD_INPUT = "-"
 NEWLINE = ord("\n")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -102,17 +105,20 @@ def lines_between(part: LineRange) -> list[str]:
 
 def read_chunks(path: Path, read: Callable[[BufferedIOBase], bytes]) -> Iterator[bytes]:
     """What `read` returns for the file, decompressed if it ends in .gz, until it returns nothing."""
-    newlines = 0
+    newlines = size = 0
     try:
-        with _open_input(path) as file:
+        with _open_text(path) as (file, compressed):
             while piece := read(file):
+                size += len(piece)
+                if compressed and size > MIN_BOMB_BYTES and size > MAX_COMPRESSION_RATIO * compressed.tell():
+                    ratio = f"{size // compressed.tell()} times as much data as the file has"
+                    raise error_at(path, newlines + 1, f"gzip data expands to {ratio}. Decompress it, and check it.")
                 newlines += count_newlines(piece)
                 yield piece
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise error_at(path, newlines + 1, f"broken gzip data ({error}). Copy or compress the file again.") from None
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise RegardError(f"{display_name(path)} cannot be read: {reason}. Give the path of a readable file.") from None
+        raise unreadable_error(Path(display_name(path)), error.strerror or str(error), READABLE_FILE) from None
 
 
 def count_newlines(block: bytes) -> int:
@@ -135,12 +141,17 @@ def display_name(path: Path) -> str:
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
-def _open_input(path: Path) -> AbstractContextManager[BufferedIOBase]:
+@contextmanager
+def _open_text(path: Path) -> Iterator[tuple[BufferedIOBase, BufferedReader | None]]:
+    """The bytes of a text file, and the compressed file that they come from, if there is one."""
     if str(path) == STANDARD_INPUT:
-        return nullcontext(cast(BufferedIOBase, sys.stdin.buffer))
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rb")
-    return path.open("rb")
+        yield cast(BufferedIOBase, sys.stdin.buffer), None
+        return
+    with open_input(path) as file:
+        if path.suffix.lower() == ".gz":
+            yield gzip.GzipFile(fileobj=file), file
+        else:
+            yield file, None
 
 
 def _check_block(block: bytes, path: Path, first: int) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
+from regard.input_files import MEBIBYTE, read_input
 from regard.worlds import SeededRandom, written_corpus
 from regard.worlds.scenes.captions import english_caption, korean_caption
 from regard.worlds.scenes.scene import (
@@ -168,12 +169,8 @@ def _write_files(directory: Path, drawn: Mapping[Split, list[Scene]], options: S
 
 def read_boxes(path: Path) -> dict[str, GoldBoxes]:
     """The boxes of a generated corpus, by the name of the image."""
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise RegardError(
-            f"{path} cannot be read: {error.strerror}. Give the boxes.jsonl of a generated corpus of scenes."
-        ) from None
+    advice = "Give the boxes.jsonl of a generated corpus of scenes."
+    lines = read_input(path, max_bytes=1024 * MEBIBYTE, advice=advice).splitlines()
     boxes_by_image = {}
     for number, line in enumerate(lines, start=1):
         try:

@@ -1,0 +1,160 @@
+"""What is not a file, streams that are closed, and options that no machine can meet: an error at once, in words."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from regard.cli import run
+from regard.config import Config
+from regard.data.captions import read_caption_json
+from regard.data.images import load_image
+from regard.data.readers.lines import read_lines
+from regard.errors import RegardError
+from regard.inference.evaluation import EvaluationReport
+from regard.worlds.scenes import read_boxes
+from tests.support.commands import command, environment
+from tests.support.hostile_files import NOT_FILES, bounded, write_small_bundle
+
+# Every command with each file that it reads; {bad} is not a file, {model} and {text} are good.
+READING = [
+    "translate {model} --input {bad}",
+    "translate {model} --input {bad}.gz",
+    "complete {model} --input {bad}",
+    "fill {model} --input {bad}",
+    "caption {model} {bad}",
+    "show --run {bad} --out {tmp}/page.html",
+    "info {bad}",
+    "export {bad} --to ctranslate2 {tmp}/out",
+    "export {model} --to ctranslate2 {tmp}/out --shortlist {bad}",
+    "import efficientnet-lite0 {bad} --out {tmp}/out",
+    "align {model} --source {bad} --target {text}",
+    "align {model} --source {text} --target {bad}",
+    "align {model} --source {text} --target {text} --gold {bad}",
+    "align --hypothesis {bad} --gold {text}",
+    "evaluate {model} --source {bad} --reference {text}",
+    "evaluate {model} --source {text} --reference {bad}",
+    "compare {model} {bad} --source {text} --reference {text}",
+    "train {bad}",
+    "train {bad}.toml",
+    "train --pairs {bad}.tsv --languages en,ko --run {tmp}/run",
+    "train --pairs {bad}.tmx --languages en,ko --run {tmp}/run",
+    "train --pairs {bad}.po --languages en,ko --run {tmp}/run",
+    "train --pairs {bad}.jsonl --languages en,ko --run {tmp}/run",
+    "train --source {bad}.en --target {text} --languages en,ko --run {tmp}/run",
+    "train --text {bad} --languages en --run {tmp}/run",
+    "train --run {bad} --resume",
+    "distill {model} --source {bad} --run {tmp}/run",
+    "distill {model} --source {text} --recipe {bad} --run {tmp}/run",
+    "serve {bad}",
+]
+READERS: dict[str, Callable[[Path], object]] = {
+    "config": Config.load,
+    "report": EvaluationReport.read,
+    "boxes": read_boxes,
+    "image": lambda path: load_image(path, size=8),
+    "captions": read_caption_json,
+    "lines": lambda path: list(read_lines(path)),
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_small_bundle(tmp_path_factory.mktemp("small") / "model")
+
+
+@pytest.mark.parametrize("kind", NOT_FILES)
+@pytest.mark.parametrize("line", READING)
+def test_what_is_not_a_file_is_refused(
+    line: str, kind: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("ba be\n")
+    arguments = [word.format(bad=tmp_path / "bad", model=model, text=text, tmp=tmp_path) for word in line.split()]
+    [bad] = [word for word in arguments if word.startswith(str(tmp_path / "bad"))]
+    NOT_FILES[kind](Path(bad))
+    with bounded():
+        code = run(arguments)
+    printed = capsys.readouterr().err
+    assert code == 2
+    assert printed.lower().count("error: ") == 1
+    assert "defect" not in printed
+
+
+@pytest.mark.parametrize("kind", NOT_FILES)
+@pytest.mark.parametrize("reader", READERS)
+def test_readers_refuse_what_is_not_a_file(reader: str, kind: str, tmp_path: Path) -> None:
+    NOT_FILES[kind](tmp_path / "bad")
+    with bounded(), pytest.raises(RegardError, match="cannot be read"):
+        READERS[reader](tmp_path / "bad")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "> /dev/full", "2> /dev/full", "| head -c 1"])
+@pytest.mark.parametrize("line", ["--help", "nonsense", "translate {model}"])
+def test_closed_streams_leave_no_traceback(line: str, closed: str, model: Path, tmp_path: Path) -> None:
+    errors = tmp_path / "errors.txt"
+    shell = " ".join(command(*line.format(model=model).split()))
+    script = f"set -o pipefail; exec 2> {errors}; {shell} {closed}"
+    ended = subprocess.run(
+        ["bash", "-c", script], input=b"ba be\n" * 9, capture_output=True, env=environment(), check=False, timeout=300
+    )
+    printed = errors.read_text() + ended.stdout.decode(errors="replace")
+    assert ended.returncode in (0, 1, 2, 141)
+    assert "Traceback" not in printed
+    assert "Exception ignored" not in printed
+    assert "defect" not in printed
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "training.threads=100000",
+        "training.threads=-1",
+        "model.encoder.layers=1000000",
+        "model.encoder.width=1000000000",
+        "model.decoder.ffn_width=100000",
+        ".".join("a" * 10_000) + "=1",
+        "training.steps=" + "[" * 100_000,
+        "training.steps=" + "9" * 100_000,
+        'data.train=["a\\u0000b"]',
+    ],
+    ids=lambda setting: setting[:30],
+)
+def test_impossible_settings_are_refused(setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with bounded():
+        code = run(["train", "world-transformer", "--run", str(tmp_path / "run"), "--set", setting])
+    printed = capsys.readouterr().err
+    assert code == 2
+    assert "defect" not in printed
+    assert len(printed) < 2_000
+
+
+def test_a_defect_says_what_to_report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("regard.cli.info.find_model_directory", lambda _path: 1 / 0)
+    assert run(["info", "model"]) == 1
+    printed = capsys.readouterr().err
+    assert "ZeroDivisionError: division by zero (test_environment.py:" in printed
+    assert "This is a defect of regard. Report it as an issue" in printed
+
+
+@pytest.mark.parametrize(
+    ("error", "printed"),
+    [
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 4 bytes"), "enough memory"),
+        (MemoryError(), "enough memory"),
+        (RuntimeError("can't start new thread"), "no more threads"),
+        (OSError(9, "Bad file descriptor"), "standard output is closed"),
+    ],
+)
+def test_shortages_are_not_defects(
+    error: Exception, printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_path: Path) -> Path:
+        raise error
+
+    monkeypatch.setattr("regard.cli.info.find_model_directory", fail)
+    assert run(["info", "model"]) == 1
+    shown = capsys.readouterr().err
+    assert printed in shown
+    assert "defect" not in shown
