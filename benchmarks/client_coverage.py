@@ -201,10 +201,8 @@ def main() -> None:
     print("| client | methods | work | are refused clearly | wrong |\n|---|---|---|---|---|")
     for library, own in outcomes.items():
         works, refused = (sum(one == kind for one in own.values()) for kind in ("works", "refused"))
-        print(
-            f"| {library} {library_version(library)} | {len(own)} | {works} | {refused} "
-            f"| {len(own) - works - refused} |"
-        )
+        name = f"{library} {library_version(library)}".strip()
+        print(f"| {name} | {len(own)} | {works} | {refused} | {len(own) - works - refused} |")
     wrong = [
         f"{library}.{name}: {one}" for library, own in outcomes.items() for name, one in own.items() if "wrong" in one
     ]

@@ -70,7 +70,7 @@ def command(limits: tuple[str, ...], **settings: Any) -> None:
 
     MODELS are directories such as runs/NAME/model, runs, or folders of runs. Without models the page has the worked
     example of attention and the positions view. The server listens on this machine only, unless --host is given.
-    SIGTERM and Ctrl-C finish the accepted requests, then stop.
+    SIGTERM, SIGHUP and Ctrl-C finish the admitted requests, then stop.
     """
     from regard.server.app import ServerSettings, serve
 
