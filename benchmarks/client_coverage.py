@@ -142,12 +142,12 @@ def is_clear(message: str) -> bool:
     return any(part in message for part in CLEAR)
 
 
-def cover_python(url: str, directory: Path) -> dict[str, dict[str, Outcome]]:
+def cover_python(url: str, key: str, directory: Path) -> dict[str, dict[str, Outcome]]:
     """The outcome of each method of the Python clients, and of each option of translate_text."""
-    values, translator = python_arguments(directory, url), deepl.DeepLClient(KEY, server_url=url)
+    values, translator = python_arguments(directory, url), deepl.DeepLClient(key, server_url=url)
     values["handle"] = translator.translate_document_upload(TEXT, target_lang="KO", filename="a.txt")
     translator.translate_document_wait_until_done(values["handle"])
-    clients = {"deepl": translator, "libretranslatepy": LibreTranslateAPI(url, api_key=KEY)}
+    clients = {"deepl": translator, "libretranslatepy": LibreTranslateAPI(url, api_key=key)}
     outcomes: dict[str, dict[str, Outcome]] = {}
     for library, client in clients.items():
         outcomes[library] = {}
@@ -172,11 +172,11 @@ def cover_python(url: str, directory: Path) -> dict[str, dict[str, Outcome]]:
     return outcomes
 
 
-def cover_node(url: str, directory: Path) -> dict[str, dict[str, Outcome]]:
+def cover_node(url: str, key: str, directory: Path) -> dict[str, dict[str, Outcome]]:
     """The same of the npm clients."""
     files = [str(directory / "a.txt"), str(directory / "node-out.txt")]
     ended = subprocess.run(
-        ["node", str(TOOLS / "coverage.mjs"), f"{url}/", KEY, TEXT, *files], capture_output=True, text=True, check=True
+        ["node", str(TOOLS / "coverage.mjs"), f"{url}/", key, TEXT, *files], capture_output=True, text=True, check=True
     )
     told: dict[str, dict[str, dict[str, str]]] = json.loads(ended.stdout)
 
@@ -197,12 +197,10 @@ def main() -> None:
         directory = Path(name)
         options = ("--api-key", KEY, "--limit", "rate=0")
         with serving([arguments.model], directory / "log", *options) as server:
-            outcomes = cover_python(server.url, directory) | cover_node(server.url, directory)
+            outcomes = cover_python(server.url, KEY, directory) | cover_node(server.url, KEY, directory)
     print("| client | methods | work | are refused clearly | wrong |\n|---|---|---|---|---|")
     for library, own in outcomes.items():
-        works, refused = (sum(one == kind for one in own.values()) for kind in ("works", "refused"))
-        name = f"{library} {library_version(library)}".strip()
-        print(f"| {name} | {len(own)} | {works} | {refused} | {len(own) - works - refused} |")
+        print(table_row(library, own))
     wrong = [
         f"{library}.{name}: {one}" for library, own in outcomes.items() for name, one in own.items() if "wrong" in one
     ]
@@ -211,6 +209,13 @@ def main() -> None:
             print(f"\n{library}, {kind}: {', '.join(name for name, one in own.items() if one == kind)}")
     print("\n".join(["", *wrong]) if wrong else "", file=sys.stderr)
     sys.exit(1 if wrong else 0)
+
+
+def table_row(library: str, outcomes: dict[str, Outcome]) -> str:
+    """The row of a library in docs/serving.md."""
+    works, refused = (sum(one == kind for one in outcomes.values()) for kind in ("works", "refused"))
+    name = f"{library} {library_version(library)}".strip()
+    return f"| {name} | {len(outcomes)} | {works} | {refused} | {len(outcomes) - works - refused} |"
 
 
 def library_version(name: str) -> str:

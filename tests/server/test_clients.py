@@ -10,6 +10,7 @@ from urllib.error import HTTPError
 
 import deepl
 import pytest
+from benchmarks import client_coverage
 from deep_translator import LibreTranslator
 from deep_translator.exceptions import AuthorizationException, ServerException
 from libretranslatepy import LibreTranslateAPI
@@ -20,6 +21,7 @@ from tests.support.api_server import KEY, ApiServer
 TEXT = "one red cat"
 KOREAN = "고양이가 개를 본다"
 TOOLS = Path(__file__).parent / "tools"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +96,16 @@ def test_npm_deepl_node_sends_forms_with_repeated_fields(api_server: ApiServer, 
     assert [one["code"] for one in told["targets"]] == ["en-GB", "en-US", "ko"]
     assert told["usage"]["character"]["count"] >= len(TEXT)
     assert told["refused"] == "AuthorizationError"
+
+
+def test_every_client_method_works_or_is_refused(api_server: ApiServer, tmp_path: Path) -> None:
+    url, page = api_server.url.rstrip("/"), (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    outcomes = client_coverage.cover_python(url, KEY, tmp_path)
+    if shutil.which("node") and (TOOLS / "node_modules" / "deepl-node").is_dir():
+        outcomes |= client_coverage.cover_node(url, KEY, tmp_path)
+    for library, own in outcomes.items():
+        assert {name: one for name, one in own.items() if one not in ("works", "refused")} == {}
+        assert client_coverage.table_row(library, own) in page  # of these versions; the command prints the table
 
 
 def _in_node(client: str, *arguments: str) -> dict[str, Any]:

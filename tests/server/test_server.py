@@ -7,7 +7,7 @@ import time
 
 import httpx
 import pytest
-from benchmarks import serving
+from benchmarks import fuzz_requests, serving
 from benchmarks.http_load import TRANSLATE, Client
 
 from tests.support.own_api_server import OwnApiServer
@@ -200,3 +200,10 @@ def test_disconnected_stream_frees_its_worker(own_api: OwnApiServer) -> None:
     while (left := own_api.server.figure("regard_client_disconnects_total") - before) < 3 and time.monotonic() < until:
         time.sleep(0.01)
     assert left >= 3  # and whoever left earlier and is counted now
+
+
+def test_made_up_requests_get_documented_responses(own_api: OwnApiServer) -> None:
+    statuses, wrong = asyncio.run(fuzz_requests.fuzz(own_api.server.port, seed=3, cases=400))
+    assert wrong == []
+    assert statuses.total() == 400
+    assert "traceback" not in own_api.server.log.read_text()
