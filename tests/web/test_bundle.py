@@ -9,7 +9,7 @@ import pytest
 
 from regard.errors import RegardError
 from regard.web.bundle import bundle
-from regard.web.pages import FOLDER, render_html_file, served_page, style_sheet, widget_module
+from regard.web.pages import FOLDER, STYLES, render_html_file, served_page, style_sheet, widget_module
 from tests.web.api_types import FILE, api_types
 
 ENTRIES = {"server": (), "file": (), "widget": ("render",)}
@@ -68,13 +68,14 @@ def test_comments_go_and_strings_stay(tmp_path: Path) -> None:
     entry = write(
         tmp_path,
         entry='/** Above. */\n// line\nconst url = "http://x"; // behind\nconst n = /** @type {number} */ (3);\n'
-        "/**\n * Long.\n */\nconsole.log(url, n, `a\n  // kept`.length);\n",
+        "/**\n * Long.\n */\nconsole.log(url, n, `a // kept`);\n",
     )
     text = bundle(entry)
     assert "Above" not in text
     assert "Long" not in text
     assert "@type" not in text
-    assert run(text, tmp_path).startswith("http://x 3")
+    assert "behind" not in text
+    assert run(text, tmp_path) == "http://x 3 a // kept\n"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,9 @@ def test_served_files_are_named_by_their_content() -> None:
 
 def test_every_style_sheet_is_used() -> None:
     sheets = sorted((FOLDER / "styles").glob("*.css"))
-    assert all(sheet.read_text(encoding="utf-8") in style_sheet() for sheet in sheets)
+    assert {sheet.name for sheet in sheets} == set(STYLES)
+    assert "  " not in style_sheet()
+    assert "/*" not in style_sheet()
 
 
 def test_the_file_allows_its_own_script_alone() -> None:
@@ -133,3 +136,30 @@ def test_the_file_allows_its_own_script_alone() -> None:
 
 def test_types_of_the_api_are_current() -> None:
     assert FILE.read_text(encoding="utf-8") == api_types(), "run: python -m tests.web.api_types"
+
+
+def test_messages_that_no_module_names_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "locales").mkdir()
+    messages = '{"a.used": "one, two : three", "a.unused": "four", "problem.code": "five"}'
+    (tmp_path / "locales" / "en.json").write_text(messages)
+    import_line = 'import en from "./locales/en.json" with { type: "json" };\n'
+    (tmp_path / "main.js").write_text(import_line + 'console.log(JSON.stringify([en["a.used"], Object.keys(en)]));\n')
+    assert json.loads(run(bundle(tmp_path / "main.js"), tmp_path)) == ["one, two : three", ["a.used", "problem.code"]]
+
+
+def test_spaces_within_texts_stay(tmp_path: Path) -> None:
+    lines = [
+        'const a = "x , y : { z }"; // a comment',
+        "const b = `p , q : ${ a ? `r , s` : '' }`;",
+        "const c = / , /;",
+    ]
+    (tmp_path / "main.js").write_text("\n".join([*lines, "console.log(JSON.stringify([a, b, c.source]));\n"]))
+    text = bundle(tmp_path / "main.js")
+    assert json.loads(run(text, tmp_path)) == ["x , y : { z }", "p , q : r , s", " , "]
+    assert "comment" not in text
+
+
+def test_templates_of_several_lines_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "main.js").write_text("const a = `one\ntwo`;\n")
+    with pytest.raises(RegardError, match="template of several lines"):
+        bundle(tmp_path / "main.js")

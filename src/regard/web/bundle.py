@@ -2,12 +2,17 @@
 
 A module may `import { a, b as c } from "./x.js"`, `import * as x from "./x.js"` and `import x from "./x.json" with
 { type: "json" }`, and `export` functions, constants, classes and `{ lists }`, also `from` another module. Import
-cycles, default exports and top-level await are not supported.
+cycles, default exports, top-level await and templates of several lines are not supported.
+
+Comments, needless spaces and messages that no module names are left out: a single file contains the whole bundle.
 """
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from regard.errors import RegardError
 
@@ -19,15 +24,19 @@ _STATEMENT = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _DECLARED = re.compile(r"^export\s+(?:async\s+)?(?:function\*?|class|const)\s+(\w+)", re.MULTILINE)
+_JSON_BODY = "const value = {};\n"
 _STRAY = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
-# Comments on lines of their own, JSDoc casts, indentation. Strings are matched first: what is within them stays.
+# Comments, JSDoc casts, indentation. Strings are matched first: what is within them stays.
 _COMMENT = re.compile(
     r"""(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)
-      |^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|^[ \t]*//.*\n
+      |^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n|^[ \t]*//.*\n|[ ]//[ ].*$
       |/\*\*[ ]@(?:type|satisfies)[ ](?:[^*]|\*(?!/))*\*/[ ]?
       |^[ \t]+|^\n""",
     re.MULTILINE | re.VERBOSE,
 )
+# Spaces beside signs. Lines with a template or a slash stay as they are, since these may contain anything.
+_SPACE = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?<=[,;:{(=>?|&])[ ]|[ ](?=[}){=?:|&])""")
+_KEPT_MESSAGES = ("problem.",)  # named by codes of the server
 
 
 @dataclass
@@ -57,7 +66,7 @@ class _Bundle:
         if not path.is_file():
             raise RegardError(f"{above[-1].name if above else 'The page'} imports {path.name}, which does not exist.")
         text = path.read_text(encoding="utf-8")
-        body, exports = (f"const value = {text};\n", {"default": "value"})
+        body, exports = (_JSON_BODY, {"default": "value"})
         if path.suffix != ".json":
             body, exports = self._translate(path, text, (*above, path))
         variable = f"$module{len(self.modules)}"
@@ -95,7 +104,7 @@ class _Bundle:
                 f"{path.name} has {found[0]!r}. A module of the page imports names, and exports functions, constants "
                 "and classes by name."
             )
-        return body if body.endswith("\n") else body + "\n", exports
+        return _squeezed(path, body if body.endswith("\n") else body + "\n"), exports
 
     def _imported(self, path: Path, source: str, above: tuple[Path, ...]) -> _Module:
         if not source.startswith("."):
@@ -110,7 +119,31 @@ def bundle(entry: Path, *, exports: tuple[str, ...] = ()) -> str:
     for name in exports:
         _check_exported(entry, last, name)
     ending = f"export const {{ {', '.join(exports)} }} = {last.variable};\n" if exports else ""
-    return "".join(module.text for module in made.modules.values()) + ending
+    code = "".join(module.text for module in made.modules.values())
+    texts = [
+        module.text.replace(_JSON_BODY, f"const value = {_json(path, code)};\n")
+        if path.suffix == ".json"
+        else module.text
+        for path, module in made.modules.items()
+    ]
+    return "".join(texts) + ending
+
+
+def _json(path: Path, code: str) -> str:
+    """The values of a JSON file; of messages those whose keys occur in the code."""
+    values = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    if path.parent.name == "locales":
+        values = {key: text for key, text in values.items() if f'"{key}"' in code or key.startswith(_KEPT_MESSAGES)}
+    return msgspec.json.encode(values).decode()
+
+
+def _squeezed(path: Path, text: str) -> str:
+    lines = text.split("\n")
+    if found := next((line for line in lines if line.count("`") % 2), None):
+        raise RegardError(f"{path.name} has a template of several lines, {found!r}. Write it as lines joined by \\n.")
+    return "\n".join(
+        line if "`" in line or "/" in line else _SPACE.sub(lambda found: found[1] or "", line) for line in lines
+    )
 
 
 def _pairs(names: str) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ FOLDER = Path(__file__).parent
 # Later style sheets override earlier ones.
 STYLES = ("base.css", "components.css", "charts.css", "views.css", "what_if.css", "print.css")
 _SOURCES = (".js", ".json", ".css", ".html", ".svg")
+_STYLE_COMMENT = re.compile(r"/\*.*?\*/|^[ \t]+|^\n", re.MULTILINE | re.DOTALL)
 _ENDS_ELEMENT = re.compile(r"</script|<!--|</style", re.IGNORECASE)
 
 
@@ -69,8 +70,9 @@ def _served_page(_version: tuple[int, int]) -> ServedPage:
 
 
 def style_sheet() -> str:
-    """The page's style sheets as one."""
-    return "\n".join((FOLDER / "styles" / name).read_text(encoding="utf-8") for name in STYLES)
+    """The page's style sheets as one, without comments and indentation."""
+    text = "".join((FOLDER / "styles" / name).read_text(encoding="utf-8") for name in STYLES)
+    return _STYLE_COMMENT.sub("", text)
 
 
 @cache
