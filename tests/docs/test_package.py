@@ -21,7 +21,7 @@ def test_public_names_are_sorted_and_exist() -> None:
 
 def test_plotting_needs_no_import_of_its_own() -> None:
     code = "import regard; print(regard.plotting.show.__module__)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert run.stdout.strip() == "regard.plotting.save"
 
 
@@ -32,7 +32,9 @@ def test_an_unknown_name_lists_the_public_names() -> None:
 
 def test_import_is_lazy() -> None:
     code = f"import sys, regard; print([m for m in {NEVER_ON_IMPORT!r} if m in sys.modules])"
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
     assert run.stdout.strip() == "[]"
 
 
@@ -43,6 +45,7 @@ def test_imports_point_in_one_direction() -> None:
         text=True,
         cwd=ROOT,
         check=False,
+        timeout=300,
     )
     assert run.returncode == 0, run.stdout
 
@@ -54,7 +57,9 @@ def test_every_package_is_pinned() -> None:
 
 
 def test_no_local_path_or_registry_is_named() -> None:
-    tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=True).stdout.split()
+    tracked = subprocess.run(
+        ["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=True, timeout=300
+    ).stdout.split()
     forbidden = ["/wo" + "rk/", "pypi" + ".org", "registry." + "npmjs"]
     for name in tracked:
         path = ROOT / name

@@ -48,6 +48,7 @@ def test_first_python_block_runs(page: str, place: Path) -> None:
         capture_output=True,
         encoding="utf-8",
         check=False,
+        timeout=300,
     )
     assert run.returncode == 0, run.stderr
     assert len(run.stdout.splitlines()) > code.count("print(")  # a loop prints more than once

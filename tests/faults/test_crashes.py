@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(1000)  # the processes may take 900 seconds beside a busy core
 KILLS = 30
 
 

@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.commands import started
 from tests.support.distributed_runs import LONGER
 from tests.support.killed_runs import final_hash
 from tests.support.shared_results import build_once
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
+pytestmark = pytest.mark.timeout(1000)  # the ranks may take 900 seconds beside a busy core
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
@@ -95,7 +97,7 @@ def test_launcher_signal_and_killed_torchrun_rank_are_harmless(
 ) -> None:
     words = ["regard", "train", str(place / "longer" / "recipe.toml")]
     run = tmp_path / "run"
-    with started([sys.executable, "-m", *words, "--run", str(run), "--processes", "2"]) as launcher:
+    with launched([sys.executable, "-m", *words, "--run", str(run), "--processes", "2"]) as launcher:
         wait_for(lambda: checkpoint_of(run) >= 5, launcher)
         launcher.send_signal(signal.SIGTERM)
         output, messages = launcher.communicate(timeout=120)
@@ -105,7 +107,9 @@ def test_launcher_signal_and_killed_torchrun_rank_are_harmless(
     stopped_at = checkpoint_of(run)
     assert 5 <= stopped_at < LONGER
 
-    with started([*TORCHRUN, "--max-restarts", "1", "-m", *words, "--run-directory", str(run), "--resume"]) as torchrun:
+    with launched(
+        [*TORCHRUN, "--max-restarts", "1", "-m", *words, "--run-directory", str(run), "--resume"]
+    ) as torchrun:
         wait_for(lambda: checkpoint_of(run) >= stopped_at + 5, torchrun)
         killed_at, began_before = checkpoint_of(run), sittings(run)
         os.kill(process_of_rank(1, run), signal.SIGKILL)
@@ -120,7 +124,7 @@ def test_killed_rank_ends_the_command_with_its_code(outcome: dict[str, Any], pla
     assert outcome
     run = tmp_path / "run"
     command = [sys.executable, "-m", "regard", "train", str(place / "longer" / "recipe.toml"), "--run", str(run)]
-    with started([*command, "--processes", "2"]) as launcher:
+    with launched([*command, "--processes", "2"]) as launcher:
         wait_for(lambda: checkpoint_of(run) >= 5, launcher)
         os.kill(process_of_rank(1, run), signal.SIGKILL)
         _, messages = launcher.communicate(timeout=120)
@@ -131,13 +135,9 @@ def test_killed_rank_ends_the_command_with_its_code(outcome: dict[str, Any], pla
 
 
 @contextmanager
-def started(command: list[str]) -> Iterator["subprocess.Popen[str]"]:
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=ENVIRONMENT, text=True, **pipes) as process:  # type: ignore[call-overload]
-        try:
-            yield process
-        finally:
-            process.kill()
+def launched(command: list[str]) -> Iterator["subprocess.Popen[str]"]:
+    with started(command, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        yield process
 
 
 def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[str]") -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(1000)  # the processes may take 900 seconds beside a busy core
 POINTS = 20
 
 

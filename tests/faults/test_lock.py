@@ -5,13 +5,15 @@ import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from regard.errors import RegardError
 from regard.files import lock_run, wait_for_lock
+from tests.support.commands import started
 
 HOLDER = """
 import sys
@@ -23,17 +25,21 @@ with lock_run(Path(sys.argv[1])):
 """
 
 
-def started(run: Path) -> "subprocess.Popen[str]":
+@contextmanager
+def locking(run: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A process that holds the lock of the run until it is killed, unless it is refused."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
-    command, pipe = [sys.executable, "-c", HOLDER, str(run)], subprocess.PIPE
-    return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with started([sys.executable, "-c", HOLDER, run], env=environment, text=True, **pipes) as process:
+        yield process
 
 
-def holder(run: Path) -> "subprocess.Popen[str]":
-    process = started(run)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    return process
+@contextmanager
+def holder(run: Path) -> Iterator["subprocess.Popen[str]"]:
+    with locking(run) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield process
 
 
 def test_second_process_is_refused_with_holder_of_lock(tmp_path: Path) -> None:
@@ -49,9 +55,9 @@ def test_holding_twice_in_one_process_is_holding_once(tmp_path: Path) -> None:
     with lock_run(tmp_path):
         with lock_run(tmp_path):
             pass
-        refused = started(tmp_path)
-        assert f"is in use by process {os.getpid()}" in refused.communicate()[1]
-        assert refused.returncode != 0
+        with locking(tmp_path) as refused:
+            assert f"is in use by process {os.getpid()}" in refused.communicate(timeout=120)[1]
+            assert refused.returncode != 0
     with holder(tmp_path) as process:
         process.kill()
 

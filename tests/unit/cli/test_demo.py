@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from regard.cli.demo import Demo, demo_jobs
-from tests.support.commands import command, environment, run_command
+from tests.support.commands import command, environment, run_command, started
 
 STACK = "{layers = 1, width = 16, heads = 2, ffn_width = 32}"
 MODELS = {
@@ -79,7 +79,7 @@ def recipes(tmp_path: Path) -> Path:
 def running(tmp_path: Path, recipes: Path) -> Iterator["Running"]:
     demo = Running(tmp_path, recipes)
     yield demo
-    demo.end()
+    demo.kill()
 
 
 class Running:
@@ -97,6 +97,7 @@ class Running:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
         )
 
@@ -111,6 +112,11 @@ class Running:
                 return line
         raise AssertionError("".join(seen))
 
+    def kill(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.communicate(timeout=120)
+
     def end(self, number: int = signal.SIGINT) -> int:
         assert self.process is not None
         self.process.send_signal(number)
@@ -118,6 +124,7 @@ class Running:
         return self.process.returncode
 
 
+@pytest.mark.timeout(1200)
 def test_stopped_demo_resumes_and_finished_demo_starts_directly(running: Running) -> None:
     running.start()
     address = running.until("The page").split()[2].rstrip("/")
@@ -179,7 +186,7 @@ def test_run_killed_before_saving_is_started_again(tmp_path: Path, recipes: Path
     assert run_command(*world.arguments).code == 0
     run = demo.directory / "transformer"
     killed = command(*training.arguments, "--set=training.checkpoint_every=40")
-    with subprocess.Popen(killed, env=environment(), stdout=subprocess.DEVNULL) as process:
+    with started(killed, env=environment(), stdout=subprocess.DEVNULL) as process:
         while not (run / "config.toml").exists():
             assert process.poll() is None
             time.sleep(0.01)
@@ -216,7 +223,7 @@ def given(place: Path, recipes: Path) -> Demo:
 
 def test_without_recipes_demo_explains_where_to_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "regard", "demo", f"--recipes={tmp_path}", f"--directory={tmp_path / 'demo'}"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode == 2
     assert "world-transformer.toml does not exist" in ended.stderr
     assert not (tmp_path / "demo").exists()

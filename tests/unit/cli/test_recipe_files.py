@@ -71,6 +71,7 @@ def test_recipes_are_found_inside_a_wheel(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=300,
     )
     recipes = installed / "regard" / "recipes"
     assert run.stdout.split() == [str(recipes / "scenes-attention.toml"), str(recipes)]

@@ -14,7 +14,7 @@ from regard.config import AttentionRNNCaptionerConfig, Config, DataConfig, Effic
 from regard.files import CONFIG_FILE
 from regard.training.defaults import CorpusSize, default_config
 from regard.training.plan import load_run_config, record_working_directory
-from tests.support.commands import Regard, command, environment
+from tests.support.commands import Regard, command, environment, started
 from tests.support.small_images import ATTENDING, picture_config
 
 
@@ -52,7 +52,7 @@ def test_signal_saves_and_resume_continues(
 ) -> None:
     run = tmp_path / "run"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(endless(corpus, run, "--json"), env=environment(), **pipes) as process:  # type: ignore[call-overload]
+    with started(endless(corpus, run, "--json"), env=environment(), **pipes) as process:
         seen = (json.loads(line)["event"] for line in process.stdout)
         assert "checkpoint" in seen
         process.send_signal(number)
@@ -81,7 +81,7 @@ def last_event(run: Path) -> str:
 @pytest.mark.parametrize("words", [[], ["--json"], ["--processes", "2"]])
 def test_run_with_closed_output_is_saved(corpus: Path, tmp_path: Path, words: list[str]) -> None:
     run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(endless(corpus, run, *words), env=environment(), **pipes) as process:  # type: ignore[call-overload]
+    with started(endless(corpus, run, *words), env=environment(), **pipes) as process:
         while b"progress" not in (line := process.stdout.readline()) and b"tokens/s" not in line:
             assert line
         process.stdout.close()
@@ -103,7 +103,7 @@ def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -
     screen, terminal = os.openpty()
     program = [sys.executable, "-c", IN_A_TERMINAL, *endless(corpus, run)]
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
-    with subprocess.Popen(program, env=environment(), start_new_session=True, **streams) as process:  # type: ignore[call-overload]
+    with started(program, env=environment(), **streams) as process:
         os.close(terminal)
         while not (run / "checkpoints").exists():
             os.read(screen, 4096)
@@ -117,7 +117,7 @@ def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -
 def test_run_under_nohup_continues(corpus: Path, tmp_path: Path) -> None:
     run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     program = ["nohup", *endless(corpus, run, "--json")]
-    with subprocess.Popen(program, env=environment(), **pipes) as process:  # type: ignore[call-overload]
+    with started(program, env=environment(), **pipes) as process:
         seen = (json.loads(line)["event"] for line in process.stdout)
         assert "checkpoint" in seen
         process.send_signal(signal.SIGHUP)
@@ -147,7 +147,7 @@ main()
 def test_signal_during_vocabulary_training_is_handled(corpus: Path, tmp_path: Path, rounds: int, signals: int) -> None:
     arguments = ["regard", "train", str(corpus / "transformer.toml"), "--run", str(tmp_path / "run"), "--json"]
     program = [sys.executable, "-u", "-c", BUSY.format(rounds=rounds, arguments=arguments)]
-    with subprocess.Popen(program, env=environment(), stderr=subprocess.PIPE) as process:
+    with started(program, env=environment(), stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         told = b""
         while not told.endswith(b"learning now\n"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.metrics.alignment import parse_alignment
-from tests.support.commands import Regard, command, environment, run_command
+from tests.support.commands import Regard, command, environment, run_command, started
 
 ENGINE_LINE = "engine: ctranslate2, float32\n"
 
@@ -26,7 +26,7 @@ def test_every_input_line_gives_one_output_line(transformer: Path) -> None:
 
 
 def test_pipe_is_translated_line_by_line(transformer: Path) -> None:
-    with subprocess.Popen(
+    with started(
         command("translate", transformer), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
     ) as process:
         assert process.stdin is not None
@@ -44,7 +44,7 @@ def test_pipe_is_translated_line_by_line(transformer: Path) -> None:
 def test_reader_that_leaves_early_causes_no_error(transformer: Path, tmp_path: Path) -> None:
     many = tmp_path / "many"
     many.write_text("one cat\n" * 6000)
-    with subprocess.Popen(
+    with started(
         command("translate", transformer, "--beam", 1, "--input", many),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -77,9 +77,7 @@ def test_files_are_translated_with_their_alignments(
 def test_stopped_run_leaves_its_progress_only(transformer: Path, tmp_path: Path) -> None:
     many, output = tmp_path / "many", tmp_path / "out"
     many.write_text("one cat sees two dog\n" * 200_000)
-    with subprocess.Popen(
-        command("translate", transformer, "--input", many, "--output", output), env=environment()
-    ) as process:
+    with started(command("translate", transformer, "--input", many, "--output", output), env=environment()) as process:
         while not (tmp_path / "out.progress.json").exists():
             assert process.poll() is None
             time.sleep(0.05)
@@ -190,7 +188,7 @@ def test_a_full_disk_is_named_with_advice(transformer: Path, corpus: Path, place
     words += ["--output", place] if place == "/dev/full" else []
     with open("/dev/full", "wb") as full:
         ended = subprocess.run(
-            command(*words), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False, text=True
+            command(*words), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False, text=True, timeout=300
         )
     assert ended.returncode == 1
     assert ended.stderr.removeprefix(ENGINE_LINE) == (

@@ -23,6 +23,7 @@ from regard.data.image_store import (
 )
 from regard.data.images import load_image
 from regard.errors import RegardError
+from tests.support.commands import started
 
 COUNT = 2 * BLOCK_ROWS + 3
 SIZE = 5
@@ -232,7 +233,7 @@ build_image_store(store, images, size={SIZE}, progress=halt)
 """
     command = [sys.executable, "-c", PROGRAM + script, str(tmp_path / "store"), *map(str, images)]
     told: list[int] = []
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
         assert first.stdin is not None
         assert first.stdout is not None
         assert first.stdout.readline() == "one block\n"

@@ -119,7 +119,7 @@ def test_a_killed_build_continues_without_orphans(tmp_path: Path, job: TokenizeJ
     while not (parts / "00000000").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
     process.kill()
-    assert process.wait() == -signal.SIGKILL
+    assert process.wait(timeout=60) == -signal.SIGKILL
     assert not (tmp_path / "store").exists()
     assert _ends(process.pid)
     assert files_of(build(tmp_path, job, processes=1)) == expected

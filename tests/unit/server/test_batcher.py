@@ -258,7 +258,8 @@ class Endless:
         return item
 
     def run(self, items: list[int], is_wanted: Callable[[], bool]) -> list[int]:
-        while is_wanted():
+        deadline = time.monotonic() + 60  # a thread that never ends would keep a failed test session from ending
+        while is_wanted() and time.monotonic() < deadline:
             self.steps.append(len(items))
             time.sleep(0.001)
         raise BatchCancelled

@@ -71,10 +71,10 @@ def test_full_queue_refuses_only_the_first_sentences(models: ModelRegistry) -> N
         await begun.translate(["one"], False)
 
         release = threading.Event()
-        running = asyncio.ensure_future(service.batcher.run_exclusive(release.wait, cost=1))
+        running = asyncio.ensure_future(service.batcher.run_exclusive(lambda: release.wait(60), cost=1))
         while not service.batcher.is_busy:
             await asyncio.sleep(0.001)
-        waiting = asyncio.ensure_future(service.batcher.run_exclusive(release.wait, cost=1))
+        waiting = asyncio.ensure_future(service.batcher.run_exclusive(lambda: release.wait(60), cost=1))
         await asyncio.sleep(0)
         with pytest.raises(ApiError) as refused:
             await impatient.translate(["two"], False)
@@ -96,7 +96,7 @@ def test_documents_queue_at_most_one_batch(models: ModelRegistry) -> None:
     async def run() -> None:
         service = service_over(models, Limits())
         model, release = service.models.choose(source="en", target="ko"), threading.Event()
-        running = asyncio.ensure_future(service.batcher.run_exclusive(release.wait, cost=1))
+        running = asyncio.ensure_future(service.batcher.run_exclusive(lambda: release.wait(60), cost=1))
         while not service.batcher.is_busy:
             await asyncio.sleep(0.001)
         voices = [service.sentence_translator(model, DecodeRequest(beam_size=2), is_background=True) for _ in range(4)]

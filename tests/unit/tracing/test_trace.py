@@ -303,7 +303,7 @@ def test_other_threads_are_not_in_the_trace() -> None:
             used_elsewhere.append(True)
             other = Thread(target=Translator(bundle).translate, args=(["di de"],))
             other.start()
-            other.join()
+            other.join(timeout=60)
 
     handle = bundle.model.target_embedding.register_forward_hook(use_in_a_thread)
     try:

@@ -322,7 +322,7 @@ def test_same_seed_gives_same_scenes_in_processes() -> None:
     for hash_seed in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
         ended = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, check=True, text=True
+            [sys.executable, "-c", program], env=environment, capture_output=True, check=True, text=True, timeout=300
         )
         found.add(ended.stdout)
     assert len(found) == 1

@@ -44,7 +44,7 @@ def test_another_process_with_other_hashes_draws_the_same(hash_seed: str) -> Non
     )
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", program]
-    printed = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    printed = subprocess.run(command, env=environment, capture_output=True, check=True, text=True, timeout=300)
     here = [(pair.source, pair.target, format_links(pair)) for pair in islice(sentence_pairs(0), 200)]
     assert printed.stdout.strip() == ascii(here)
 
