@@ -63,8 +63,21 @@ class TransformerStackConfig(ConfigSection, frozen=True, kw_only=True):
     heads: Width = 8
     ffn_width: Width = 2048  # width inside the feed-forward network
     key_value_heads: NonNegativeInt = 0  # fewer than `heads`: grouped-query attention; 0: as many
+    self_attention_heads: list[PositiveInt] = []  # that each layer of a pruned model has left; empty: `heads`
+    cross_attention_heads: list[PositiveInt] = []
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether heads were removed."""
+        return bool(self.self_attention_heads or self.cross_attention_heads)
 
     def __post_init__(self) -> None:
+        for name in ("self_attention_heads", "cross_attention_heads"):
+            left = getattr(self, name)
+            if left and (len(left) != self.layers or max(left) > self.heads):
+                raise ValueError(f"{name} is {left}; give a number up to {self.heads} for each of {self.layers} layers")
+        if self.is_pruned and self.key_value_heads:
+            raise ValueError("key_value_heads is set, and heads of such groups cannot be removed one by one")
         if self.key_value_heads and self.heads % self.key_value_heads:
             raise ValueError(
                 f"heads is {self.heads} and key_value_heads {self.key_value_heads}; the heads must divide evenly "

@@ -30,6 +30,7 @@ class MultiHeadAttention(nn.Module):
         width: int,
         heads: int,
         *,
+        head_width: int | None = None,  # None: the width is divided among the heads; given, if heads were removed
         key_value_heads: int = 0,
         key_width: int | None = None,
         bias: bool = True,
@@ -39,12 +40,13 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.heads, self.dropout, self.rotate = heads, dropout, rotate
         self.key_value_heads = key_value_heads or heads
-        projected_width = width // heads * self.key_value_heads
-        self.query = nn.Linear(width, width, bias)
+        head_width = head_width or width // heads
+        projected_width = head_width * self.key_value_heads
+        self.query = nn.Linear(width, heads * head_width, bias)
         self.key = nn.Linear(key_width or width, projected_width, bias)
         self.value = nn.Linear(key_width or width, projected_width, bias)
-        self.output = nn.Linear(width, width, bias)
-        self.score = ScaledDotScore(width // heads, width // heads)
+        self.output = nn.Linear(heads * head_width, width, bias)
+        self.score = ScaledDotScore(head_width, head_width)
 
     def key_values(self, inputs: Float[Tensor, "B K inputs"], positions: Positions = None) -> KeyValues:
         """Keys and values of the inputs, to attend to now or to cache."""

@@ -51,6 +51,8 @@ SUMMARIES = {
     "evaluate": "Measure a model: BLEU, chrF and TER, caption metrics, or perplexity.",
     "align": "Align the words of sentence pairs by attention.",
     "show": "Show the attention of a model in the terminal, as an image, or as a page.",
+    "ablate": "Measure a translator without each of its heads.",
+    "prune": "Remove the heads that a translator needs least.",
     "compare": "Measure several models on the same data: quality, length, speed, size.",
     "info": "Show the config and size of a model, and verify its files.",
     "schema": "Print the JSON schema of a recipe.",

@@ -25,6 +25,7 @@ from regard.cli.options import (
 )
 from regard.errors import RegardError
 from regard.files import atomic_file
+from regard.tracing.alignment import MEASURES, Measure
 
 if TYPE_CHECKING:
     from regard.data.readers.text import Pair
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 SYMMETRIZATIONS: list[Symmetrization] = ["intersection", "union", "grow-diag-final-and"]
 SCORING_OPTIONS = ("hypothesis", "gold", "gold_index_base")  # the options of scoring a file of links
-ALL_HEADS_OPTIONS = ("model", "source", "target", "gold", "gold_index_base", "all_heads")
+ALL_HEADS_OPTIONS = ("model", "source", "target", "gold", "gold_index_base", "all_heads", "measure")
 ONE_BASED_WARNING = "no link has index 0, so the file seems to count words from 1, but it was read as counting from 0"
 MIN_LINKED_SENTENCES = 5  # in so many sentences with links some first word is linked
 
@@ -56,6 +57,12 @@ Examples:
     "--at",
     type=click.Choice(["output", "input"]),
     help="Attention of the decoder step whose output, or whose input, is the target word. [default: output]",
+)
+@click.option(
+    "--measure",
+    type=click.Choice(MEASURES),
+    help="What links words: attention weights, the norms of the vectors that are read, or how far the output moves "
+    "without them. [default: weights]",
 )
 @click.option(
     "--best-head", is_flag=True, help="Choose layer, head and decoder step by the AER on --dev-*, or else on --gold."
@@ -132,6 +139,7 @@ class AlignOptions:
     layer: int | None  # counted from 1, as are heads
     head: int | None
     at: Literal["output", "input"] | None
+    measure: Measure | None
     best_head: bool
     all_heads: bool
     dev_source: Path | None
@@ -275,12 +283,12 @@ def _align_direction(
     assert model is not None  # noqa: S101  (checked with the options)
     bundle = load_torch_model(model)
     if options.best_head:
-        best = best_head(bundle, dev.sources, dev.targets, dev.gold or [])
+        best = best_head(bundle, dev.sources, dev.targets, dev.gold or [], options.measure or "weights")
         where = "the development set" if options.dev_gold else "the gold links themselves"
         selection, description = best.selection, f"best by {where}: {best} (AER {best.aer:.4f} there)"
     else:  # options count from 1, selections from 0
         layer, head = (None if number is None else number - 1 for number in (options.layer, options.head))
-        selection = HeadSelection(layer, head, options.at or "output")
+        selection = HeadSelection(layer, head, options.at or "output", options.measure or "weights")
         description = f"attention: {selection}"
     alignments = align(bundle, texts.sources, texts.targets, selection)
     for number, (alignment, source, target) in enumerate(zip(alignments, texts.sources, texts.targets, strict=True), 1):
@@ -299,7 +307,7 @@ def _print_all_heads(options: AlignOptions, gold: GoldLinks | None, *, as_json: 
     _check_directions(options)
     texts = ParallelTexts.read(options.source, options.target, gold)
     bundle = load_torch_model(options.model)
-    heads = score_heads(bundle, texts.sources, texts.targets, gold.alignments)
+    heads = score_heads(bundle, texts.sources, texts.targets, gold.alignments, options.measure or "weights")
     if not heads:
         raise RegardError(f"{options.model}: {NO_CROSS_ATTENTION}")
     gold.warn_about_index_base()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +17,8 @@ from regard.special_tokens import UNKNOWN
 from regard.training.events import EVENT_LOG
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from regard.config import DecodeOptions
     from regard.inference.captioner import Captioner
     from regard.inference.mask_filler import MaskFiller
@@ -24,11 +27,19 @@ if TYPE_CHECKING:
     from regard.models.interface import AttentionRole
     from regard.plotting.attention_map import AttentionMap, MapSelection
     from regard.plotting.html_data import RunData, TracedCaption
+    from regard.tracing.trace import Trace
     from regard.training.runs import Run
 
 ROLES = ["cross", "encoder-self", "decoder-self", "image-cross", "image-self"]
 SELF_ATTENTION_ROLES = ("image-self", "decoder-self")  # of a captioner: drawn as one map, like a translator's
 PANEL_PIXELS = 264  # size of a drawn image: sharper than the pixels that the model reads
+
+
+def _check_ablated(_context: click.Context, _option: click.Parameter, heads: tuple[str, ...]) -> tuple[str, ...]:
+    for head in heads:
+        if not re.fullmatch(rf"((?:{'|'.join(ROLES)})\.)?[1-9]\d*\.[1-9]\d*", head):
+            raise click.BadParameter(f"{head!r} is not a layer and a head, counted from 1, such as 2.1 or cross.2.1.")
+    return heads
 
 
 @click.command(
@@ -38,6 +49,8 @@ Examples:
   regard show runs/x/model "AI changes the world"
   regard show runs/x/model "AI changes the world" --layer 2 --head 1 --out map.svg
   regard show runs/x/model "AI changes the world" --out page.html
+  regard show runs/x/model "AI changes the world" --ablate 2.1 --out experiment.html
+  regard show runs/x/model "AI changes the world" --intervene without.scaling
   regard show runs/captioner/model image.png --out words.svg
   regard show runs/captioner/model *.jpg --out sheet.png
   regard show --run runs/x --out training.html""",
@@ -60,6 +73,21 @@ Examples:
 )
 @click.option("--subwords", is_flag=True, help="Show subword tokens instead of words.")
 @beam_option
+@click.option(
+    "--ablate",
+    multiple=True,
+    metavar="[ROLE.]LAYER.HEAD",
+    callback=_check_ablated,
+    help="Show the model without a head, such as 2.1 or encoder-self.1.3, and the output before and after.",
+)
+@click.option(
+    "--intervene",
+    "interventions",
+    multiple=True,
+    metavar="CHANGE",
+    help="Show the model with a change, such as hide.source.3, cross.*.*@2>4 or without.positions; docs/what-if.md "
+    "lists all of them.",
+)
 @click.option("--out", type=PATH, metavar="FILE", help="FILE.svg, FILE.png, or FILE.html with all layers and heads.")
 def command(model: Path | None, inputs: tuple[str, ...], run: Path | None, out: Path | None, **options: object) -> None:
     """Show the attention of MODEL while it translates SENTENCE: as a map in the terminal, an image, or a page.
@@ -74,7 +102,9 @@ def command(model: Path | None, inputs: tuple[str, ...], run: Path | None, out: 
     if run is not None:
         others = ["MODEL"] * (model is not None)
         others += [
-            f"--{name.replace('_size', '')}" for name, value in options.items() if value not in (None, False, "output")
+            f"--{name.replace('_size', '')}"
+            for name, value in options.items()
+            if value not in (None, False, "output", ())
         ]
         _show_run(run, out, others)
         return
@@ -108,6 +138,8 @@ class ShowOptions:
     at: Literal["output", "input"]
     subwords: bool
     beam_size: int | None
+    ablate: tuple[str, ...]
+    interventions: tuple[str, ...]
 
     @property
     def suffix(self) -> str:
@@ -120,6 +152,14 @@ class ShowOptions:
     def search(self) -> DecodeOptions:
         """The options of the search."""
         return decode_options(beam_size=self.beam_size)
+
+    def changes(self, model: nn.Module) -> list[str]:
+        """The interventions; a head without a role is one of the model's last attention, such as cross."""
+        from regard.tracing.interventions import ModelParts
+
+        roles = [part.role for part in ModelParts(model).attentions] or ["cross"]
+        heads = [head if head.count(".") == 2 else f"{roles[-1]}.{head}" for head in self.ablate]
+        return [*(f"{head}=zero" for head in heads), *self.interventions]
 
     def selection(self, default_role: AttentionRole) -> MapSelection:
         """The selected map."""
@@ -142,15 +182,20 @@ class ShowOptions:
 def _show_sentence(
     model: Translator | TextGenerator | MaskFiller, inputs: tuple[str, ...], options: ShowOptions
 ) -> str:
+    from regard.interventions import read_interventions
     from regard.plotting.attention_map import select_map
+    from regard.plotting.html_data import Experiment
     from regard.plotting.save import require_attention, trace_html
+    from regard.tracing.interventions import check_positions, intervene
 
     if len(inputs) > 1:
         raise RegardError(f"{len(inputs)} texts were given; one can be shown at a time. Give one, in quotation marks.")
     [text] = inputs
     if not text.strip():
         raise RegardError("the sentence is empty. Give a sentence with words.")
+    before = None
     if model.task == "translation":
+        changes = options.changes(model.require_bundle("interventions").model)
         trace = model.trace(text, options.target, **options.search)
     else:
         unfit = {"--target": options.target, "--beam": options.beam_size}
@@ -159,13 +204,29 @@ def _show_sentence(
             raise RegardError(
                 f"{', '.join(names)} is for translators and captioners; {model.name} is for {model.task}. Remove it."
             )
+        changes = options.changes(model.bundle.model)
         trace = model.trace(text)
+    if changes:
+        before = trace
+        with intervene(model, *changes, sample=[text]):
+            after = model.trace(text, options.target, **options.search) if model.task == "translation" else None
+            trace = after or model.trace(text)
+        check_positions(read_interventions(changes), trace)
+        _report_change(before, trace)
     require_attention(trace)
     if options.suffix == ".html":
-        options.write(trace_html(trace, name=model.name, languages=model.languages))
+        experiment = None if before is None else Experiment(changes, before)
+        options.write(trace_html(trace, name=model.name, languages=model.languages, experiment=experiment))
     else:
         _draw_map(select_map(trace, options.selection(trace.layers[-1].role)), options)
     return trace.text
+
+
+def _report_change(before: Trace, after: Trace) -> None:
+    """The output before and after an intervention, with its log-probability."""
+    for name, trace in (("before", before), ("after", after)):
+        score = f"  (log-probability {sum(trace.log_probabilities):.2f})" if trace.log_probabilities else ""
+        echo(f"{name}: {trace.text}{score}", to_error=True)
 
 
 def _draw_map(drawn: AttentionMap, options: ShowOptions) -> None:

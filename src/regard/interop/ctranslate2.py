@@ -108,7 +108,9 @@ def unsupported_features(config: Config) -> list[str]:
 def uncommon_layers(model: TransformerConfig) -> dict[str, bool]:
     """Layers that no exported encoder-decoder model has here, each with whether this model has it."""
     has_groups = bool(model.encoder.key_value_heads or model.decoder.key_value_heads)
+    is_pruned = model.encoder.is_pruned or model.decoder.is_pruned
     return {
+        "heads were pruned: an exported model has as many heads in every layer": is_pruned,
         'model.norm_type is "rms_norm": an exported model has layer norms': model.norm_type == "rms_norm",
         "model.gated_ffn is true: an exported model has plain feed-forward networks": model.gated_ffn,
         "model.linear_bias is false: an exported model has biases": not model.linear_bias,

@@ -60,11 +60,12 @@ class SelfAttention(nn.Module):
 
     name: ClassVar[str] = "self-attention"
 
-    def __init__(self, sizes: TransformerStackConfig, options: "BlockOptions") -> None:
+    def __init__(self, sizes: TransformerStackConfig, options: "BlockOptions", layer: int = 0) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(
             sizes.width,
-            sizes.heads,
+            sizes.self_attention_heads[layer] if sizes.self_attention_heads else sizes.heads,
+            head_width=sizes.width // sizes.heads,
             key_value_heads=sizes.key_value_heads,
             bias=options.linear_bias,
             dropout=options.attention_dropout,
@@ -84,7 +85,7 @@ class SSRU(nn.Module):
 
     name: ClassVar[str] = "ssru"
 
-    def __init__(self, sizes: TransformerStackConfig, options: "BlockOptions") -> None:  # noqa: ARG002
+    def __init__(self, sizes: TransformerStackConfig, options: "BlockOptions", layer: int = 0) -> None:  # noqa: ARG002
         super().__init__()
         self.forget = nn.Linear(sizes.width, sizes.width)
         self.candidate = nn.Linear(sizes.width, sizes.width, bias=False)
@@ -183,17 +184,18 @@ class TransformerBlock(nn.Module):
     """Self-attention or SSRU, cross-attention if there is a memory, feed-forward."""
 
     def __init__(
-        self, sizes: TransformerStackConfig, options: BlockOptions, *, memory_width: int | None = None
+        self, sizes: TransformerStackConfig, options: BlockOptions, *, memory_width: int | None = None, layer: int = 0
     ) -> None:
         super().__init__()
         width, bias = sizes.width, options.linear_bias
-        self.self_attention = SELF_ATTENTION_TYPES[options.autoregression](sizes, options)
+        self.self_attention = SELF_ATTENTION_TYPES[options.autoregression](sizes, options, layer)
         self.self_attention_residual = Residual(width, options)
         self.cross_attention: MultiHeadAttention | None = None
         if memory_width is not None:
             self.cross_attention = MultiHeadAttention(
                 width,
-                sizes.heads,
+                sizes.cross_attention_heads[layer] if sizes.cross_attention_heads else sizes.heads,
+                head_width=width // sizes.heads,
                 key_value_heads=sizes.key_value_heads,
                 key_width=memory_width,
                 bias=bias,
@@ -234,7 +236,7 @@ class TransformerStack(nn.Module):
     ) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(
-            TransformerBlock(sizes, options, memory_width=memory_width) for _ in range(sizes.layers)
+            TransformerBlock(sizes, options, memory_width=memory_width, layer=layer) for layer in range(sizes.layers)
         )
         self.norm = options.make_norm(sizes.width) if options.norm == "pre" else nn.Identity()
 

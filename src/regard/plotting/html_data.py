@@ -98,8 +98,27 @@ MAX_BLOCK_BYTES = 8_000_000  # of the blocks around the attention layers: above 
 MAX_SCORE_BYTES = 8_000_000  # of all scores: above it (some 300 tokens) Inside is omitted
 
 
+@dataclass(frozen=True)
+class Experiment:
+    """The interventions under which a trace was made, as strings, and the trace without them."""
+
+    interventions: Sequence[str]
+    before: Trace
+
+    def record(self) -> dict[str, Any]:
+        """The changes, and the output before them."""
+        before = msgspec.to_builtins(self.before.summary())
+        kept = {name: before[name] for name in ("text", "target", "log_probabilities")}
+        return {"interventions": list(self.interventions), "before": kept}
+
+
 def trace_page_data(
-    trace: Trace, *, name: str = "model", languages: tuple[str, str] = ("", ""), gold: Links | None = None
+    trace: Trace,
+    *,
+    name: str = "model",
+    languages: tuple[str, str] = ("", ""),
+    gold: Links | None = None,
+    experiment: Experiment | None = None,
 ) -> dict[str, Any]:
     """Everything that the page shows of a trace, as JSON values."""
     return {
@@ -117,6 +136,7 @@ def trace_page_data(
         **block_data(trace),
         "positions": _position_record(trace),
         "gold": None if gold is None else sorted(map(list, gold)),
+        "experiment": None if experiment is None else experiment.record(),
     }
 
 

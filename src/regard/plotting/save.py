@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from regard.errors import RegardError
 from regard.models.interface import AttentionRole
 from regard.plotting.attention_map import AttentionMap, MapSelection, check_selection, draw_map, select_map
-from regard.plotting.html_data import TracedCaption, caption_page_data, trace_page_data
+from regard.plotting.html_data import Experiment, TracedCaption, caption_page_data, trace_page_data
 from regard.plotting.image_map import ImageMaps, Rectangle, render_sheet
 from regard.plotting.svg import file_suffix, forbid_selection_for_html, svg_to_png, write_file
 from regard.tracing.image_maps import word_image_maps
@@ -35,12 +35,14 @@ def require_attention(trace: Trace) -> None:
     )
 
 
-def trace_html(trace: Trace, *, name: str, languages: tuple[str, str] = ("", "")) -> bytes:
+def trace_html(
+    trace: Trace, *, name: str, languages: tuple[str, str] = ("", ""), experiment: Experiment | None = None
+) -> bytes:
     """One HTML file with every layer, head and number of a trace."""
     data = (
         caption_page_data([TracedCaption.from_trace(trace)], name=name, language=languages[1])
         if trace.is_image
-        else trace_page_data(trace, name=name, languages=languages)
+        else trace_page_data(trace, name=name, languages=languages, experiment=experiment)
     )
     title = trace.text if trace.is_image or not trace.source.pieces else " ".join(trace.source.words[:-1])
     return render_html_file(data, title=f"{title} · regard").encode()

@@ -2,12 +2,13 @@
 
 The weights of a token can be read at two decoder steps. At the step that outputs the token, the decoder has not read
 it yet. At the next step, whose input it is, it has, and a Transformer often attends to the source only then (Chen et
-al., 2020: shift-att). torch is imported only by the functions that run a model.
+al., 2020: shift-att). What is read from a key can be measured by its weight, by the norm of the vector that is read
+(Kobayashi et al., 2020), or by how far the output moves without it (value zeroing: Mohebbi et al., 2023; of a layer,
+not of a head). torch is imported only by the functions that run a model.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -33,7 +34,18 @@ NO_CROSS_ATTENTION = "this model has no attention between target and source: a f
 DecoderSide = Literal["output", "input"]  # of the step that predicts a token, or of the step that reads it
 DECODER_SIDES: tuple[DecoderSide, ...] = ("output", "input")
 
+Measure = Literal["weights", "norms", "value-zeroing"]
+MEASURES: tuple[Measure, ...] = ("weights", "norms", "value-zeroing")
+
 Weights = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class LayerMaps:
+    """The maps of one layer: of each head, (heads, queries, keys), and of all heads together, (queries, keys)."""
+
+    heads: Weights
+    together: Weights
 
 
 @dataclass(frozen=True)
@@ -43,11 +55,12 @@ class HeadSelection:
     layer: int | None = None
     head: int | None = None
     at: DecoderSide = "output"
+    measure: Measure = "weights"
 
     def __str__(self) -> str:
         layer = "mean of layers" if self.layer is None else f"layer {self.layer + 1}"
         head = "mean of heads" if self.head is None else f"head {self.head + 1}"
-        return f"{layer}, {head}, decoder {self.at}"
+        return f"{layer}, {head}, decoder {self.at}" + ("" if self.measure == "weights" else f", by {self.measure}")
 
 
 @dataclass(frozen=True)
@@ -75,18 +88,19 @@ class HeadAlignment:
     aer: float
     precision: float
     recall: float
+    measure: Measure = "weights"
 
     @classmethod
     def from_score(cls, selection: HeadSelection, score: AlignmentScore) -> Self:
         """The score of a selection, which counts from 0."""
         layer, head = (None if number is None else number + 1 for number in (selection.layer, selection.head))
-        return cls(layer, head, selection.at, score.aer, score.precision, score.recall)
+        return cls(layer, head, selection.at, score.aer, score.precision, score.recall, selection.measure)
 
     @property
     def selection(self) -> HeadSelection:
         """What was scored."""
         layer, head = (None if number is None else number - 1 for number in (self.layer, self.head))
-        return HeadSelection(layer, head, self.at)
+        return HeadSelection(layer, head, self.at, self.measure)
 
     def __str__(self) -> str:
         return str(self.selection)
@@ -95,30 +109,34 @@ class HeadAlignment:
 # --- from weights to links -------------------------------------------------------------------------------------------
 
 
-def all_selections(layers: int, heads: int) -> list[HeadSelection]:
-    """Every layer, head and decoder step; means only where there is more than one of what they average."""
-    single = product(range(layers), range(heads), DECODER_SIDES)
-    head_means = product(range(layers) if heads > 1 else (), [None], DECODER_SIDES)
-    means = product([None] if layers > 1 else (), [None], DECODER_SIDES)
-    return [HeadSelection(*one) for one in (*single, *head_means, *means)]
+def all_selections(heads: Sequence[int], measure: Measure = "weights") -> list[HeadSelection]:
+    """Every layer, head and decoder step, from the heads of each layer; means where there is more than one."""
+    single = [(layer, head) for layer, count in enumerate(heads) for head in range(count)]
+    head_means = [(layer, None) for layer, count in enumerate(heads) if count != 1]
+    means = [(None, None)] if len(heads) > 1 else []
+    return [HeadSelection(*one, at, measure) for one in (*single, *head_means, *means) for at in DECODER_SIDES]
 
 
-def select_weights(layers: Sequence[Weights], selection: HeadSelection) -> Weights:
+def select_weights(layers: Sequence[Weights | LayerMaps], selection: HeadSelection) -> Weights:
     """From the weights (heads, queries, keys) of each layer the selected ones, or their mean: (queries, keys)."""
     if not layers:
         raise RegardError(NO_CROSS_ATTENTION)
     if selection.layer is not None and selection.layer >= len(layers):
         raise RegardError(f"there is no layer {selection.layer + 1}; this model has {len(layers)}.")
-    if selection.head is not None and selection.head >= len(layers[0]):
-        raise RegardError(f"there is no head {selection.head + 1}; each layer of this model has {len(layers[0])}.")
-    chosen = np.stack(layers if selection.layer is None else [layers[selection.layer]])
-    chosen = chosen if selection.head is None else chosen[:, [selection.head]]
-    mean: Weights = chosen.mean(axis=(0, 1))
+    own = [
+        one if isinstance(one, LayerMaps) else LayerMaps(one, one.mean(axis=0))
+        for one in (layers if selection.layer is None else [layers[selection.layer]])
+    ]
+    if selection.head is not None and any(selection.head >= len(one.heads) for one in own):
+        fewest = min(len(one.heads) for one in own)
+        raise RegardError(f"there is no head {selection.head + 1}; each layer of this model has {fewest}.")
+    chosen = [one.together if selection.head is None else one.heads[selection.head] for one in own]
+    mean: Weights = np.mean(chosen, axis=0)
     return mean
 
 
 def word_alignment(
-    layers: Sequence[Weights], source: "TokenSequence", target: "TokenSequence", selection: HeadSelection
+    layers: Sequence[Weights | LayerMaps], source: "TokenSequence", target: "TokenSequence", selection: HeadSelection
 ) -> WordAlignment:
     """Pieces to words to links: source and target have no BEGIN and END; queries are BEGIN and the target's pieces."""
     first = 1 if selection.at == "input" else 0
@@ -132,8 +150,19 @@ def trace_alignment(trace: "Trace", selection: HeadSelection) -> WordAlignment:
     from regard.tracing.trace import TokenSequence
 
     source, target = trace.source.pieces[:-1], trace.target.pieces[1:]
-    layers = [trace.arrays[index].weights for index in trace.layers_with_role("cross")]
+    layers = [trace_maps(trace, index, selection.measure) for index in trace.layers_with_role("cross")]
     return word_alignment(layers, TokenSequence.from_pieces(source), TokenSequence.from_pieces(target), selection)
+
+
+def trace_maps(trace: "Trace", layer: int, measure: Measure) -> Weights | LayerMaps:
+    """The maps of one layer of a trace by a measure."""
+    if measure == "weights":
+        return trace.arrays[layer].weights
+    if measure == "norms":
+        heads = [trace.norm_weights(layer, head) for head in range(trace.layers[layer].heads)]
+        return LayerMaps(np.stack(heads), trace.norm_weights(layer))
+    together = trace.value_zeroing(layer)
+    return LayerMaps(together[:0].reshape(0, *together.shape), together)
 
 
 # --- pairs of sentences ----------------------------------------------------------------------------------------------
@@ -150,20 +179,27 @@ def align_token_pairs(
     bundle: "Bundle", pairs: "Sequence[TokenIdPair]", selection: HeadSelection | None = None
 ) -> Iterator[WordAlignment]:
     """The alignment of each pair of token rows."""
-    for layers, source, target in _cross_attention_of_pairs(bundle, pairs):
-        yield word_alignment(layers, source, target, selection or HeadSelection())
+    selection = selection or HeadSelection()
+    for layers, source, target in _cross_attention_of_pairs(bundle, pairs, selection.measure):
+        yield word_alignment(layers, source, target, selection)
 
 
 def score_heads(
-    bundle: "Bundle", sources: Sequence[str], targets: Sequence[str], gold: Sequence[GoldAlignment]
+    bundle: "Bundle",
+    sources: Sequence[str],
+    targets: Sequence[str],
+    gold: Sequence[GoldAlignment],
+    measure: Measure = "weights",
 ) -> list[HeadAlignment]:
     """Every selection of layer, head and decoder step, scored against the gold links, the best first.
 
     The list is empty for a model without cross-attention.
     """
     links: dict[HeadSelection, list[Links]] = {}
-    for layers, source, target in _cross_attention_of_pairs(bundle, _encode_pairs(bundle, sources, targets)):
-        for selection in all_selections(len(layers), len(layers[0]) if layers else 0):
+    pairs = _encode_pairs(bundle, sources, targets)
+    for layers, source, target in _cross_attention_of_pairs(bundle, pairs, measure):
+        heads = [len(one.heads if isinstance(one, LayerMaps) else one) for one in layers]
+        for selection in all_selections(heads, measure):
             links.setdefault(selection, []).append(word_alignment(layers, source, target, selection).links)
     sure, possible = [one.sure for one in gold], [one.possible for one in gold]
     scores = [
@@ -174,10 +210,14 @@ def score_heads(
 
 
 def best_head(
-    bundle: "Bundle", sources: Sequence[str], targets: Sequence[str], gold: Sequence[GoldAlignment]
+    bundle: "Bundle",
+    sources: Sequence[str],
+    targets: Sequence[str],
+    gold: Sequence[GoldAlignment],
+    measure: Measure = "weights",
 ) -> HeadAlignment:
     """Of every layer, head and decoder step, the one with the lowest alignment error rate."""
-    scored = score_heads(bundle, sources, targets, gold)
+    scored = score_heads(bundle, sources, targets, gold, measure)
     if not scored:
         raise RegardError(NO_CROSS_ATTENTION)
     return scored[0]
@@ -194,14 +234,20 @@ def _encode_pairs(bundle: "Bundle", sources: Sequence[str], targets: Sequence[st
 
 
 def _cross_attention_of_pairs(
-    bundle: "Bundle", pairs: "Sequence[TokenIdPair]"
-) -> Iterator[tuple[list[Weights], "TokenSequence", "TokenSequence"]]:
+    bundle: "Bundle", pairs: "Sequence[TokenIdPair]", measure: Measure
+) -> Iterator[tuple[Sequence[Weights | LayerMaps], "TokenSequence", "TokenSequence"]]:
     """The cross-attention layers of each pair with its two sides."""
     from regard.tracing.capture import cross_attention_weights
-    from regard.tracing.trace import TokenSequence
+    from regard.tracing.trace import TokenSequence, trace_pair
 
     both = bundle.tokenizers
-    for (source, target), layers in zip(pairs, cross_attention_weights(bundle, pairs), strict=True):
+    maps: Iterator[Sequence[Weights | LayerMaps]]
+    if measure == "weights":
+        maps = cross_attention_weights(bundle, pairs)
+    else:  # these need every number of a pass, so pair by pair
+        traces = (trace_pair(bundle, *pair) for pair in pairs)
+        maps = ([trace_maps(one, index, measure) for index in one.layers_with_role("cross")] for one in traces)
+    for (source, target), layers in zip(pairs, maps, strict=True):
         yield (
             layers,
             TokenSequence.from_pieces(both.source.pieces(source)),

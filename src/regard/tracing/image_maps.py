@@ -140,7 +140,7 @@ def _maps_by_selection(bundle: Bundle, caption: BoxedCaption) -> dict[HeadSelect
         )
     source = Images.from_array(caption.image[None]).to(next(bundle.model.parameters()).device)
     layers, by_selection = _image_layers(bundle, source, tokens), {}
-    for selection in all_selections(len(layers), len(layers[0]) if layers else 0):
+    for selection in all_selections([len(one) for one in layers]):
         weights = select_weights(layers, selection)
         maps = weights.reshape(len(weights), side, side)
         first = 1 if selection.at == "input" else 0  # query 0 reads `<s>` and outputs the first token

@@ -1,0 +1,139 @@
+"""`regard ablate`: which heads a translator needs, measured on a test set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from regard.cli.align import GoldLinks, ParallelTexts
+from regard.cli.console import print_json, print_table, progress_bar
+from regard.cli.options import (
+    PATH,
+    beam_option,
+    check_direction,
+    check_outputs,
+    gold_index_base_option,
+    json_option,
+    load_translator,
+    model_argument,
+)
+from regard.config import decode_options
+
+if TYPE_CHECKING:
+    from regard.inference.ablation import AblationReport, EvaluationSet, HeadAblation, Quality
+    from regard.interventions import AttentionRole, HeadAction
+
+ROLES = ["encoder-self", "decoder-self", "cross"]
+
+test_source_option = click.option("--source", type=PATH, required=True, help="Source sentences, one per line.")
+test_reference_option = click.option("--reference", type=PATH, required=True, help="Their translations, line by line.")
+role_option = click.option(
+    "--role", "roles", type=click.Choice(ROLES), multiple=True, help="Only heads of this attention. [default: all]"
+)
+
+
+@click.command(
+    name="ablate",
+    epilog="""\b
+Examples:
+  regard ablate runs/x/model --source test.en --reference test.ko
+  regard ablate runs/x/model --source test.en --reference test.ko --gold test.align --plot heads.svg""",
+)
+@model_argument
+@test_source_option
+@test_reference_option
+@click.option("--gold", type=PATH, help="Gold links in Pharaoh format, for the change of the AER.")
+@gold_index_base_option
+@role_option
+@click.option(
+    "--action",
+    type=click.Choice(["zero", "mean", "uniform"]),
+    default="zero",
+    show_default=True,
+    help="What replaces the head: zeros, its mean over the sources, or uniform weights.",
+)
+@beam_option
+@click.option("--plot", type=PATH, metavar="FILE.svg", help="Plot the change of BLEU by head (.svg, .png or .pdf).")
+@json_option
+def command(
+    model: Path,
+    source: Path,
+    reference: Path,
+    gold: Path | None,
+    gold_index_base: int,
+    roles: tuple[AttentionRole, ...],
+    action: HeadAction,
+    beam_size: int | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure MODEL on a test set without each of its heads: the change of BLEU and chrF, and of the AER with --gold.
+
+    Each head is removed alone and the sources are translated again. The head whose absence costs most is first.
+    """
+    from regard.inference.ablation import ablate_heads, heads_of
+
+    check_outputs({"--plot": plot}, [source, reference, gold])
+    tests = read_test_set(model, source, reference, gold, gold_index_base)
+    translator = load_translator(model)
+    count = len(heads_of(translator.require_bundle("ablations"), roles))
+    with progress_bar("removing heads", count) as advance:
+        report = ablate_heads(
+            translator,
+            tests,
+            config=translator.decoding_config(**decode_options(beam_size=beam_size)),
+            action=action,
+            roles=roles,
+            progress=advance,
+        )
+    if plot is not None:
+        _plot(report, plot)
+    if as_json:
+        print_json(report)
+        return
+    rows = [["whole model", "", *_figures(report.baseline)]]
+    rows += [[f"{one.role} {one.layer}", str(one.head), *_changes(one, report.baseline)] for one in report.heads]
+    names = ["without", "head", "BLEU", "chrF", *(["AER"] if report.baseline.aer is not None else [])]
+    print_table(names, rows)
+
+
+def read_test_set(model: Path, source: Path, reference: Path, gold: Path | None, gold_index_base: int) -> EvaluationSet:
+    """The sentences of a test set, and their gold links if there are any."""
+    from regard.inference.ablation import EvaluationSet
+
+    check_direction([model], source, reference, ("--source", "--reference"))
+    links = GoldLinks.read(gold, gold_index_base) if gold else None
+    texts = ParallelTexts.read(source, reference, links)
+    return EvaluationSet(texts.sources, texts.targets, texts.gold)
+
+
+def _figures(quality: Quality) -> list[str]:
+    figures = [f"{quality.bleu:.2f}", f"{quality.chrf:.2f}"]
+    return figures if quality.aer is None else [*figures, f"{quality.aer:.4f}"]
+
+
+def _changes(one: HeadAblation, baseline: Quality) -> list[str]:
+    changes = [f"{one.quality.bleu - baseline.bleu:+.2f}", f"{one.quality.chrf - baseline.chrf:+.2f}"]
+    if one.quality.aer is None or baseline.aer is None:
+        return changes
+    return [*changes, f"{one.quality.aer - baseline.aer:+.4f}"]
+
+
+def _plot(report: AblationReport, path: Path) -> None:
+    """One line for each layer of each attention, over its heads."""
+    from regard.plotting.curves import Line, plot_curves, save_figure
+
+    points: dict[str, list[tuple[float, float]]] = {}
+    for one in sorted(report.heads, key=lambda one: (one.role, one.layer, one.head)):
+        points.setdefault(f"{one.role} {one.layer}", []).append((one.head, one.quality.bleu - report.baseline.bleu))
+    heads: Any = sorted({head for own in points.values() for head, _ in own})
+    figure = plot_curves(
+        [Line(name, own) for name, own in points.items()],
+        title=f"{report.model} without one head ({report.action})",
+        x_label="head",
+        y_label="change of BLEU",
+        x_ticks=[(head, str(head)) for head in heads],
+    )
+    save_figure(figure, path)
