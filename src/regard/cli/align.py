@@ -25,12 +25,12 @@ from regard.cli.options import (
 )
 from regard.errors import RegardError
 from regard.files import atomic_file
-from regard.tracing.alignment import MEASURES, Measure
 
 if TYPE_CHECKING:
     from regard.data.readers.text import Pair
     from regard.metrics.alignment import AlignmentScore, GoldAlignment, Links, Symmetrization
 
+MEASURES = ["weights", "norms", "value-zeroing"]
 SYMMETRIZATIONS: list[Symmetrization] = ["intersection", "union", "grow-diag-final-and"]
 SCORING_OPTIONS = ("hypothesis", "gold", "gold_index_base")  # the options of scoring a file of links
 ALL_HEADS_OPTIONS = ("model", "source", "target", "gold", "gold_index_base", "all_heads", "measure")

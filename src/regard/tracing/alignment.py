@@ -35,7 +35,6 @@ DecoderSide = Literal["output", "input"]  # of the step that predicts a token, o
 DECODER_SIDES: tuple[DecoderSide, ...] = ("output", "input")
 
 Measure = Literal["weights", "norms", "value-zeroing"]
-MEASURES: tuple[Measure, ...] = ("weights", "norms", "value-zeroing")
 
 Weights = NDArray[np.float32]
 
