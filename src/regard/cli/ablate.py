@@ -77,7 +77,7 @@ def command(
 
     check_outputs({"--plot": plot}, [source, reference, gold])
     tests = read_test_set(model, source, reference, gold, gold_index_base)
-    translator = load_translator(model)
+    translator = load_translator(model, "torch")
     count = len(heads_of(translator.require_bundle("ablations"), roles))
     with progress_bar("removing heads", count) as advance:
         report = ablate_heads(

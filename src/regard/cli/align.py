@@ -29,6 +29,7 @@ from regard.files import atomic_file
 if TYPE_CHECKING:
     from regard.data.readers.text import Pair
     from regard.metrics.alignment import AlignmentScore, GoldAlignment, Links, Symmetrization
+    from regard.tracing.alignment import Measure
 
 MEASURES = ["weights", "norms", "value-zeroing"]
 SYMMETRIZATIONS: list[Symmetrization] = ["intersection", "union", "grow-diag-final-and"]

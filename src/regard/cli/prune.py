@@ -62,7 +62,7 @@ def command(
     if out.exists():
         raise RegardError(f"{out} exists. Give another directory with --out.")
     tests = read_test_set(model, source, reference, None, 0)
-    translator = load_translator(model)
+    translator = load_translator(model, "torch")
     bundle = translator.require_bundle("pruning")
     config = translator.decoding_config(**decode_options(beam_size=beam_size))
     removable = count_removable(bundle, roles)
