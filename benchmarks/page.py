@@ -1,10 +1,11 @@
-"""Interaction times of the page with 512 tokens in Chromium; the target is 100 milliseconds.
+"""Interaction times of the page in Chromium: with 512 tokens the target is 100 milliseconds, for What if 300 and 1000.
 
     .venv/bin/python benchmarks/page.py runs/world-transformer/model            # about two minutes
 
 Each line is one interaction: median and 95th percentile, in milliseconds, from the input event (when the system made
 it) until the frame that shows its outcome has been handed over. For a hover that is the next frame; for a choice, the
-one in which the chosen map is on the page. An interaction that waits for the server is marked and has no target.
+one in which the chosen map is on the page. An interaction that fetches maps is marked and has no target. What if is
+measured with a sentence of 21 words: a head is disabled, and the importance of every head is shown.
 `load` is the load average: above the number of cores, every time is longer.
 The exit code is 1 if a 95th percentile misses the target.
 """
@@ -21,16 +22,18 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from regard.bundle import load_bundle
 
-BAR = 100.0  # milliseconds
+BAR, CHANGE_BAR, IMPORTANCE_BAR = 100.0, 300.0, 1000.0  # milliseconds
 TOKENS = 511  # and the end of the sentence
-HOVERS, CHOICES = 120, 40
+HOVERS, CHOICES, CHANGES = 120, 40, 10
 SENTENCE = "the king reads a book in the old house because the small dog sleeps and we sing a song at six o'clock"
 
 WATCH = """() => {
@@ -132,34 +135,51 @@ def chosen(page: Page, selectors: list[str], change: str, *, count: int, by_key:
     return found
 
 
-def interactions(page: Page) -> Iterator[tuple[str, list[float], bool]]:
-    """Each interaction's name and times, and whether it only waits for this machine's page (not for the server)."""
+def interactions(page: Page) -> Iterator[tuple[str, list[float], float | None]]:
+    """Each interaction's name, times, and target; one that waits for maps of the server has none."""
     title, use = ".heads-body .card h2", ".heads-body .segments button"
     thumbs = page.locator(".head-thumb").count()
     every = [f".head-thumb >> nth={index}" for index in range(thumbs)]
     yield (
         "switch to the encoder's attention (fetches)",
         chosen(page, [f"{use} >> text='Encoder, self'"], title, count=1),
-        False,
+        None,
     )
     page.wait_for_timeout(4000)  # until all small maps are there
-    yield "hover over 512 x 512", hover(page), True
-    yield "enlarge a head", chosen(page, every[1:] + every[:1], title, count=CHOICES), True
-    yield "enlarge a head by Enter", chosen(page, every[1:] + every[:1], title, count=CHOICES, by_key=True), True
-    units = [f"{use} >> text=words", f"{use} >> text=pieces"]
-    yield "pieces to words and back", chosen(page, units, ".heads-body .segments [aria-pressed=true]", count=20), True
+    yield "hover over 512 x 512", hover(page), BAR
+    yield "enlarge a head", chosen(page, every[1:] + every[:1], title, count=CHOICES), BAR
+    yield "enlarge a head by Enter", chosen(page, every[1:] + every[:1], title, count=CHOICES, by_key=True), BAR
+    units = [f"{use} >> text=words", f"{use} >> text=tokens"]
+    yield "tokens to words and back", chosen(page, units, ".heads-body .segments [aria-pressed=true]", count=20), BAR
     yield (
         "switch the attention (fetches)",
         chosen(page, [f"{use} >> text=/^Decoder, self/", f"{use} >> text='Encoder, self'"], title, count=10),
-        False,
+        None,
     )
 
 
-def row(name: str, times: list[float], has_bar: bool) -> dict[str, Any]:
+def changes(browser: Browser, address: str) -> Iterator[tuple[str, list[float], float | None]]:
+    """What if: the next tokens of the changed model after a click on a head, and the numbers of all heads."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1400}, locale="en-US")
+    page.goto(f"{address}#translate?{urlencode({'text': SENTENCE, 'what_if': '1'})}")
+    page.wait_for_selector(".head-switch", timeout=120_000)
+    page.evaluate(WATCH)
+    heads = [f".head-switch >> nth={index}" for index in range(min(CHANGES, page.locator(".head-switch").count()))]
+    times = chosen(page, heads, ".prediction-bars", count=len(heads))
+    yield "disable a head", times[1:], CHANGE_BAR  # the first click also adds the column of the changed model
+    needs, found = "input[name=needs]", []
+    for _ in range(CHANGES):
+        found += chosen(page, [needs], ".head-boards", count=1)
+        page.locator(needs).dispatch_event("click")  # and hide the numbers again
+        page.wait_for_timeout(100)
+    yield "importance of every head", found, IMPORTANCE_BAR
+
+
+def row(name: str, times: list[float], bar: float | None) -> dict[str, Any]:
     """The row of an interaction."""
     high = sorted(times)[max(0, -(-len(times) * 95 // 100) - 1)]
     figures = {"count": len(times), "median_ms": round(statistics.median(times), 1), "p95_ms": round(high, 1)}
-    return {"interaction": name, **figures, "load": round(os.getloadavg()[0], 1), "holds": not has_bar or high <= BAR}
+    return {"interaction": name, **figures, "load": round(os.getloadavg()[0], 1), "holds": bar is None or high <= bar}
 
 
 def measure(model: Path) -> Iterator[dict[str, Any]]:
@@ -170,9 +190,9 @@ def measure(model: Path) -> Iterator[dict[str, Any]]:
     text = long_text(model)
     with served(model) as address, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        for name, times, has_bar in interactions(opened(browser, address, text)):
+        for name, times, bar in chain(changes(browser, address), interactions(opened(browser, address, text))):
             if times:
-                yield row(name, times, has_bar)
+                yield row(name, times, bar)
         browser.close()
 
 

@@ -212,7 +212,7 @@ def test_rotary_queries_and_keys_show_both_stages(open_page: Open, letter: str, 
     terms, total = written_sum(card)
     same(terms, [first * turns[0], second * turns[1]])
     same([total], [turned(before[None], [place])[0, number - 1]])
-    assert f"position {place}." in card.locator(".turn").inner_text()
+    assert f"position {place}," in card.locator(".turn").inner_text()
     given = inside["query"] if letter == "q" else inside["keys"][key]
     np.testing.assert_allclose(turned(before[None], [place])[0], given, atol=1e-5)
 

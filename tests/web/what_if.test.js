@@ -232,3 +232,29 @@ for (const name of ["interventionOptions", "predictions", "headImportance"]) {
     assert.ok(pending.length > 0 && pending.every(({ isAborted }) => isAborted));
   });
 }
+
+/** A file's backend: its trace is that of the changed model. */
+function file(experiment) {
+  const data = backend({
+    models: () => ({ models: [MODEL] }),
+    traces: () => backend().traces({ interventions: ["cross.1.2=zero"] }),
+  });
+  return Object.assign(data, { isEmbedded: true, sourceText: "I go", experiment });
+}
+
+test("a file shows its recorded experiment and computes nothing", async () => {
+  const before = { text: "나 는", target: side(["나", "는"], false), log_probabilities: [-1] };
+  const page = await translate({}, file({ interventions: ["cross.1.2=zero", "hide.source.2"], before }));
+  assert.deepEqual(page.texts(".what-if-output .growing"), ["나 는 ", "나 간다 "]);
+  assert.deepEqual(page.texts(".changes li"), ["Decoder to encoder: layer 1, head 2 is off", "“go” is struck out"]);
+  assert.match(page.find(".what-if").textContent, /start a server/);
+  assert.equal(page.find(".what-if button"), null);
+  for (const name of ["interventionOptions", "predictions"]) assert.deepEqual(requests(page.data, name), []);
+  page.leave();
+});
+
+test("a file without an experiment says what changes need", async () => {
+  const page = await translate({}, file(null));
+  assert.match(page.find("details.what-if").textContent, /start a server/);
+  page.leave();
+});

@@ -220,27 +220,31 @@ function HeadSwitches({ store, experiment, options, list, position, token, onCha
  * @param {Store} store
  * @param {Experiment} experiment
  * @param {string[]} list
+ * @returns {{ data: PredictedPair | null, error: Error | null }}
  */
 function usePredictions({ data }, experiment, list) {
-  return useQuery(
-    async (signal) => {
-      const load = async (/** @type {AnyTrace} */ { id, log_probabilities }) => ({
-        predictions: await data.predictions(id, { signal }),
-        total: log_probabilities.reduce((sum, value) => sum + value, 0),
-      });
-      const [before, after] = await Promise.all([
-        experiment.withBefore(load, { signal }),
-        list.length ? experiment.withAfter(list, load, { signal }) : null,
-      ]);
-      return /** @type {PredictedPair} */ ({
-        before: before.predictions,
-        after: after?.predictions ?? null,
-        logProbabilities: after && experiment.keepsOutput ? [before.total, after.total] : null,
-      });
-    },
+  const load =
+    (/** @type {AbortSignal} */ signal) =>
+    async (/** @type {AnyTrace} */ { id, log_probabilities }) => ({
+      predictions: await data.predictions(id, { signal }),
+      total: log_probabilities.reduce((sum, value) => sum + value, 0),
+    });
+  const before = useQuery((signal) => experiment.withBefore(load(signal), { signal }), [experiment.key]);
+  const after = useQuery(
+    list.length > 0 && ((signal) => experiment.withAfter(list, load(signal), { signal })),
     [experiment.key, list.join("\n")],
     { keepsData: true },
   );
+  const error = before.error ?? after.error;
+  if (!before.data) return { data: null, error };
+  return {
+    data: {
+      before: before.data.predictions,
+      after: after.data?.predictions ?? null,
+      logProbabilities: after.data && experiment.keepsOutput ? [before.data.total, after.data.total] : null,
+    },
+    error,
+  };
 }
 
 /**

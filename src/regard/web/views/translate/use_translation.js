@@ -12,13 +12,15 @@ import {
   wordAlignment,
 } from "../../data/head_alignment.js";
 
+import { formatList, parseList } from "../../math/interventions.js";
+
 /** @import { AttentionLayer, Example, Model, Output, Trace, WordAlignment } from "../../data/backend.js" */
 /** @import { HeadSelection, ScoredSelection } from "../../data/head_alignment.js" */
 /** @import { Store } from "../../core/store.js" */
 
 /**
  * A traced translation. Alignment is null for a model without attention between target and source.
- * @typedef {{ trace: Trace, cross: AttentionLayer[], alignment: WordAlignment | null }} TracedTranslation
+ * @typedef {{ trace: Trace, cross: AttentionLayer[], changes: string, alignment: WordAlignment | null }} TracedTranslation
  */
 /**
  * @typedef {object} TranslationState
@@ -74,16 +76,16 @@ export function useTranslation(store, model, attempt) {
     [name, text, attempt, streamed.data, target, align, formatSelection(best), changesKey],
     { keepsData: true },
   );
-  const isTraced = traced.data !== null && !data.isEmbedded;
+  const tracedChanges = data.isEmbedded ? undefined : traced.data?.changes; // the other outputs wait for the first
   const outputs = useQuery(
     name !== null &&
-      isTraced &&
+      tracedChanges !== undefined &&
       ((signal) =>
         data.translate(
-          { model: name, texts: [text], nbest: OUTPUTS, beam_size: OUTPUTS, ...asRequest(changes) },
+          { model: name, texts: [text], nbest: OUTPUTS, beam_size: OUTPUTS, ...asRequest(parseList(tracedChanges)) },
           { signal },
         )),
-    [name, text, attempt, isTraced, changesKey],
+    [name, text, attempt, tracedChanges],
   );
   return {
     partial: partial.value,
@@ -129,6 +131,7 @@ function requestTraced({ data, traces }, { model, text, target, changes }, align
       return {
         trace,
         cross,
+        changes: formatList(changes),
         alignment: cross.length ? await wordAlignment(data, trace.id, selection, { signal }) : null,
       };
     },
