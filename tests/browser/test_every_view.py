@@ -279,7 +279,7 @@ def test_every_choice_is_reflected_in_the_address(new_page: Any, name: str) -> N
 @each_view
 def test_language_and_theme_keep_choices_without_requests(new_page: Any, name: str) -> None:
     view = VIEWS[name]
-    opened = new_page()
+    opened = new_page(viewport={"width": 1200, "height": 2400})  # small maps are fetched when they scroll into view
     opened.open(view.address())
     opened.complete(view)
     chosen, sent = opened.page.evaluate(CHOICES), list(opened.sent)

@@ -569,6 +569,7 @@ export interface HeadAlignment {
   aer: number;
   precision: number;
   recall: number;
+  measure?: "norms" | "value-zeroing" | "weights";
 }
 
 export interface ComparedSentences {
