@@ -56,7 +56,7 @@ def test_sources_of_a_recipe_have_weights(regard: Regard, files: dict[str, Path]
 
 
 @pytest.mark.parametrize("weight", [0, -1, 1000, "'x'"])
-def test_weight_out_of_range_is_refused_by_its_key(regard: Regard, files: dict[str, Path], weight: object) -> None:
+def test_weight_out_of_range_names_its_key(regard: Regard, files: dict[str, Path], weight: object) -> None:
     value = f"[{{files=['{files['a']}'], weight={weight}}}]"
     ended = regard("train", "--set", f"data.sources={value}", "--run", files["run"])
     assert ended.code == 2
