@@ -90,7 +90,7 @@ _LOCK = threading.Lock()
 
 
 def detect_language(text: str, candidates: Sequence[str]) -> list[tuple[str, float]]:
-    """Each candidate with the confidence, from 0 to 1, that the text is in it, the likeliest first.
+    """Each candidate with the confidence, from 0 to 1, that the text is in it, the most likely first.
 
     About a hundred other languages compete, so that the confidences are low if the text is in none of the candidates.
     Candidates that the detector does not support share what is left. Without letters every confidence is 0.

@@ -5,8 +5,8 @@ origin, hashes), so that both `ctranslate2.Translator(DIR)` and `regard translat
 
 It may hold a shortlist, which CTranslate2 calls a vocabulary map: the target pieces that may translate a source piece,
 so that the decoder computes fewer logits. A line has source pieces, a tab, and target pieces; no source piece: always.
-It is learnt by IBM Model 1 (Brown et al., 1993), which aligns by co-occurrence alone: each target piece is explained by
-the source pieces of its sentence, in proportion to t(target | source), and t is estimated again from these shares.
+It is learned by IBM Model 1 (Brown et al., 1993), which aligns by co-occurrence alone: each target piece is explained
+by the source pieces of its sentence, in proportion to t(target | source), and t is estimated again from these shares.
 """
 
 from collections.abc import Iterable
@@ -304,7 +304,7 @@ TokenRowPair = tuple[list[int], list[int]]
 
 
 def learn_shortlist(pairs: Iterable[TokenRowPair], tokenizers: TokenizerPair) -> bytes:
-    """A vocabulary map learnt from pairs of token rows."""
+    """A vocabulary map learned from pairs of token rows."""
     short = (pair for pair in pairs if max(map(len, pair)) <= MAX_SHORTLIST_TOKENS)
     rows = list(islice(short, SHORTLIST_PAIRS))
     targets = tokenizers.target.vocabulary
@@ -312,7 +312,7 @@ def learn_shortlist(pairs: Iterable[TokenRowPair], tokenizers: TokenizerPair) ->
     always = np.argsort(-counts, kind="stable")[:ALWAYS_ALLOWED]
     lines = ["\t" + " ".join(targets[token] for token in always if counts[token])]
     source_ids, target_ids, probabilities = _model_1(rows, len(targets))
-    order = np.lexsort((target_ids, -probabilities, source_ids))  # by source piece, then the likeliest first
+    order = np.lexsort((target_ids, -probabilities, source_ids))  # by source piece, then the most likely first
     bounds = np.flatnonzero(np.diff(source_ids[order], prepend=-1))
     for own in np.split(order, bounds[1:]) if len(order) else []:
         likeliest = " ".join(targets[token] for token in target_ids[own[:TARGETS_PER_SOURCE]])

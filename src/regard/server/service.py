@@ -104,7 +104,7 @@ class Service:
         return list(dict.fromkeys(base_code(code) for pair in self.pairs() for code in (pair.source, pair.target)))
 
     async def detect(self, text: str) -> list[tuple[str, float]]:
-        """The served languages with the confidence, from 0 to 1, that the text is in them, the likeliest first."""
+        """The served languages with the confidence, from 0 to 1, that the text is in them, the most likely first."""
         if not self.models.ready():
             raise self.models.not_ready_error()
         return await asyncio.to_thread(detect_language, text, sorted(self.languages()))
@@ -223,7 +223,7 @@ class Service:
 def detect_source(
     text: str, known: Sequence[str], target: str, *, target_odds: float = TARGET_ODDS
 ) -> tuple[str, float]:
-    """The likeliest language other than the target, with its confidence; the target only if it is far likelier."""
+    """The most likely language other than the target, with its confidence; the target only if it is far more likely."""
     found = detect_language(text, list(dict.fromkeys(known)))
     own = next(one for one in found if base_code(one[0]) == base_code(target))
     others = [one for one in found if base_code(one[0]) != base_code(target)]

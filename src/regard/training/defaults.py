@@ -1,4 +1,4 @@
-"""A config for whoever has text files and no recipe: how large a model a corpus can feed, and how long to train it.
+"""A config for text files without a recipe: the size of the model and the length of the training, by the corpus.
 
 The sizes follow published experience: a model too large for its corpus learns it by heart (so small corpora get narrow
 layers, few pieces and much dropout), and one too small stops learning early.

@@ -136,7 +136,7 @@ def check_languages(service: Service, *codes: str | None) -> None:
 
 @ENDPOINTS.add("POST", "/detect")
 async def detect(service: Service, fields: DetectFields) -> list[DetectedLanguage]:
-    """The languages that a text may be in, the likeliest first."""
+    """The languages that a text may be in, the most likely first."""
     text = " ".join(fields.q) if isinstance(fields.q, list) else fields.q
     found = await service.detect(text)
     likely = [one for one in found if one[1] >= MIN_CONFIDENCE] or found[:1]

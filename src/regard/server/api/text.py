@@ -128,7 +128,7 @@ class CompleteRequest(InterventionFields, frozen=True, kw_only=True, forbid_unkn
     model: ShortText | None = None
     beam_size: BeamSize | None = None
     nbest: BeamSize = 1
-    do_sample: bool = False  # sample each token instead of searching for the likeliest text
+    do_sample: bool = False  # sample each token instead of searching for the most likely text
     temperature: Annotated[float, Meta(gt=0, le=100)] = 1.0
     max_new_tokens: Annotated[int, Meta(ge=1, le=MAX_NEW_TOKENS)] | None = None
 
@@ -165,7 +165,7 @@ class TokenPredictionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FillResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """The text with its masks filled, and for each mask the likeliest tokens, the likeliest first."""
+    """The text with its masks filled, and for each mask the most likely tokens, the most likely first."""
 
     model: str
     text: str
@@ -228,7 +228,7 @@ async def stream(service: Service, body: StreamRequest, request: Request) -> Eve
 async def complete(service: Service, body: CompleteRequest) -> CompleteResponse:
     """Continue a text with a decoder-only model.
 
-    The likeliest text, the `nbest` likeliest, or with `do_sample` as many samples.
+    The most likely text, the `nbest` most likely, or with `do_sample` as many samples.
     """
     service.limits.check_texts([body.text])
     model = service.models.choose(name=body.model, task="text-generation")
