@@ -73,7 +73,7 @@ class Served:
         return time.monotonic() - begun
 
 
-def with_descriptors(number: int, setup: str = "") -> tuple[str, ...]:
+def with_descriptors(number: int, setup: str = "pass") -> tuple[str, ...]:
     """The program of a server that may have so many files and sockets open, after some more Python."""
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({number}, {number}));"
     return "-c", f"{limit} {setup}; from regard.cli import main; main()"

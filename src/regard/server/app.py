@@ -168,7 +168,7 @@ def build_app(settings: ServerSettings, lifecycle: Lifecycle) -> ASGIApp:
 
 
 async def _reraise(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    raise error  # for the admission middleware, which knows the error format of each API
+    raise error  # for the admission middleware, which has the error format of each API
 
 
 @ENDPOINTS.add("GET", "/livez", response=PLAIN_TEXT, needs_key=False)

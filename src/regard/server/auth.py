@@ -41,8 +41,8 @@ class HostPolicy:
     def from_options(cls, host: str, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> "HostPolicy":
         """The policy of a server that listens on `host`: the options, the loopback names, and its own address."""
         own = [] if host in ("0.0.0.0", "::", "") else [_bracket_ipv6(host)]  # noqa: S104  (these are no address)
-        allowed = frozenset(name.lower() for name in (*LOOPBACK, *own, *map(_parse_allowed_host, hosts)))
-        return cls(allowed, frozenset(map(_parse_allowed_origin, origins)))
+        allowed = frozenset(name.lower() for name in (*LOOPBACK, *own, *map(parse_allowed_host, hosts)))
+        return cls(allowed, frozenset(map(parse_allowed_origin, origins)))
 
     def check_host(self, host: str) -> None:
         """Raise if the Host header is not allowed: another site may have bound its own name to this address."""
@@ -118,7 +118,7 @@ def parse_proxy_address(given: str) -> str:
     return given
 
 
-def _parse_allowed_host(given: str) -> str:
+def parse_allowed_host(given: str) -> str:
     """The name of an allowed host without its port; names are compared as a whole."""
     name = ANY if given == ANY else host_without_port(_bracket_ipv6(given))
     if name is None:
@@ -128,7 +128,7 @@ def _parse_allowed_host(given: str) -> str:
     return name
 
 
-def _parse_allowed_origin(given: str) -> str:
+def parse_allowed_origin(given: str) -> str:
     """The origin as browsers write it."""
     origin = given.lower().rstrip("/")
     if not _ORIGIN.fullmatch(origin):

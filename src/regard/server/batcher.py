@@ -41,7 +41,7 @@ class BatchJob(Hashable, Protocol):
         """The approximate cost of the item, in tokens."""
 
     def run(self, items: list[Any], is_wanted: Callable[[], bool]) -> list[Any]:
-        """The results, in order; called in a thread. It may raise `BatchCancelled` once nobody wants them."""
+        """The results, in order; called in a thread. It may raise `BatchCancelled` once no client waits for them."""
 
 
 class BatchCancelled(Exception):  # noqa: N818

@@ -52,7 +52,7 @@ class ApiError(Exception):
 
 
 class ClientDisconnected(Exception):  # noqa: N818
-    """The client closed the connection: nobody reads the response."""
+    """The client closed the connection: the response has no reader."""
 
 
 class ErrorDetail(msgspec.Struct, frozen=True):

@@ -79,8 +79,8 @@ class Lifecycle:
                 gc.freeze()  # models stay: scanning them in each collection would take a tenth of a second
             await asyncio.sleep(POLL_SECONDS)
 
-    async def drain(self) -> None:
-        """Refuse new requests; return when all admitted ones have their responses, or when the time is up."""
+    async def drain(self, stop: Callable[[], object]) -> None:
+        """Refuse new requests; stop when all admitted ones have their responses, or when the time is up."""
         self.service.is_draining = True
         log_info("draining", active_requests=self.active_requests)
         with suppress(TimeoutError):
@@ -90,6 +90,7 @@ class Lifecycle:
                     self._idle.clear()
                     await self._idle.wait()
         log_info("drained", unanswered=self.active_requests)
+        stop()
 
 
 class Server(uvicorn.Server):
@@ -120,7 +121,9 @@ class Server(uvicorn.Server):
         async def open_connection(accepted: socket.socket) -> None:
             try:
                 accepted.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-                await loop.connect_accepted_socket(self._new_protocol, accepted)
+                await loop.connect_accepted_socket(
+                    lambda: TimedHttpProtocol(self.config, self.server_state, app_state={}), accepted
+                )
             except OSError:  # the client is gone already
                 accepted.close()
             finally:
@@ -141,16 +144,13 @@ class Server(uvicorn.Server):
                 self._accepted += 1
                 self._start_task(open_connection(accepted))
 
-    def _new_protocol(self) -> "TimedHttpProtocol":
-        return TimedHttpProtocol(self.config, self.server_state, app_state={})
-
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task: asyncio.Task[object] = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def stop_now(self) -> None:
-        """Stop without draining: there is nothing to serve."""
+        """Stop without draining."""
         self.should_exit = True
 
     @contextmanager
@@ -167,15 +167,11 @@ class Server(uvicorn.Server):
         if self.stopped_by is None:
             self.stopped_by = sig
             with suppress(RuntimeError):  # the event loop is closed: the server has stopped by itself
-                self._loop.call_soon_threadsafe(lambda: self._start_task(self._drain_and_stop()))
+                self._loop.call_soon_threadsafe(lambda: self._start_task(self.lifecycle.drain(self.stop_now)))
         elif not self.force_exit:
             self.should_exit = self.force_exit = True
         else:
             os._exit(128 + self.stopped_by)
-
-    async def _drain_and_stop(self) -> None:
-        await self.lifecycle.drain()
-        self.should_exit = True
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_SECOND == 0:

@@ -16,11 +16,6 @@ def page_routes() -> list[Route]:
     return [Route("/", _index), Route("/page/{name}", _file)]
 
 
-def is_page_request(method: str, path: str) -> bool:
-    """Whether a request is for the page itself, which costs nothing and is therefore not counted."""
-    return method in ("GET", "HEAD") and (path == "/" or path.startswith("/page/"))
-
-
 async def _index(request: Request) -> Response:
     page = served_page()
     headers = {"etag": page.tag, "cache-control": "no-cache"}

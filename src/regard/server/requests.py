@@ -103,19 +103,22 @@ async def read_upload(
 
 async def read_body(request: Request, max_bytes: int, limits: Limits) -> bytes:
     """The whole body; 413 if it is too large, 408 if it arrives too slowly."""
-    too_large = ApiError(413, "body_too_large", f"The body has more than {max_bytes} bytes. Send less at a time.")
+
+    def too_large() -> ApiError:
+        return ApiError(413, "body_too_large", f"The body has more than {max_bytes} bytes. Send less at a time.")
+
     length = request.headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit() or len(length) > 18:
         raise ApiError(400, "bad_length", "Content-Length is not a number.")
     if int(length) > max_bytes:
-        raise too_large
+        raise too_large()
     parts, size = [], 0
     try:
         async with asyncio.timeout(limits.body_timeout):
             async for part in request.stream():
                 size += len(part)
                 if size > max_bytes:
-                    raise too_large
+                    raise too_large()
                 parts.append(part)
     except TimeoutError:
         raise ApiError(408, "too_slow", "The body did not arrive in time.") from None

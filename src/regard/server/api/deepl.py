@@ -103,7 +103,7 @@ class DeepLTranslateResponse(msgspec.Struct, frozen=True):
 
 
 class DeepLDocument(msgspec.Struct, frozen=True):
-    """A document that was accepted; whoever has its id can download the result."""
+    """A document that was accepted; a client with its id can download the result."""
 
     document_id: str
     document_key: str
