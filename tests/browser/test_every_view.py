@@ -148,7 +148,7 @@ VIEWS = {
     ),
     "pictures": View(
         "pictures",
-        {"model": "heads", "image": "1", "layer": "0", "head": "1", "word": "1"},
+        {"model": "heads", "image": "1", "layer": "1", "head": "1", "word": "1"},
         "section.step >> nth=-1",
         (".region-word >> nth=0", ".region-word >> nth=1"),
     ),

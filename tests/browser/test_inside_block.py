@@ -116,7 +116,7 @@ def check_block(page: Any, inside: Any) -> None:
     if block["embedding"]:
         check_embedding(step(page, EMBEDDING), block["embedding"])
     else:
-        assert f"Block {block['number']} of this stack" in step(page, BELOW).inner_text()
+        assert f"output of block {block['number']} for" in step(page, BELOW).inner_text()
     if is_pre:
         check_norm(step(page, "Layer norm before attention"), own["pre_norm"], [own["pre_norm"]["x"]])
         card = step(page, "Layer norm before the feed-forward network")
