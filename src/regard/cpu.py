@@ -1,4 +1,4 @@
-"""What makes a CPU faster without a change of results: dropout, and threads for micro-batches.
+"""What makes a CPU faster without a change of results: dropout, threads for micro-batches, one thread for small work.
 
 Only torch is needed here.
 
@@ -7,13 +7,15 @@ Only torch is needed here.
   256ths, and kept entries are scaled by exactly that fraction.
 - At small widths a matrix product ends before a second thread has started. `MicrobatchThreads` gives each thread a part
   of the batch instead; the gradients are added once in a step, always in the same order.
+- torch's threads wait for each other at the end of every operation. Beside another busy process that wait is long, so
+  `threads_for` gives small work one thread.
 """
 
 import copy
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -83,6 +85,7 @@ class MicrobatchThreads:
         self.threads_each = max(1, torch.get_num_threads() // size)  # if there are more cores than parts
         self.objective = objective
         self.parameters = [parameter for parameter in objective.parameters() if parameter.requires_grad]
+        self.is_small = size > 1 and parameter_count(objective) < SMALL_UPDATE
         self._replicas = [(share_parameters(objective), torch.Generator()) for _ in range(size - 1)]
         self._threads = ThreadPoolExecutor(
             max(1, size - 1), initializer=torch.set_num_threads, initargs=(self.threads_each,)
@@ -94,13 +97,15 @@ class MicrobatchThreads:
         for number, (_, generator) in enumerate(self._replicas, start=1):
             generator.manual_seed((seed + number) % 2**63)
 
+    def update_threads(self) -> AbstractContextManager[None]:
+        """The threads of everything else in a step: a small update waits for no other thread."""
+        return torch_threads(self.threads_each) if self.is_small else nullcontext()
+
     def add_gradients(self, parts: Sequence[Any], loss: MicrobatchLoss) -> float:
         """The loss of all parts; its gradients are added to those of the parameters."""
         if len(parts) == 1:
             return self._backward(parts[0], loss)
-        threads_before = torch.get_num_threads()
-        torch.set_num_threads(self.threads_each)
-        try:
+        with torch_threads(self.threads_each):
             jobs = [
                 self._threads.submit(self._gradients, part, loss, *replica)
                 for part, replica in zip(parts[1:], self._replicas, strict=False)
@@ -112,8 +117,6 @@ class MicrobatchThreads:
                 for parameter, gradient in zip(self.parameters, gradients, strict=True):
                     if gradient is not None:
                         parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
-        finally:
-            torch.set_num_threads(threads_before)
         return total
 
     def _backward(self, part: Any, loss: MicrobatchLoss) -> float:
@@ -145,6 +148,36 @@ def _uses_global_generator(module: nn.Module) -> bool:
     """Whether a module's dropout is a number (attention, torch's RNNs): torch then draws from its global generator."""
     dropout = getattr(module, "dropout", None)
     return isinstance(dropout, float) and dropout > 0
+
+
+# --- one thread for small work ---------------------------------------------------------------------------------------
+
+SMALL_WORK = 2**26  # multiply-adds: a few milliseconds in a hundred operations, at whose ends threads would wait
+SMALL_UPDATE = 2**23  # parameters: one thread updates them in a few milliseconds
+
+
+def threads_for(work: float) -> AbstractContextManager[None]:
+    """Within the block, torch uses one thread if there are only so many multiply-adds to do."""
+    return torch_threads(1) if work < SMALL_WORK else nullcontext()
+
+
+def parameter_count(model: object) -> int:
+    """How many parameters a model has: as many multiply-adds does it need for a token."""
+    return sum(parameter.numel() for parameter in model.parameters()) if isinstance(model, nn.Module) else 0
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Within the block, torch uses this number of threads."""
+    before = torch.get_num_threads()
+    if count == before:
+        yield
+        return
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def set_threads(threads: int, *, processes: int = 1) -> int:

@@ -136,6 +136,7 @@ def _export(run: Path, files: tuple[Path, Path]) -> None:
     """Export the student for the ctranslate2 engine."""
 
     from regard.bundle import load_bundle
+    from regard.cli.export import print_export_difference
     from regard.data.readers.lines import read_lines
     from regard.interop.ctranslate2 import export_ctranslate2, learn_shortlist
 
@@ -144,4 +145,5 @@ def _export(run: Path, files: tuple[Path, Path]) -> None:
     pairs = zip(read_lines(files[0]), read_lines(files[1]), strict=True)
     shortlist = learn_shortlist(((both.source.encode(own), both.target.encode(other)) for own, other in pairs), both)
     export_ctranslate2(bundle, run / EXPORT_FOLDER, quantization="int8", shortlist=shortlist)
+    print_export_difference(run / "model", run / EXPORT_FOLDER)
     echo(f"For speed: regard translate {shlex.quote(str(run / EXPORT_FOLDER))}", to_error=True)

@@ -5,6 +5,7 @@ It works with every model and carries no attention: to see the attention of a fi
 """
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import cast
 
 import torch
@@ -12,8 +13,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.attention.hooks import active_edits, batch_rows
-from regard.batch import TokenRows, shift_right
+from regard.batch import PaddedTokens, TokenRows, shift_right
 from regard.config import DecodeOptions, DecodingConfig
+from regard.cpu import parameter_count, threads_for
 from regard.decoding.hypothesis import Hypothesis, max_output_tokens
 from regard.decoding.search import BeamSearch
 from regard.decoding.selection import LogProbabilities, make_selector
@@ -65,16 +67,20 @@ def decode_steps(
     """The search after each token."""
     config, prefixes = _with_interventions(config, prefixes, rows=len(source.lengths))
     select = make_selector(config)
+    parameters = parameter_count(model)
     is_scored = scores or config.beam_size > 1 or config.do_sample  # else the largest logit is all that is needed
-    search, next_scores = _prefill(model, source, config, prefixes, is_scored)
+    with threads_for(parameters * source.tokens.numel() if isinstance(source, PaddedTokens) else inf):
+        search, next_scores = _prefill(model, source, config, prefixes, is_scored)
     while True:
-        candidates = select(_mask_logits(next_scores, search, prefixes), search.scores)
-        _check_finite(candidates.scores)
-        search.step(candidates, search.state)
+        with threads_for(parameters * len(next_scores)):
+            candidates = select(_mask_logits(next_scores, search, prefixes), search.scores)
+            _check_finite(candidates.scores)
+            search.step(candidates, search.state)
         yield search
         if not search.is_running:
             return
-        next_scores = _step(model, search)
+        with threads_for(parameters * len(next_scores)):
+            next_scores = _step(model, search)
 
 
 def _with_interventions(

@@ -7,6 +7,7 @@ most of the time is spent in torch, which releases the GIL.
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from math import ceil
 
 import torch
 from torch import nn
@@ -18,6 +19,7 @@ from regard.inference.interface import DecodedRows, TokenRows, batches_by_length
 
 BATCH_TOKENS = 8192  # source tokens decoded at once, divided by the hypotheses of each
 BATCHES_PER_WORKER = 2  # unless that makes them small: all workers wait for the end of the last batch
+MIN_BATCH_TOKENS = 1024  # a smaller batch takes as long as this one
 
 
 class TorchEngine:
@@ -69,7 +71,8 @@ class TorchEngine:
     def _token_budget(self, rows: TokenRows, config: DecodingConfig) -> int:
         """Source tokens of a batch; fewer where several workers would otherwise have too few batches to share."""
         workers, tokens = self._num_workers(config), sum(len(row) + 1 for row in rows)
-        even = max(tokens * config.num_hypotheses // (workers * BATCHES_PER_WORKER), BATCH_TOKENS // 2)
+        each = tokens * config.num_hypotheses / workers
+        even = ceil(max(each / BATCHES_PER_WORKER, min(each, BATCH_TOKENS / 2), MIN_BATCH_TOKENS))
         wanted = BATCH_TOKENS if workers == 1 else min(even, BATCH_TOKENS)
         return max(1, wanted // config.num_hypotheses)
 

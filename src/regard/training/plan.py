@@ -32,6 +32,7 @@ from regard.training.defaults import CorpusSize, default_config, describe_defaul
 from regard.training.events import TrainingEvent
 
 if TYPE_CHECKING:
+    from regard.data.readers.text import Pair
     from regard.training.corpora import Corpus
 
 WORKING_DIRECTORY_FILE = "cwd.txt"
@@ -387,3 +388,17 @@ def load_run_config(run: Path) -> Config:
             config.training, probes=[resolve(path) for path in probes] if is_captioner else probes
         ),
     )
+
+
+def validation_pairs(run: Path) -> "list[Pair]":
+    """The validation pairs of a run; none if it has no config or its files are gone."""
+    from regard.data.readers import read_pairs
+    from regard.training.preprocessing import HELD_OUT_FILE
+
+    if not (run / CONFIG_FILE).is_file():
+        return []
+    data = load_run_config(run).data
+    files = [Path(path) for path in data.valid] or [run / HELD_OUT_FILE]
+    if not all(path.is_file() for path in files):
+        return []
+    return [pair for pair in read_pairs(files, languages=data.languages) if pair.source.strip()]

@@ -107,6 +107,11 @@ def create_trainer(config: Config, run: Path, corpus: Corpus, group: ProcessGrou
 
 def train_step(trainer: Trainer, drawn: list[RankBatch], meter: "ThroughputMeter") -> StepSkipped | None:
     """One update from one or more batches; an update that is not finite is skipped and counted."""
+    with trainer.microbatches.update_threads():
+        return _train_step(trainer, drawn, meter)
+
+
+def _train_step(trainer: Trainer, drawn: list[RankBatch], meter: "ThroughputMeter") -> StepSkipped | None:
     options = trainer.config.training
     trainer.step += 1
     trainer.position, trainer.epoch = drawn[-1].next_position, drawn[-1].epoch

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,25 @@ def test_requested_scores_are_close_to_torch(regard: Regard, transformer: Path, 
         assert len(told) >= 24
         assert told == pytest.approx(expected, rel=0.5)
         assert "nan" not in theirs.lower()
+
+
+def test_quantized_export_prints_its_measured_difference(regard: Regard, transformer: Path, tmp_path: Path) -> None:
+    ended = regard("export", transformer, "--to", "ctranslate2", tmp_path / "int8", "--quantization", "int8")
+    assert ended.code == 0, ended.err
+    found = re.match(
+        r"int8 changes (\d+) of 10 lines .* of the validation set\.\nBLEU of int8 against float32: ", ended.out
+    )
+    assert found
+    ours, theirs = (
+        regard("translate", model, "--input", transformer.parents[1] / "valid.en").out.splitlines()
+        for model in (transformer, tmp_path / "int8")
+    )
+    assert int(found[1]) == sum(one != other for one, other in zip(ours, theirs, strict=True))
+    assert "tok:" in ended.out
+    moved = tmp_path / "moved"
+    shutil.copytree(transformer / "model", moved)
+    ended = regard("export", moved, "--to", "ctranslate2", tmp_path / "other", "--quantization", "int8")
+    assert "has no validation set here: how many lines int8 changes is not known" in ended.err
 
 
 def test_unexportable_model_is_refused_with_the_reason(

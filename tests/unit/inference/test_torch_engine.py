@@ -46,7 +46,7 @@ def test_parallel_batches_equal_sequential_batches(config: DecodingConfig, monke
     side_by_side = list(engine.decode(ROWS, config))
     assert by_place(side_by_side) == by_place(in_turn)
     assert len(in_turn) > 3
-    assert counts == [*[1] * (len(counts) - 1), 3]
+    assert (set(counts), counts[-1]) == ({1, 3}, 3)
     assert len(counts) > 1
 
 
