@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import regard
 
 STUB = Path(regard.__file__).with_suffix(".pyi")
@@ -29,3 +31,26 @@ def test_stub_exports_every_public_name() -> None:
 def test_import_regard_does_not_import_torch() -> None:
     program = "import sys, regard; regard.Config, regard.RegardError, regard.load; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+@pytest.mark.slow
+def test_stubtest_finds_no_difference(tmp_path: Path) -> None:
+    submodules = tmp_path / "allowlist.txt"
+    submodules.write_text(r"regard\.[a-z_]+\..*")  # they have no stubs: mypy checks their source
+    options = [
+        "--concise",
+        "--mypy-config-file",
+        "pyproject.toml",
+        "--allowlist",
+        submodules,
+        "--ignore-unused-allowlist",
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "regard", *options],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=550,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
