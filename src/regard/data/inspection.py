@@ -70,7 +70,8 @@ def are_columns_swapped(pairs: Iterable[Pair], source: str, target: str) -> bool
             for texts in ((pair.source for pair in chunk), (pair.target for pair in chunk))
         ]
         if min(sum(map(str.isalpha, side)) for side in sides) >= MIN_LETTERS:
-            swapped.append(_is_in(sides[0], target, source) and _is_in(sides[1], source, target))
+            confidences = _confidence(sides[0], target, source), _confidence(sides[1], source, target)
+            swapped.append(min(confidences) >= CONFIDENCE)
     return sum(swapped) > 0.8 * len(swapped)
 
 
@@ -79,8 +80,8 @@ def _script_share(text: str, scripts: frozenset[str]) -> float:
     return own / letters if letters >= MIN_SCRIPT_LETTERS else 0.0
 
 
-def _is_in(text: str, language: str, other: str) -> bool:
-    return dict(detect_language(text, [language, other]))[language] >= CONFIDENCE
+def _confidence(text: str, language: str, other: str) -> float:
+    return dict(detect_language(text, [language, other]))[language]
 
 
 # --- the report ------------------------------------------------------------------------------------------------------
@@ -213,10 +214,14 @@ def is_wrong_language(source: str, target: str, languages: Sequence[str]) -> boo
     if not scripts[0] or not scripts[1]:
         return False
     for text, own, other, script in zip((source, target), languages, languages[::-1], scripts, strict=True):
-        letters, written = count_letters(text, script)
+        letters, written = count_letters(_MARKUP.sub(" ", text), script)  # addresses have no language
         if letters >= MIN_SCRIPT_LETTERS and written < 0.1 * letters:
             return True
-        if scripts[0] == scripts[1] and letters >= MIN_DETECTED_LETTERS and _is_in(text, other, own):
+        if (
+            scripts[0] == scripts[1]
+            and letters >= MIN_DETECTED_LETTERS
+            and _confidence(text, own, other) <= 1 - CONFIDENCE
+        ):
             return True
     return False
 

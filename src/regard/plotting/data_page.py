@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.data.inspection import RATIO_BINS, CorpusReport, DataReport
@@ -15,7 +16,7 @@ from regard.languages import language_name
 if TYPE_CHECKING:
     from regard.training.estimate import CostEstimate
 
-BAR_WIDTH, BAR_HEIGHT, LABEL_WIDTH, PLOT_HEIGHT = 560, 22, 240, 140
+BAR_WIDTH, BAR_HEIGHT, LABEL_WIDTH, PLOT_HEIGHT = 780, 22, 290, 150
 COLORS = {
     "kept": "var(--accent)",
     "blank": "#8a8f99",
@@ -166,7 +167,7 @@ def _drop_bars(corpora: Sequence[CorpusReport]) -> str:
     for row, corpus in enumerate(corpora):
         parts = {"kept": corpus.kept, **{name: corpus.dropped.get(name, 0) for name in COLORS if name != "kept"}}
         top, x = row * (BAR_HEIGHT + 26), 0.0
-        label = f"{corpus.name} ({corpus.read:,})"
+        label = f"{_short_name(corpus)} ({corpus.read:,})"
         marks.append(f'<text x="0" y="{top + 14}">{escape(label)}</text>')
         for name, count in parts.items():
             width = BAR_WIDTH * count / max(1, corpus.read)
@@ -212,18 +213,25 @@ def _ratio_plot(counts: Sequence[int]) -> str:
     return _svg(BAR_WIDTH, PLOT_HEIGHT, marks)
 
 
+def _short_name(corpus: CorpusReport) -> str:
+    """The names of the files without their directories."""
+    return ", ".join(Path(path).name for path in corpus.name.split(", "))
+
+
 def _svg(width: float, height: float, marks: Sequence[str]) -> str:
     return f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">{"".join(marks)}</svg>'
 
 
 def _figures_table(corpora: Sequence[CorpusReport]) -> str:
-    names = ("read", "kept", *(name for name in COLORS if name != "kept"), "weight", "checked")
-    head = "".join(f'<th class="number">{_text(name)}</th>' for name in names)
-    rows = []
-    for one in corpora:
-        own = {"read": one.read, "kept": one.kept, "weight": one.weight, "checked": one.inspected} | one.dropped
-        cells = "".join(f'<td class="number">{own.get(name, 0):,}</td>' for name in names)
-        rows.append(f"<tr><td>{escape(one.name)}</td>{cells}</tr>")
+    figures = [
+        {"read": one.read, "kept": one.kept, "weight": one.weight, "checked": one.inspected} | one.dropped
+        for one in corpora
+    ]
+    head = "".join(f'<th class="number">{escape(_short_name(one))}</th>' for one in corpora)
+    rows = [
+        f"<tr><td>{_text(name)}</td>" + "".join(f'<td class="number">{own.get(name, 0):,}</td>' for own in figures)
+        for name in ("read", "kept", *(name for name in COLORS if name != "kept"), "weight", "checked")
+    ]
     return f"<table><tr><th>{_text('corpus')}</th>{head}</tr>{''.join(rows)}</table>"
 
 

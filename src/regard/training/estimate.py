@@ -47,7 +47,7 @@ def estimate_cost(config: Config, corpus: Corpus, run: Path) -> CostEstimate:
             seconds, tokens = seconds + time.perf_counter() - started, tokens + sum(one.tokens for one in drawn)
     timed = max(1, min(options.steps, WARM_UP_STEPS + TIMED_STEPS) - WARM_UP_STEPS)
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    weight_bytes = sum(tensor.nbytes for tensor in trainer.model.state_dict().values())
+    weight_bytes = sum(tensor.nbytes for tensor in (*trainer.model.parameters(), *trainer.model.buffers()))
     checkpoint_bytes = weight_bytes * (4 if trainer.ema is not None else 3)  # Adam has two moments for each weight
     kept = min(max(KEPT_CHECKPOINTS, options.average_checkpoints) + 1, -(-options.steps // options.checkpoint_every))
     stored = sum(path.stat().st_size for path in run.rglob("*") if path.is_file())

@@ -89,6 +89,7 @@ def test_each_problem_is_found_with_an_example(pair: tuple[str, str], problem: s
         ("Open {0} with 100%", "{0} 을 100% 여세요"),
         ("OK", "OK!"),
         ("3.14", "3.14"),
+        ("`Help <https://a.example/translating>`_", "`도움말 <https://a.example/translating>`_"),
     ],
 )
 def test_good_pairs_have_no_findings(pair: tuple[str, str]) -> None:
@@ -99,6 +100,7 @@ def test_wrong_language_within_one_script_is_found() -> None:
     german, english = TEXTS["de"][1], TEXTS["en"][1]
     pairs = [(english, german), (german, "Noch ein deutscher Satz, der hier nicht stehen sollte.")]
     assert inspect_pairs(pairs, ["en", "de"])["wrong_language"].count == 1
+    assert inspect_pairs(pairs[:1], ["en", "nl"])["wrong_language"].count == 1
 
 
 def test_duplicates_and_near_duplicates_are_counted_apart() -> None:
