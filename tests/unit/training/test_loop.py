@@ -12,6 +12,7 @@ import torch
 from torch.testing import assert_close
 
 from regard.bundle import load_bundle, named_tensors
+from regard.config import SourceConfig
 from regard.errors import RegardError
 from regard.files import write_manifest
 from regard.special_tokens import UNKNOWN
@@ -99,9 +100,19 @@ def one_thread_afterwards() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("one_thread_afterwards")
-@pytest.mark.parametrize(("stop_after", "threads"), [(1, 1), (5, 1), (8, 1), (5, 2)])
-def test_stopped_run_resumes_bitwise(data: Path, stop_after: int, threads: int) -> None:
+@pytest.mark.parametrize(
+    ("stop_after", "threads", "is_weighted"),
+    [(1, 1, False), (5, 1, False), (8, 1, False), (5, 2, False), (1, 1, True), (9, 1, True)],
+)
+def test_stopped_run_resumes_bitwise(data: Path, stop_after: int, threads: int, is_weighted: bool) -> None:
     sampled = small_config(data, gradient_accumulation=2, ema_decay=0.9, average_checkpoints=2, threads=threads)
+    if is_weighted:
+        corpora = [
+            SourceConfig(files=sampled.data.train, weight=0.3),
+            SourceConfig(files=sampled.data.valid, weight=2.5),
+        ]
+        own = msgspec.structs.replace(sampled.data, train=[], sources=corpora)
+        sampled = msgspec.structs.replace(sampled, data=own)
     run_to_the_end(sampled, data / "whole")
     corpus = corpus_of(sampled, data / "parts")
     steps_seen = []
