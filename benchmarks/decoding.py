@@ -4,7 +4,7 @@
 
 Every time is from input lines to output lines. Repetitions are interleaved, so that other load affects all alike;
 compare the ratios, each with its lowest and highest. It prints a JSON line for each timing, then one for each ratio.
-The exit code is 1 if a target is missed: torch at least 5 times Hugging Face, auto at least 0.95 of
+The exit code is 1 if a target is missed: torch at least 5 times Hugging Face, auto and int8 at least 0.95 of
 CTranslate2, one sentence in at most 1.5 times CTranslate2's time, first line after at most 1.5 s.
 """
 
@@ -32,8 +32,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.peers import Translate, huggingface, raw_ctranslate2
 
 BARS = {  # a contender, its peer, and the least that the first reaches of the second's speed
-    "lines": [("torch", "hf generate", 5.0), ("auto", "ctranslate2 int8 itself", 0.95)],
-    "single": [("auto", "ctranslate2 int8 itself", 1 / 1.5)],
+    "lines": [
+        ("torch", "hf generate", 5.0),
+        ("auto", "ctranslate2 float32 itself", 0.95),
+        ("int8", "ctranslate2 int8 itself", 0.95),
+    ],
+    "single": [("auto", "ctranslate2 float32 itself", 1 / 1.5), ("int8", "ctranslate2 int8 itself", 1 / 1.5)],
 }
 CEILING = ("ctranslate2 float32 itself", "hf generate")  # what C++ written for it makes of the same numbers
 START_UP_SECONDS = 1.5
@@ -61,7 +65,7 @@ def main() -> int:
     lines = given.source.read_text(encoding="utf-8").splitlines()[: given.lines]
     configure_malloc()  # as `regard translate` does; all contenders have it
     with TemporaryDirectory() as directory:
-        translator = load(given.model, task="translation")
+        translator = load(given.model, task="translation", engine="torch")
         contenders = make_contenders(translator, given.model, Path(directory), given.workers)
         torch.set_num_threads(given.threads)  # again, because CTranslate2 sets OpenMP to one thread
         held = [measure(task, contenders, translator, given.repetitions) for task in tasks(lines)]
@@ -80,8 +84,8 @@ def make_contenders(translator: Translator, model: Path, directory: Path, worker
     """Every contender, by name, ready to run."""
     copied = Path(shutil.copytree(model, directory / "model", ignore=shutil.ignore_patterns("engines")))
     found: dict[str, Translate] = {"torch": _ours(translator)}
-    for engine in ("ctranslate2", "auto"):
-        found[engine] = _ours(load(copied, task="translation", engine=engine))  # type: ignore[call-overload]
+    found["auto"] = _ours(load(copied, task="translation"))
+    found["int8"] = _ours(load(copied, task="translation", quantization="int8"))
     for quantization in ("float32", "int8"):
         found[f"ctranslate2 {quantization} itself"] = raw_ctranslate2(
             translator.require_bundle("exports"), directory / quantization, quantization=quantization, workers=workers
@@ -120,8 +124,8 @@ def _pairs(task: Task, contenders: dict[str, Translate]) -> list[tuple[str, str,
     """The targets whose contenders were timed, and the other ratios."""
     bars = [bar for bar in BARS[task.kind] if bar[1] in contenders]
     known = {bar[:2] for bar in bars}
-    wanted = [(own, peer, 0.0) for own in ("torch", "ctranslate2", "auto") for peer in contenders if peer != own]
-    others = [row for row in wanted if row[:2] not in known and row[1] not in ("torch", "ctranslate2", "auto")]
+    wanted = [(own, peer, 0.0) for own in ("torch", "auto", "int8") for peer in contenders if peer != own]
+    others = [row for row in wanted if row[:2] not in known and row[1] not in ("torch", "auto", "int8")]
     return bars + others + [(*CEILING, 0.0)] * (CEILING[1] in contenders)
 
 

@@ -156,7 +156,7 @@ def _weights(block: TransformerBlock) -> Weights:
 def main() -> int:
     given = _arguments()
     configure_malloc()
-    translator = load(given.model, task="translation")
+    translator = load(given.model, task="translation", engine="torch")
     model, config = _fitting(translator), translator.decoding_config(beam_size=1, nbest=1)
     batches = _batches(translator, given)
     torch.set_num_threads(1)

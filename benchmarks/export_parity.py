@@ -31,7 +31,7 @@ def main() -> int:
     given = _arguments()
     sources = given.source.read_text(encoding="utf-8").splitlines()[: given.lines]
     references = given.reference.read_text(encoding="utf-8").splitlines()[: given.lines]
-    translator = load(given.model, task="translation")
+    translator = load(given.model, task="translation", engine="torch")
     all_hold = True
     for beam in given.beams:
         ours = [output.text for output in translator.translate(sources, beam_size=beam, nbest=1)]
