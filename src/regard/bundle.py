@@ -141,7 +141,13 @@ def _read_bundle(files: VerifiedFiles) -> Bundle:
         files.read(name)  # only to verify it
     with SkipInitialization():
         model = _build(config, tokenizers)
-    load_weights(model, read_tensors(content, weights), origin=str(weights))
+    tensors = read_tensors(content, weights)
+    if broken := [name for name, tensor in tensors.items() if not bool(tensor.isfinite().all())]:
+        raise RegardError(
+            f"{weights} has weights that are not finite numbers: {broken[0]}, and {len(broken) - 1} more tensors. Its "
+            "training diverged: train it again with a lower training.learning_rate, or use another checkpoint."
+        )
+    load_weights(model, tensors, origin=str(weights))
     return Bundle(config, tokenizers, model, digest=files.digests[WEIGHTS_FILE])
 
 

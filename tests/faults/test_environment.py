@@ -1,5 +1,6 @@
 """What is not a file, streams that are closed, and options that no machine can meet: an error at once, in words."""
 
+import gzip
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from regard.cli import run
 from regard.config import Config
 from regard.data.captions import read_caption_json
 from regard.data.images import load_image
+from regard.data.readers import read_pairs
 from regard.data.readers.lines import read_lines
 from regard.errors import RegardError
 from regard.inference.evaluation import EvaluationReport
@@ -88,6 +90,19 @@ def test_readers_refuse_what_is_not_a_file(reader: str, kind: str, tmp_path: Pat
     NOT_FILES[kind](tmp_path / "bad")
     with bounded(), pytest.raises(RegardError, match="cannot be read"):
         READERS[reader](tmp_path / "bad")
+
+
+@pytest.mark.parametrize("line", [b"ba be bi\tbo\n", bytes(1000)], ids=["text", "zeros"])
+@pytest.mark.parametrize("suffix", [".txt.gz", ".tsv.gz", ".jsonl.gz", ".po.gz", ".tmx.gz"])
+def test_a_gzip_bomb_is_refused(suffix: str, line: bytes, tmp_path: Path) -> None:
+    bomb = tmp_path / f"bomb{suffix}"
+    with gzip.open(bomb, "wb") as file:
+        for _ in range(64):
+            file.write(line * (2**20 // len(line)))
+    assert bomb.stat().st_size < 2**20
+    with bounded(), pytest.raises(RegardError):
+        for _ in read_lines(bomb) if suffix == ".txt.gz" else read_pairs([bomb], languages=["en", "ko"]):
+            pass
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "> /dev/full", "2> /dev/full", "| head -c 1"])

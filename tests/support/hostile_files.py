@@ -74,7 +74,7 @@ NOT_FILES: dict[str, Attack] = {
 
 def write_small_bundle(directory: Path) -> Path:
     """A whole bundle of a tiny Transformer."""
-    tokenizer = Tokenizer.train(["ba be bi bo bu da de di"], model_type="word", vocab_size=32)
+    tokenizer = Tokenizer.train(["ba be bi bo bu da de di"], model_type="word", vocab_size=13)
     stack = TransformerStackConfig(layers=1, width=8, heads=2, ffn_width=12)
     config = Config(model=TransformerConfig(encoder=stack, decoder=stack, share_embeddings=True))
     save_bundle(directory, new_bundle(config, TokenizerPair(tokenizer, tokenizer)))
@@ -221,6 +221,15 @@ WEIGHTS: dict[str, Attack] = {
     "an endless name": weights_changed(lambda header: header.update({"x" * 1_000_000: _first(header)})),
     "metadata of numbers": weights_changed(lambda header: header.update(__metadata__={"a": 1})),
 }
+NOT_A_NUMBER = struct.pack("<f", float("nan"))
+
+
+def weights_of_nan(directory: Path) -> None:
+    path = directory / "model.safetensors"
+    replaced(path.name, path.read_bytes()[:-4] + NOT_A_NUMBER)(directory)
+
+
+WEIGHTS["a number that is not finite"] = weights_of_nan
 VOCABULARIES: dict[str, Attack] = {
     "zeros": replaced("source.spm", bytes(1000)),
     "empty": replaced("source.spm", b""),
