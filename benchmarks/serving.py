@@ -235,7 +235,7 @@ async def _many(load: Load, number: int) -> None:
         chance = random.Random(seed)
         async with load.client() as client:
             for _ in left:
-                answer = await client.translate(load.sentence(chance), alignments=chance.random() < 0.2)
+                answer = await client.translate(load.sentence(chance), align=chance.random() < 0.2)
                 assert answer.status == 200, answer
 
     await asyncio.gather(*(one(seed) for seed in range(32)))
