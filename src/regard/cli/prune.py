@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Remove heads of MODEL, a Transformer, and write the smaller model: it equals MODEL with these heads set to zero.
 
-    The heads go first to which the loss on the sentences is least sensitive (Michel et al., 2019). The last head of an
-    attention stays. Measure the result on other sentences than those it was pruned on.
+    Of the heads to which the loss is least sensitive (Michel et al., 2019), those go first without which it is lowest.
+    The last head of an attention stays. Measure the result on other sentences than those it was pruned on.
     """
     from regard.bundle import save_bundle
     from regard.inference.ablation import PruningStep, count_removable, prune_by_count, prune_by_loss, without_heads

@@ -2,7 +2,7 @@
 
     ablate_heads   BLEU, chrF and AER without each head, on a test set
     sensitivity    |d loss / d gate| of a gate on each head, for all heads in one backward pass     Michel et al., 2019
-    prune          the least sensitive heads go first; the loss of BLEU is measured, not estimated
+    prune          of the least sensitive heads, those go first without which the measured loss is lowest
 
 A pruned model has smaller projections: the rows of W_Q, W_K, W_V and the columns of W_O of removed heads are gone. It
 equals the model in which these heads are zero. The last head of an attention stays.
@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
@@ -32,6 +33,7 @@ from regard.tracing.interventions import ModelParts, intervene
 
 SAMPLE_PAIRS = 256  # from which sensitivities and means are computed
 BATCH_ROWS = 32
+SHORTLIST = 8  # heads whose removal is tried, at least: a gradient is a poor guide among few heads
 ROUND_SHARE = 0.1  # of the remaining heads are removed before their sensitivities are computed again
 
 
@@ -157,35 +159,50 @@ def ablate_heads(
 # --- many heads ------------------------------------------------------------------------------------------------------
 
 
+def sample_batches(bundle: Bundle, tests: EvaluationSet) -> Iterator[Batch]:
+    """The first pairs of the sentences, in batches."""
+    both, longest, device = bundle.tokenizers, bundle.max_source_tokens, next(bundle.model.parameters()).device
+    sources = [both.source.encode(one)[:longest] for one in tests.sources[:SAMPLE_PAIRS]]
+    targets = [both.target.encode(one)[:longest] for one in tests.references[:SAMPLE_PAIRS]]
+    for start in range(0, len(sources), BATCH_ROWS):
+        rows = slice(start, start + BATCH_ROWS)
+        yield Batch.from_pairs(sources[rows], targets[rows], device=device)
+
+
+def sentence_losses(model: Any, batch: Batch) -> Float[Tensor, " B"]:
+    """The mean loss of the tokens of each sentence, under the edits that are active."""
+    assert batch.inputs is not None  # noqa: S101  (for the type checker)
+    memory = model.encode(batch.source)
+    logits = model.decode(batch.inputs.tokens, memory, model.init_state(memory)).logits
+    losses = functional.cross_entropy(logits.transpose(1, 2), batch.outputs.tokens, reduction="none")
+    return (losses * batch.outputs.is_real).sum(dim=1) / batch.outputs.is_real.sum(dim=1)
+
+
+@torch.inference_mode()
+def loss_without(bundle: Bundle, tests: EvaluationSet, removed: Sequence[Head]) -> float:
+    """The mean loss of the sample with these heads at zero."""
+    with intervene(bundle, *[one.removed() for one in removed]):
+        losses = [sentence_losses(bundle.model, batch) for batch in sample_batches(bundle, tests)]
+    return float(torch.cat(losses).mean())
+
+
 def sensitivities(bundle: Bundle, tests: EvaluationSet, removed: Sequence[Head] = ()) -> dict[Head, float]:
     """The mean of |d loss / d gate| over sentences, by head, with the removed heads at zero: Michel et al., 2019."""
-    parts = ModelParts(bundle.model).attentions
-    model: Any = bundle.model
-    device, totals = next(model.parameters()).device, {part.name: torch.zeros(part.heads) for part in parts}
-    both, longest = bundle.tokenizers, bundle.max_source_tokens
-    pairs = [
-        (both.source.encode(source)[:longest], both.target.encode(reference)[:longest])
-        for source, reference in zip(tests.sources[:SAMPLE_PAIRS], tests.references[:SAMPLE_PAIRS], strict=True)
-    ]
-    for start in range(0, len(pairs), BATCH_ROWS):
-        rows = pairs[start : start + BATCH_ROWS]
-        batch = Batch.from_pairs([source for source, _ in rows], [target for _, target in rows], device=device)
-        gates = {
-            part.name: torch.ones(len(rows), part.heads, 1, 1, device=device, requires_grad=True) for part in parts
-        }
+    parts, sentences = ModelParts(bundle.model).attentions, 0
+    totals = {part.name: torch.zeros(part.heads) for part in parts}
+    for batch in sample_batches(bundle, tests):
+        rows, device = len(batch.outputs.lengths), batch.outputs.device
+        sentences += rows
+        gates = {part.name: torch.ones(rows, part.heads, 1, 1, device=device, requires_grad=True) for part in parts}
         edits = [(part.module, "context", _gate(gates[part.name])) for part in parts]
         with intervene(bundle, *[one.removed() for one in removed]), apply_edits(edits):  # type: ignore[arg-type]
-            memory = model.encode(batch.source)
-            assert batch.inputs is not None  # noqa: S101  (for the type checker)
-            logits = model.decode(batch.inputs.tokens, memory, model.init_state(memory)).logits
-        losses = functional.cross_entropy(logits.transpose(1, 2), batch.outputs.tokens, reduction="none")
-        loss = ((losses * batch.outputs.is_real).sum(dim=1) / torch.tensor(batch.outputs.lengths, device=device)).sum()
+            loss = sentence_losses(bundle.model, batch).sum()
         gradients = torch.autograd.grad(loss, list(gates.values()), allow_unused=True)
         for name, gradient in zip(gates, gradients, strict=True):
             if gradient is not None:
                 totals[name] += gradient.abs().sum(dim=0).flatten().cpu()
     return {
-        Head(part.role, part.layer, head): float(value) / len(pairs)
+        Head(part.role, part.layer, head): float(value) / sentences
         for part in parts
         for head, value in enumerate(totals[part.name])
     }
@@ -199,7 +216,7 @@ def _gate(gate: Tensor) -> Edit:
 
 
 def prune_by_count(bundle: Bundle, tests: EvaluationSet, count: int, roles: Sequence[AttentionRole] = ()) -> list[Head]:
-    """The `count` least sensitive heads."""
+    """The `count` heads that are needed least."""
     removed: list[Head] = []
     while len(removed) < count:
         removed += _least_sensitive(bundle, tests, removed, roles, limit=count - len(removed))
@@ -254,7 +271,10 @@ def _least_sensitive(
     share = max(1, int(ROUND_SHARE * len(left)))
     chosen: list[Head] = []
     values = sensitivities(bundle, tests, removed)
-    for head in sorted(left, key=lambda one: values[one]):
+    removable = [one for one in left if remaining[one.role, one.layer] > 1]
+    shortlist = sorted(removable, key=lambda one: values[one])[: max(SHORTLIST, 2 * share)]
+    losses = {one: loss_without(bundle, tests, [*removed, one]) for one in shortlist}
+    for head in sorted(shortlist, key=lambda one: losses[one]):
         if len(chosen) < min(share, limit or share) and remaining[head.role, head.layer] > 1:
             remaining[head.role, head.layer] -= 1
             chosen.append(head)
