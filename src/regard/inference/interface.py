@@ -89,8 +89,8 @@ class GeneratedText:
         )
 
 
-class ModelParts(Protocol):
-    """What a bundle and an export both have."""
+class LoadedModel(Protocol):
+    """The properties that a bundle and an export share."""
 
     @property
     def config(self) -> Config: ...
@@ -105,7 +105,7 @@ class ModelPipeline:
 
     task: ClassVar[Task]
 
-    def __init__(self, model: ModelParts, *, directory: Path | None = None) -> None:
+    def __init__(self, model: LoadedModel, *, directory: Path | None = None) -> None:
         self.config = model.config
         self.tokenizers = model.tokenizers
         self.num_parameters = model.num_parameters
