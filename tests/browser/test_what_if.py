@@ -1,6 +1,7 @@
 """What if: changes by mouse and keyboard in every view, the output before and after, and what the address holds."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -9,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE, SENTENCE
 from tests.support.browser import answer
+from tests.support.commands import run_command
 from tests.support.small_language import turns
 
 WORDS = {
@@ -221,3 +223,15 @@ def test_a_change_that_does_not_fit_is_explained(page: Any, everything: str) -> 
     expect(page.locator(".what-if .problem")).to_contain_text("does not fit this model or this text")
     page.get_by_role("button", name="Clear all").click()
     expect_outputs(page, translated(everything), translated(everything))
+
+
+@each_language
+def test_a_file_shows_the_recorded_experiment(page: Any, corpus: Path, everything: str, tmp_path: Path) -> None:
+    model = corpus / "runs" / "transformer" / "model"
+    ended = run_command("show", model, SENTENCE, "--ablate", "1.2", "--out", tmp_path / "a.html")
+    assert ended.code == 0, ended.err
+    page.context.set_offline(True)
+    page.goto((tmp_path / "a.html").as_uri())
+    expect_outputs(page, translated(everything), translated(everything, HEAD))
+    expect(page.locator(".changes li")).to_contain_text(page.words["off"])
+    assert page.locator(".what-if button").count() == 0
