@@ -17,10 +17,10 @@ from regard.batch import Images, PaddedTokens
 from regard.config import DecodingConfig, RNNCaptionerConfig, RNNConfig, TransformerCaptionerConfig, TransformerConfig
 from regard.decoding.loop import generate
 from regard.errors import RegardError
-from regard.interventions import GivenIntervention, parse_intervention
+from regard.interventions import DecodeIntervention, GivenIntervention, PatchIntervention, parse_intervention
 from regard.layers.positions import NoPositions
 from regard.layers.transformer_block import TransformerStack
-from regard.tracing.interventions import ModelParts, intervene
+from regard.tracing.interventions import ModelParts, captured_values, intervene
 from tests.laws.test_models import WITH_POSITIONS, encoded
 from tests.laws.test_stepping import say_in_pieces
 from tests.support.small_models import (
@@ -280,6 +280,66 @@ def test_a_thread_without_intervention_is_not_changed(small: Small, case: Case) 
         thread.join(timeout=60)
         assert small.differ(run(small, model, case), expected[0])
     assert torch.equal(seen[0], expected[0])
+
+
+# --- means, patches and choices --------------------------------------------------------------------------------------
+
+
+@in_float64(LOOKERS)
+@given(cases(shortest=2))
+@single
+@torch.no_grad()
+def test_a_mean_head_is_the_mean_over_its_sample(small: Small, case: Case) -> None:
+    model, source, target = small.build(case.seed), one_row(case.source, 0), one_row(case.target, 0).tokens
+    with record_attention(model, details=True) as recording:
+        say(model, source, target)
+    sample = [(source, target[0, 1:].tolist())]
+    with intervene(model, "cross.1.1=mean", sample=sample), record_attention(model, details=True) as changed:
+        say(model, source, target)
+    name = next(part.name for part in ModelParts(model).attentions if part.role == "cross")
+    mean = recording.layers[name]["context"][0, 0].mean(dim=0)
+    small.assert_same(changed.layers[name]["context"][0, 0], mean.expand_as(changed.layers[name]["context"][0, 0]))
+
+
+@in_float64([name for name in TRANSLATORS if name.startswith(("rnn", "transformer"))])
+@given(seeds)
+@single
+@torch.no_grad()
+def test_a_patched_memory_is_that_of_the_donor(small: Small, seed: int) -> None:
+    model, target = small.build(seed), torch.tensor([[2, 5, 6]])
+    own, donor = (PaddedTokens.from_rows([[*row, 3]]) for row in ([5, 6, 7], [8, 9, 10]))
+    with captured_values([(model, "memory")]) as captured:
+        expected = say(model, donor, target)
+    [memory] = captured[id(model), "memory"]
+    patches = [
+        PatchIntervention(site="memory", position=position, vector=tuple(vector.tolist()))
+        for position, vector in enumerate(memory[0])
+    ]
+    assert small.differ(say(model, own, target), expected)
+    with intervene(model, *patches):
+        torch.testing.assert_close(say(model, own, target), expected, atol=1e-5, rtol=1e-5)  # through float32
+
+
+@in_float64([GENERATORS[0], LOOKERS[0], LOOKERS[-1], "decoder-only-rotary"])
+@given(cases(shortest=2))
+@single
+@torch.no_grad()
+def test_choices_are_those_of_the_decoding_config(small: Small, case: Case) -> None:
+    model, source = small.build(case.seed), small.source(case)
+    plain = DecodingConfig(beam_size=1, max_length_ratio=0, max_length_extra=6)
+    for texts, options in (
+        (["temperature=2.5"], {"temperature": 2.5}),
+        (["top-k=2"], {"top_k": 2}),
+        (["top-k=3", "temperature=0.5"], {"top_k": 3, "temperature": 0.5}),
+    ):
+        torch.manual_seed(case.seed)
+        expected = generate(model, source, plain.with_options(do_sample=True, **options))  # type: ignore[arg-type]
+        torch.manual_seed(case.seed)
+        with intervene(model, *texts):
+            assert [own[0].tokens for own in generate(model, source, plain)] == [own[0].tokens for own in expected]
+    prefixed = generate(model, source, plain, prefixes=[[6, 5], [6, 5]])
+    with intervene(model, DecodeIntervention(prefix=(6, 5))):
+        assert [own[0].tokens for own in generate(model, source, plain)] == [own[0].tokens for own in prefixed]
 
 
 def test_nested_blocks_add_up_and_end() -> None:
