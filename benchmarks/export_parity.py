@@ -60,11 +60,11 @@ def compare(translator: Translator, directory: Path, texts: tuple[list[str], lis
     marian = huggingface(translator.bundle, directory / "marian")
     if marian is None:
         reasons = unsupported_features(translator.bundle.config, translator.tokenizers)
-        yield {"export": "safetensors-hf", "beam": beam, "refused": reasons, "holds": True}
+        yield {"export": "huggingface", "beam": beam, "refused": reasons, "holds": True}
         return
     theirs = marian(sources, beam)
     same, score = _same(ours, theirs), _bleu(theirs, references, tokenize)
-    yield _row("safetensors-hf", beam, same, score - bleu["torch"], same >= SAME, len(ours))
+    yield _row("huggingface", beam, same, score - bleu["torch"], same >= SAME, len(ours))
 
 
 def _row(export: str, beam: int, same: float, difference: float, holds: bool, lines: int) -> dict[str, object]:

@@ -202,6 +202,8 @@ class DecoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field
     """A causal language model: the decoder alone (GPT)."""
 
     norm: Literal["post", "pre"] = "pre"
+    tie_word_embeddings: bool = True  # the output layer is the embedding table
+    output_mask: bool = False  # a fixed bias, so that tokens that an imported model lacks are never predicted
 
 
 class EncoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field="kind", tag="encoder-only"):
@@ -209,6 +211,8 @@ class EncoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field
 
     max_position_embeddings: Annotated[int, Meta(ge=1, le=2**20)] = 512
     classes: Annotated[int, Meta(ge=0, le=2**20)] = 0  # 0: the masked-token head; else a head with this many classes
+    masked_head: bool = True  # False: no head, as in models for sentence vectors
+    token_types: Annotated[int, Meta(ge=0, le=2**20)] = 0  # vectors for parts of the input; the first one is used
 
 
 class CNNConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="cnn"):

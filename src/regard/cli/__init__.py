@@ -56,7 +56,7 @@ SUMMARIES = {
     "compare": "Measure several models on the same data: quality, length, speed, size.",
     "info": "Show the config and size of a model, and verify its files.",
     "schema": "Print the JSON schema of a recipe.",
-    "export": "Write a model for CTranslate2 or for Hugging Face's Marian classes.",
+    "export": "Write a model for CTranslate2, Hugging Face transformers or Argos Translate.",
     "serve": "Serve models: the page that shows their attention, and HTTP APIs.",
     "import": "Import a model of another program: OPUS-MT, CTranslate2, Argos Translate.",
     "data": "Inspect a corpus, or generate those that come with regard.",

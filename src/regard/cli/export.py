@@ -15,6 +15,7 @@ from regard.files import MAX_METADATA_BYTES, find_model_directory
 from regard.input_files import read_input
 
 if TYPE_CHECKING:
+    from regard.bundle import Bundle
     from regard.interop.ctranslate2 import Quantization
 
 
@@ -23,29 +24,31 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   regard export runs/x/model --to ctranslate2 x-int8 --quantization int8
-  regard export runs/x/model --to safetensors-hf x-marian""",
+  regard export runs/x/model --to huggingface x-marian
+  regard export runs/x/model --to argos x.argosmodel""",
 )
 @model_argument
 @click.option(
     "--to",
     "target",
-    type=(click.Choice(["ctranslate2", "safetensors-hf"]), PATH),
+    type=(click.Choice(["ctranslate2", "huggingface", "argos"]), PATH),
     required=True,
-    metavar="FORMAT DIR",
-    help="ctranslate2 or safetensors-hf, and the directory to write.",
+    metavar="FORMAT PATH",
+    help="ctranslate2, huggingface or argos, and the directory (argos: the file) to write.",
 )
 @click.option(
     "--quantization",
     type=click.Choice(["int8", "int8_float32", "int16", "float16", "float32"]),
-    help="Number format of the ctranslate2 export. All but float32 change some outputs; the difference is measured on "
-    "the run's validation set and printed. [default: float32]",
+    help="Number format of the ctranslate2 or argos export. All but float32 change some outputs; for ctranslate2 the "
+    "difference is measured on the run's validation set and printed. [default: float32]",
 )
 @click.option("--shortlist", type=PATH, help="Vocabulary map for the ctranslate2 export (vmap.txt).")
 def command(model: Path, target: tuple[str, Path], quantization: Quantization | None, shortlist: Path | None) -> None:
-    """Write MODEL in another program's format: a directory for CTranslate2, or one for Hugging Face's Marian classes.
+    """Write MODEL in another program's format: CTranslate2, Hugging Face's transformers, or Argos Translate.
 
-    `regard translate DIR` reads a CTranslate2 export like a model. A model that the format cannot hold is an error that
-    lists every reason.
+    `regard translate DIR` reads a CTranslate2 export like a model. Translators become Marian models for transformers;
+    an imported BERT, DistilBERT, RoBERTa, GPT-2 or Llama model is written with its own tensors and ids. A model that
+    the format cannot hold is an error that lists every reason.
     """
     kind, directory = target
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
@@ -54,13 +57,17 @@ def command(model: Path, target: tuple[str, Path], quantization: Quantization | 
     from regard.bundle import load_bundle
 
     bundle = load_bundle(find_model_directory(model))
-    if kind == "safetensors-hf":
-        from regard.interop.marian import export_huggingface
-
+    if kind == "huggingface":
         if quantization or shortlist:
             raise RegardError("--quantization and --shortlist are for --to ctranslate2. Remove them.")
-        export_huggingface(bundle, directory)
-        echo(f"{directory} is for MarianMTModel.from_pretrained and MarianTokenizer.from_pretrained.")
+        _export_huggingface(bundle, directory)
+    elif kind == "argos":
+        from regard.interop.argos import export_argos
+
+        if shortlist:
+            raise RegardError("--shortlist is for --to ctranslate2. Remove it.")
+        export_argos(bundle, directory, quantization=quantization or "float32")
+        echo(f"{directory} is for Argos Translate: argospm install {shlex.quote(str(directory))}")
     else:
         from regard.interop.ctranslate2 import export_ctranslate2
 
@@ -86,3 +93,18 @@ def print_export_difference(model: Path, export: Path) -> None:
         return
     exact = load(model, task="translation", quantization="float32", with_weights=False)
     echo(measure_export(quick, exact, pairs[:MAX_LINES]).describe(name))
+
+
+def _export_huggingface(bundle: Bundle, directory: Path) -> None:
+    from regard.config import LanguageModelConfig
+
+    if isinstance(bundle.config.model, LanguageModelConfig):
+        from regard.interop.huggingface import export_family
+
+        name = export_family(bundle, directory)
+        echo(f"{directory} is for {name}.from_pretrained and AutoTokenizer.from_pretrained.")
+    else:
+        from regard.interop.marian import export_huggingface
+
+        export_huggingface(bundle, directory)
+        echo(f"{directory} is for MarianMTModel.from_pretrained and MarianTokenizer.from_pretrained.")

@@ -18,7 +18,7 @@ from regard.errors import RegardError
 from regard.inference.interface import BundlePipeline, check_texts
 from regard.inference.text_generator import LIKELIHOOD_BATCH_ROWS, token_log_likelihoods
 from regard.metrics.text import TokenLikelihoods
-from regard.special_tokens import END, MASK, RESERVED
+from regard.special_tokens import BEGIN, END, MASK, RESERVED
 from regard.tokenization.text import WORD_MARK, join_pieces
 from regard.tokenization.tokenizer import Tokenizer
 from regard.tracing.arithmetic import output_arrays
@@ -63,6 +63,7 @@ class MaskFiller(BundlePipeline):
 
     def fill(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledText]:
         """Each text with its masks (`___`) filled; the most certain first, so that the others can depend on it."""
+        self._require_head()
         return [self._fill(text, top_k) for text in check_texts(texts)]
 
     def mask_count(self, text: str) -> int:
@@ -71,6 +72,7 @@ class MaskFiller(BundlePipeline):
 
     def log_likelihoods(self, texts: Sequence[str]) -> Iterator[TokenLikelihoods]:
         """The pseudo-log-likelihood of each text: each token given all others."""
+        self._require_head()
         rows = [self.tokenizers.target.encode(text)[: self.max_source_tokens] for text in check_texts(texts)]
         return masked_log_likelihoods(self.bundle.model, rows, device=self.device)
 
@@ -103,6 +105,13 @@ class MaskFiller(BundlePipeline):
             raise RegardError(f"the text has {len(row)} tokens; the model reads 1 to {bound} here. Give another text.")
         return row
 
+    def _require_head(self) -> None:
+        if not self.config.model.masked_head:  # type: ignore[union-attr]
+            raise RegardError(
+                "this model has no masked-token head, so it predicts no tokens: it was trained for sentence vectors. "
+                "Its attention can be shown; to fill masks, give a model with a head, such as BertForMaskedLM."
+            )
+
     def _fill(self, text: str, top_k: int) -> FilledText:
         row = self.encode(text)
         masks = [index for index, token in enumerate(row) if token == MASK]
@@ -133,6 +142,8 @@ class MaskFiller(BundlePipeline):
 def encode_masked(text: str, tokenizer: Tokenizer) -> list[int]:
     """The ids of a text with MASK for each mask: two or more underscores, or `<mask>`."""
     first, *others = _MASK_PATTERN.split(text)
+    if tokenizer.mask_text is not None:
+        return tokenizer.encode(tokenizer.mask_text.join([first, *others]))
     row = tokenizer.encode(first)
     for part in others:
         after = tokenizer.encode(part)
@@ -153,7 +164,8 @@ def masked_log_likelihoods(
     """Of each row: its tokens, each given all others, masked one at a time: Salazar et al., 2020."""
     for row in rows:
         log_probability, correct = 0.0, 0
-        for start in range(0, len(row), LIKELIHOOD_BATCH_ROWS):
+        first = int(row[:1] == [BEGIN])  # an imported model begins with a token that it need not predict
+        for start in range(first, len(row), LIKELIHOOD_BATCH_ROWS):
             indices = range(start, min(start + LIKELIHOOD_BATCH_ROWS, len(row)))
             masked = [[*row[:index], MASK, *row[index + 1 :]] for index in indices]
             decoded = model.predict(encode_source_rows(masked, device=device))
@@ -162,4 +174,4 @@ def masked_log_likelihoods(
             log_probabilities, is_top = token_log_likelihoods(logits, tokens)
             log_probability += float(log_probabilities.sum())
             correct += int(is_top.sum())
-        yield TokenLikelihoods(log_probability, len(row), correct)
+        yield TokenLikelihoods(log_probability, len(row) - first, correct)

@@ -1,15 +1,20 @@
 """`.argosmodel` archives of Argos Translate: a CTranslate2 directory, a sentencepiece model, and metadata, zipped.
 
-An archive is read in memory and never extracted. Before a member is read, the names, links and declared sizes of all
-members are checked, and no more than the declared size is read.
+To write one, a model is exported to CTranslate2 first. An archive is read in memory and never extracted. Before a
+member is read, the names, links and declared sizes of all members are checked; no more than the declared size is read.
 """
 
+import json
 import stat
 import zipfile
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from regard.bundle import Bundle
 from regard.errors import RegardError
+from regard.files import atomic_file
+from regard.interop.ctranslate2 import export_ctranslate2
 from regard.interop.ctranslate2_import import Sources, import_ctranslate2
 from regard.interop.foreign import MAX_JSON_BYTES, MAX_MODEL_BYTES, ForeignModel, parse_json
 
@@ -94,3 +99,30 @@ def _metadata(archive: Archive) -> dict[str, Any]:
         raise RegardError(f"{archive.path} has no {METADATA_FILE}: it is not a package of Argos Translate.")
     metadata: dict[str, Any] = parse_json(content, f"{archive.path}/{METADATA_FILE}")
     return metadata
+
+
+# --- export ----------------------------------------------------------------------------------------------------------
+
+MODEL_FILES = ("model.bin", "config.json", "shared_vocabulary.json", "source_vocabulary.json", "target_vocabulary.json")
+
+
+def export_argos(bundle: Bundle, path: Path, *, quantization: str = "float32", version: str = "1.0") -> None:
+    """Write a package that Argos Translate installs; the file appears complete or not at all."""
+    source, target = bundle.languages
+    if not (source and target):
+        raise RegardError(
+            "the model names no languages, and a package needs their codes. Train with data.languages, as in "
+            '["en", "fr"], or set them in the config.toml of the model.'
+        )
+    root = f"translate-{source}_{target}-{version.replace('.', '_')}"
+    metadata = {"package_version": version, "argos_version": "1.9.0", "from_code": source, "to_code": target}
+    metadata |= {"from_name": source, "to_name": target}
+    with TemporaryDirectory() as folder:
+        directory = Path(folder) / "model"
+        export_ctranslate2(bundle, directory, quantization=quantization)
+        with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"{root}/{METADATA_FILE}", json.dumps(metadata))
+            archive.writestr(f"{root}/{SENTENCEPIECE_FILE}", bundle.tokenizers.source.to_bytes())
+            for name in MODEL_FILES:
+                if (directory / name).exists():
+                    archive.write(directory / name, f"{root}/model/{name}")

@@ -6,7 +6,7 @@ Nothing of a foreign file is run, and nothing is written before the whole model 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ from regard.bundle import Bundle, load_weights, new_bundle, read_tensors
 from regard.config import Config
 from regard.errors import RegardError
 from regard.interop.ctranslate2 import SUPPRESSED_LOGIT, require_finite_weights
-from regard.special_tokens import RESERVED
+from regard.special_tokens import BEGIN, RESERVED
 from regard.tokenization.tokenizer import TokenizerPair
 
 MAX_JSON_BYTES = 64 << 20
 MAX_MODEL_BYTES = 16 << 30  # of all weights; the checkpoints that this program can train are far smaller
 UNPICKLE_SECONDS = 300
-MAX_SIZE, MAX_LAYERS = 1 << 20, 512  # of a foreign config
+MAX_SIZE, MAX_LAYERS = 1 << 20, 256  # of a foreign config
 ACTIVATIONS = {  # the names of the transformers library
     "relu": "relu",
     "gelu": "gelu",
@@ -50,8 +50,9 @@ class ForeignModel:
         """The model as a bundle; one error names all tensors that do not fit."""
         require_finite_weights(self.tensors)
         with torch.device("meta"):  # compare all shapes before memory is allocated for the sizes of a foreign config
-            load_weights(new_bundle(self.config, self.tokenizers).model, self.tensors, origin="the imported model")
-        bundle = new_bundle(self.config, self.tokenizers)
+            bundle = new_bundle(self.config, self.tokenizers)
+            load_weights(bundle.model, self.tensors, origin="the imported model")
+        bundle.model.to_empty(device="cpu")
         load_weights(bundle.model, self.tensors, origin="the imported model")
         bundle.model.eval()
         return bundle
@@ -189,19 +190,22 @@ class ForeignVocabulary:
 
     def output_bias(self, bias: Tensor) -> Tensor:
         """The output layer's bias in our order; a piece without a row of its own is never generated."""
-        rows, seen = self.rows(bias), set[int]()
-        for index, identity in enumerate(self.original_ids):
-            if identity < 0 or identity in seen:
-                rows[index] = SUPPRESSED_LOGIT
-            seen.add(identity)
+        rows, owners = self.rows(bias), set(owners_of(self.original_ids).values())
+        rows[[index for index in range(len(rows)) if index not in owners]] = SUPPRESSED_LOGIT
         return rows
 
 
-def original_rows(table: Tensor, original_ids: Sequence[int], fill: Callable[[], float] = float) -> Tensor:
+def original_rows(table: Tensor, original_ids: Sequence[int]) -> Tensor:
     """The inverse of `ForeignVocabulary.rows`: our rows in the original order."""
-    count = max(original_ids) + 1
-    rows = table.new_full((count, *table.shape[1:]), fill())
-    for index in reversed(range(len(original_ids))):  # of pieces with the same row, the first is the original one
+    owners = owners_of(original_ids)
+    return table[[owners[identity] for identity in range(len(owners))]]
+
+
+def owners_of(original_ids: Sequence[int]) -> dict[int, int]:
+    """The piece that each original row belongs to: of several, the first; BEGIN only if no other piece has its row."""
+    ordered = [index for index in range(len(original_ids)) if index != BEGIN]
+    owners: dict[int, int] = {}
+    for index in [*ordered, BEGIN]:
         if original_ids[index] >= 0:
-            rows[original_ids[index]] = table[index]
-    return rows
+            owners.setdefault(original_ids[index], index)
+    return owners

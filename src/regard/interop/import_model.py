@@ -4,6 +4,7 @@ To add a format, write a file with a function that returns a `ForeignModel`, and
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +14,16 @@ from regard.files import MODEL, directory_kind
 from regard.interop.argos import import_argos, is_argos
 from regard.interop.ctranslate2_import import MODEL_FILE, Sources, import_ctranslate2
 from regard.interop.foreign import ForeignModel, read_file, read_json
+from regard.interop.gguf import import_gguf, is_gguf
+from regard.interop.huggingface import FAMILIES
+from regard.interop.huggingface_family import import_huggingface
 from regard.interop.marian_import import import_marian
 
 SENTENCEPIECE_NAMES = ("source.spm", "sentencepiece.model", "spm.model", "source.model", "sp.model")
-HUGGINGFACE = {"marian": import_marian}  # by the model_type in config.json
+HUGGINGFACE: dict[str, Callable[[Path], ForeignModel]] = {  # by the model_type in config.json
+    "marian": import_marian,
+    **{name: partial(import_huggingface, family=family) for name, family in FAMILIES.items()},
+}
 
 
 class Format(NamedTuple):
@@ -41,6 +48,8 @@ def detect(path: Path, *, tokenizers: tuple[Path, ...] = ()) -> Format:
         raise RegardError(f"{path} does not exist. Give a directory, an archive, or a file of a model.")
     if path.is_dir():
         return _detect_directory(path, tokenizers)
+    if is_gguf(path):
+        return Format("GGUF file", path, lambda: import_gguf(path))
     if is_argos(path):
         return Format("Argos Translate package", path, lambda: import_argos(path))
     raise _unknown(path)
@@ -64,7 +73,7 @@ def _detect_directory(path: Path, tokenizers: tuple[Path, ...]) -> Format:
 def _unknown(path: Path) -> RegardError:
     return RegardError(
         f"{path} has no format that is supported. Give a Hugging Face directory with config.json, a CTranslate2 "
-        "directory with model.bin, or an .argosmodel archive."
+        "directory with model.bin, an .argosmodel archive, or a GGUF file."
     )
 
 

@@ -1,4 +1,4 @@
-"""A Transformer as Hugging Face's MarianMTModel and MarianTokenizer load it: `--to safetensors-hf DIR`.
+"""A Transformer as Hugging Face's MarianMTModel and MarianTokenizer load it: `--to huggingface DIR`.
 
 Marian's Transformer is post-norm, with all sines before all cosines in its positions. A model whose sines and cosines
 alternate is the same model with the entries of every hidden state in another order, so it is written in that order.

@@ -90,6 +90,8 @@ class LearnedPositions(PositionEncoding):
     def __init__(self, width: int, style: TransformerStyle = DEFAULTS) -> None:
         super().__init__(width, style)
         self.weight = nn.Parameter(torch.randn(style.max_position_embeddings, width) * 0.02)
+        token_types = getattr(style, "token_types", 0)
+        self.token_types = nn.Parameter(torch.zeros(token_types, width)) if token_types else None
 
     def encoding(self, positions: Int[Tensor, " T"]) -> Float[Tensor, "T W"]:
         last = int(positions[-1])
@@ -98,7 +100,7 @@ class LearnedPositions(PositionEncoding):
                 f"the input has {last + 1} positions, and this model has {len(self.weight)} learned positions. Give it "
                 "shorter input, or train one with a larger max_position_embeddings or with sinusoidal positions."
             )
-        return self.weight[positions]
+        return self.weight[positions] if self.token_types is None else self.weight[positions] + self.token_types[0]
 
 
 class RotaryPositions(PositionEncoding):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.batch import PaddedTokens
 from regard.config import DecoderOnlyConfig
-from regard.layers.embedding import PositionedEmbedding, TokenEmbedding
+from regard.layers.embedding import OutputProjection, PositionedEmbedding, TokenEmbedding
 from regard.layers.positions import make_positions
 from regard.layers.transformer_block import BlockOptions, DecoderCache, TransformerStack, causal_visibility, init_xavier
 from regard.models.interface import DecoderOutput
@@ -22,7 +22,9 @@ class EmptyMemory:
 
 
 class DecoderOnlyModel(nn.Module):
-    """Blocks of causal self-attention, with the embedding table as the output layer."""
+    """Blocks of causal self-attention; the embedding table is the output layer, unless that has its own weights."""
+
+    output_mask: Float[Tensor, " V"] | None
 
     def __init__(self, config: DecoderOnlyConfig, vocabulary: int) -> None:
         super().__init__()
@@ -33,6 +35,8 @@ class DecoderOnlyModel(nn.Module):
         self.embedding = PositionedEmbedding(tokens, positions, dropout=config.dropout)
         options = BlockOptions.from_style(config, positions.rotate)
         self.decoder = TransformerStack(config.transformer, options)
+        self.output = None if config.tie_word_embeddings else nn.Linear(width, vocabulary, bias=False)
+        self.register_buffer("output_mask", torch.zeros(vocabulary) if config.output_mask else None)
         init_xavier(self)
 
     def encode(self, source: PaddedTokens) -> EmptyMemory:
@@ -47,4 +51,5 @@ class DecoderOnlyModel(nn.Module):
         positions = torch.arange(state.length, length, device=tokens.device)
         visible = causal_visibility(positions, length)
         hidden, cache = self.decoder(self.embedding(tokens, positions), visible, positions, cache=state)
-        return DecoderOutput(hidden, self.embedding.tokens.tied_projection(), cache)
+        weight = self.embedding.tokens.weight if self.output is None else self.output.weight
+        return DecoderOutput(hidden, OutputProjection(weight, self.output_mask), cache)

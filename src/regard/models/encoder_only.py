@@ -28,7 +28,11 @@ class EncoderOnlyModel(nn.Module):
         self.dropout = Dropout(config.dropout)
         options = BlockOptions.from_style(config, positions.rotate)
         self.encoder = TransformerStack(config.transformer, options)
-        self.head = ClassHead(width, config) if config.classes else MaskedTokenHead(self.embedding.tokens, config)
+        self.head: ClassHead | MaskedTokenHead | None = None
+        if config.classes:
+            self.head = ClassHead(width, config)
+        elif config.masked_head:
+            self.head = MaskedTokenHead(self.embedding.tokens, config)
         init_xavier(self)
 
     def encode(self, source: PaddedTokens) -> Float[Tensor, "B T W"]:
@@ -39,14 +43,19 @@ class EncoderOnlyModel(nn.Module):
         return edit(self, "memory", self.encoder(normalised, visible, positions)[0], positions)
 
     def predict(self, source: PaddedTokens) -> DecoderOutput:
-        """Predict the token at each position, by the masked-token head."""
+        """Predict the token at each position, by the masked-token head.
+
+        Without a head, the logits are the dot products of the hidden states with the tokens' vectors.
+        """
+        if self.head is None:
+            return DecoderOutput(self.encode(source), self.embedding.tokens.tied_projection(), state=None)
         if not isinstance(self.head, MaskedTokenHead):
             raise ValueError("this model has a class head, and predicts no tokens")
         return DecoderOutput(self.head.transform_hidden(self.encode(source)), self.head.projection(), state=None)
 
     def forward(self, source: PaddedTokens) -> Float[Tensor, "..."]:
         """Logits over the vocabulary for each token (B, T, V), or over the classes for each row (B, classes)."""
-        logits: Tensor = self.head(self.encode(source))
+        logits: Tensor = self.predict(source).logits if self.head is None else self.head(self.encode(source))
         return logits
 
 

@@ -32,14 +32,27 @@ class WordCache(dict[str, bytes]):
     def __init__(self, processor: SentencePieceProcessor) -> None:
         super().__init__()
         self._processor = processor
+        unused = (index for index in range(processor.get_piece_size()) if processor.is_unused(index))
+        self._unused = {processor.id_to_piece(index): index for index in unused}
 
     def __missing__(self, word: str) -> bytes:
         # One by one: sentencepiece joins neighbouring unknown words into one <unk>; here each has its own.
-        ids = [token_id for part in normalize(word).split() for token_id in self._processor.encode(part)]
+        ids = [token_id for part in normalize(word).split() for token_id in self._encode_part(part)]
         encoded = struct.pack(f"<{len(ids)}i", *ids)
         if len(self) < MAX_CACHED_WORDS and len(word) <= MAX_CACHED_WORD_LENGTH:
             self[word] = encoded
         return encoded
+
+    def _encode_part(self, part: str) -> list[int]:
+        """The ids of a word; characters that are unknown here may be a piece of the other side of an imported model,
+        as Marian and CTranslate2 find them: by their text.
+        """
+        ids: list[int] = self._processor.encode(part)
+        if self._unused and UNKNOWN in ids:
+            surfaces = self._processor.encode(part, out_type=str)
+            pairs = zip(ids, surfaces, strict=True)
+            ids = [self._unused.get(text, UNKNOWN) if token_id == UNKNOWN else token_id for token_id, text in pairs]
+        return ids
 
     def encode(self, text: str) -> bytes:
         """The ids of all words of a text."""
@@ -78,9 +91,13 @@ class Tokenizer:
         return cls(train_sentencepiece(lines, model_type=model_type, vocab_size=vocab_size))
 
     @classmethod
-    def from_bytes(cls, model: bytes) -> Self:
-        """Read the bytes of `to_bytes`."""
-        return cls(model)
+    def from_bytes(cls, model: bytes) -> "Tokenizer":
+        """Read the bytes of `to_bytes`: a sentencepiece model, or the JSON of an imported tokenizer."""
+        if not model.startswith(b"{"):
+            return cls(model)
+        from regard.tokenization.huggingface_tokenizer import HuggingFaceTokenizer
+
+        return HuggingFaceTokenizer(model)
 
     def to_bytes(self) -> bytes:
         """The sentencepiece model, which any program with sentencepiece can read."""
@@ -95,6 +112,11 @@ class Tokenizer:
     def vocabulary(self) -> list[str]:
         """Every piece as in the model file, in the order of the ids."""
         return list(self._pieces)
+
+    @property
+    def mask_text(self) -> str | None:
+        """The text that the tokenizer itself reads as MASK; None: it has none."""
+        return None
 
     @cached_property
     def model_type(self) -> ModelType:

@@ -103,7 +103,7 @@ def test_unexportable_model_is_refused_with_the_reason(
     for arguments in (
         ["translate", attending, "--input", corpus / "valid.en", "--engine", "ctranslate2"],
         ["export", attending, "--to", "ctranslate2", tmp_path / "export"],
-        ["export", attending, "--to", "safetensors-hf", tmp_path / "export"],
+        ["export", attending, "--to", "huggingface", tmp_path / "export"],
     ):
         ended = regard(*arguments)
         assert ended.code == 2
@@ -112,7 +112,7 @@ def test_unexportable_model_is_refused_with_the_reason(
 
 
 def test_the_toys_word_vocabulary_is_refused_by_marian(regard: Regard, transformer: Path, tmp_path: Path) -> None:
-    ended = regard("export", transformer, "--to", "safetensors-hf", tmp_path / "marian")
+    ended = regard("export", transformer, "--to", "huggingface", tmp_path / "marian")
     assert ended.code == 2
     assert 'tokenizer.model_type is "word"' in ended.err
 

@@ -14,6 +14,7 @@ from regard.config import TransformerConfig
 from regard.errors import RegardError
 from regard.inference.ctranslate2_engine import CTranslate2Engine
 from regard.inference.translator import Translator
+from regard.interop.argos import Archive, export_argos
 from regard.interop.ctranslate2 import export_ctranslate2, read_export
 from regard.interop.ctranslate2_import import Variables
 from regard.interop.import_model import detect
@@ -105,3 +106,19 @@ def test_unsupported_setting_is_named(tmp_path: Path) -> None:
     (directory / "config.json").write_text(json.dumps(settings))
     with pytest.raises(RegardError, match="add_source_bos is true"):
         detect(directory).load()
+
+
+def test_exported_argos_package_is_the_same_model(tmp_path: Path) -> None:
+    directory = write_ctranslate2(tmp_path / "ct2", tmp_path)
+    bundle = detect(write_argos(tmp_path / "x.argosmodel", directory)).load().to_bundle()
+    export_argos(bundle, tmp_path / "y.argosmodel", quantization="float32")
+    again = detect(tmp_path / "y.argosmodel").load()
+    assert again.config.data.languages == ["xx", "yy"]
+    assert pieces_by_us(again.to_bundle()) == pieces_by_ctranslate2(directory)
+    package = Archive(tmp_path / "y.argosmodel")
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    for name in ("model.bin", "config.json", "shared_vocabulary.json"):
+        (folder / name).write_bytes(package.read(f"model/{name}") or b"")
+    (folder / "source.spm").write_bytes(package.read("sentencepiece.model") or b"")
+    assert pieces_by_ctranslate2(folder) == pieces_by_ctranslate2(directory)

@@ -1,0 +1,87 @@
+"""Hugging Face directories of encoder-only and decoder-only models: the families, and the export of imported models."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from regard.bundle import Bundle, named_tensors
+from regard.config import DecoderOnlyConfig, EncoderOnlyConfig
+from regard.files import atomic_directory
+from regard.interop.bert import BERT, DISTILBERT, ROBERTA
+from regard.interop.ctranslate2 import raise_unsupported, require_finite_weights
+from regard.interop.foreign import Tensors, original_rows
+from regard.interop.gpt2 import GPT2
+from regard.interop.huggingface_family import Family, LanguageModel, Rule
+from regard.interop.llama import LLAMA
+from regard.special_tokens import BEGIN, END, PADDING
+from regard.tokenization.huggingface_tokenizer import HuggingFaceTokenizer
+
+FAMILIES = {family.model_type: family for family in (BERT, DISTILBERT, ROBERTA, GPT2, LLAMA)}
+
+
+def family_of(bundle: Bundle) -> Family | None:
+    """The family that has all the layers of this model."""
+    model = bundle.config.model
+    if isinstance(model, EncoderOnlyConfig | DecoderOnlyConfig) and model.transformer.is_pruned:
+        return None
+    if isinstance(model, EncoderOnlyConfig):
+        is_bert = model.norm == "post" and model.positions == "learned" and not model.classes
+        if not is_bert or model.norm_type != "layer_norm" or model.gated_ffn or not model.linear_bias:
+            return None
+        tokenizer = bundle.tokenizers.target
+        is_bytes = isinstance(tokenizer, HuggingFaceTokenizer) and tokenizer.original_json["model"]["type"] == "BPE"
+        return ROBERTA if is_bytes else BERT if model.token_types else DISTILBERT
+    if not isinstance(model, DecoderOnlyConfig) or model.norm != "pre":
+        return None
+    is_plain = model.norm_type == "layer_norm" and model.linear_bias and not model.gated_ffn
+    if is_plain and model.positions == "learned" and not model.transformer.key_value_heads:
+        return GPT2
+    is_llama = model.norm_type == "rms_norm" and not model.linear_bias and model.gated_ffn
+    return LLAMA if is_llama and model.positions == "rotary" else None
+
+
+def unsupported_features(bundle: Bundle) -> list[str]:
+    """Why none of the families can hold this model."""
+    if family_of(bundle) is None:
+        return ["its layers are those of neither BERT, GPT-2 nor Llama (see docs/interop.md)"]
+    if not isinstance(bundle.tokenizers.target, HuggingFaceTokenizer):
+        return ["its vocabulary is a sentencepiece model; the families need a tokenizer.json of an imported model"]
+    return []
+
+
+def export_family(bundle: Bundle, directory: Path) -> str:
+    """Write an imported model for the transformers library again; returns the name of its class."""
+    raise_unsupported(unsupported_features(bundle), "The transformers library")
+    family, model = cast(Family, family_of(bundle)), cast(LanguageModel, bundle.config.model)
+    tokenizer = cast(HuggingFaceTokenizer, bundle.tokenizers.target)
+    weights = named_tensors(bundle.model)
+    require_finite_weights(weights)
+    ids = tokenizer.original_ids
+    tensors = {rule.theirs: _export_tensor(rule, weights, ids) for rule in family.rules(model)}
+    settings = family.write(model) | {
+        "model_type": family.model_type,
+        "architectures": [family.architecture],
+        "vocab_size": max(ids) + 1,
+        "bos_token_id": ids[BEGIN],
+        "eos_token_id": ids[END],
+        "pad_token_id": ids[PADDING] if ids[PADDING] >= 0 else None,
+        "dtype": "float32",
+    }
+    with atomic_directory(directory) as staging:
+        save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
+        (staging / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        (staging / "tokenizer.json").write_text(json.dumps(tokenizer.original_json, ensure_ascii=False), "utf-8")
+    return family.architecture
+
+
+def _export_tensor(rule: Rule, weights: Tensors, ids: list[int]) -> Tensor:
+    tensor = torch.cat([weights[name].float() for name in rule.ours])
+    if rule.has_tokens:
+        tensor = original_rows(tensor, ids)
+    if rule.skipped_rows:
+        tensor = torch.cat([tensor.new_zeros(rule.skipped_rows, tensor.shape[1]), tensor])
+    return (tensor.T if rule.is_transposed else tensor).contiguous().clone()

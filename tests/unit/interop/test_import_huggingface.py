@@ -1,0 +1,116 @@
+"""Imported models of every family give the logits and tokens of transformers, and export to the same tensors."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+
+from regard.batch import encode_source_rows
+from regard.bundle import Bundle, load_bundle
+from regard.errors import RegardError
+from regard.inference.mask_filler import MaskFiller
+from regard.inference.text_generator import TextGenerator
+from regard.interop.foreign import owners_of
+from regard.interop.huggingface import FAMILIES, export_family
+from regard.interop.import_model import detect, write_model
+from regard.special_tokens import BEGIN
+from tests.support.foreign_models import LINES, write_family
+
+TEXTS = [LINES[0], "ba Q, bé be!", "kamo"]
+CASES = [(name, seed) for name in FAMILIES for seed in range(6)]
+
+
+def imported(tmp_path: Path, name: str, seed: int) -> tuple[Any, Bundle]:
+    theirs = write_family(tmp_path / "theirs", name, seed)
+    write_model(detect(tmp_path / "theirs").load(), tmp_path / "model")
+    return theirs, load_bundle(tmp_path / "model")
+
+
+def logits(bundle: Bundle, row: list[int]) -> torch.Tensor:
+    """Over the original ids, at each position of a row that begins with BEGIN."""
+    owners = owners_of(bundle.tokenizers.target.original_ids)
+    order = [owners[identity] for identity in range(len(owners))]
+    if hasattr(bundle.model, "predict"):
+        found: torch.Tensor = bundle.model.predict(encode_source_rows([row])).logits
+    else:
+        memory = bundle.model.encode(encode_source_rows([[]]))
+        found = bundle.model.decode(torch.tensor([row]), memory, bundle.model.init_state(memory)).logits
+    return found[..., order]
+
+
+@pytest.mark.parametrize(("name", "seed"), CASES)
+@torch.inference_mode()
+def test_logits_and_tensors_equal_those_of_transformers(name: str, seed: int, tmp_path: Path) -> None:
+    theirs, bundle = imported(tmp_path, name, seed)
+    tokenizer = bundle.tokenizers.target
+    backend = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "theirs/tokenizer.json"))
+    for text in TEXTS:
+        row = tokenizer.encode(text)
+        plain = row[1:] if row[:1] == [BEGIN] else row
+        ids = [tokenizer.original_ids[token] for token in plain]
+        assert ids == backend(text, add_special_tokens=False)["input_ids"]
+        begin, end = (tokenizer.original_ids[token] for token in (2, 3))
+        given = [begin, *ids, end] if hasattr(bundle.model, "predict") else [begin, *ids]
+        expected = theirs(torch.tensor([given])).logits
+        ours = logits(bundle, [BEGIN, *plain])
+        torch.testing.assert_close(ours, expected, atol=1e-4, rtol=1e-4)
+    assert export_family(bundle, tmp_path / "back") == type(theirs).__name__
+    before, after = (load_file(tmp_path / folder / "model.safetensors") for folder in ("theirs", "back"))
+    assert before.keys() == after.keys()
+    for key in before:
+        unused = 2 if name == "roberta" and "position_embeddings" in key else 0  # rows that no input reaches
+        assert torch.equal(before[key][unused:], after[key][unused:]), key
+    again = type(theirs).from_pretrained(tmp_path / "back")
+    torch.testing.assert_close(again(torch.tensor([given])).logits, expected)
+
+
+def test_generated_text_equals_that_of_transformers(tmp_path: Path) -> None:
+    theirs, bundle = imported(tmp_path, "llama", 3)
+    tokenizer = bundle.tokenizers.target
+    ids = [tokenizer.original_ids[token] for token in (BEGIN, *tokenizer.encode(LINES[1]))]
+    expected = theirs.generate(torch.tensor([ids]), max_new_tokens=10, do_sample=False, pad_token_id=0)[0].tolist()[1:]
+    [output] = TextGenerator(bundle).generate([LINES[1]], beam_size=1, max_length_extra=10)
+    own = [tokenizer.original_ids[token] for token in output.tokens]
+    assert own == expected[: len(own)]
+    assert len(own) > len(ids) - 1
+
+
+def test_masks_of_an_imported_model_are_filled(tmp_path: Path) -> None:
+    theirs, bundle = imported(tmp_path, "bert", 1)
+    filler, tokenizer = MaskFiller(bundle), bundle.tokenizers.target
+    [filled] = filler.fill(["ba ___ be"], top_k=1)
+    row = filler.encode("ba ___ be")
+    given = [tokenizer.original_ids[token] for token in [*row, 3]]
+    scores = theirs(torch.tensor([given])).logits[0, row.index(4)]
+    scores[[tokenizer.original_ids[token] for token in range(5)]] = -torch.inf
+    assert tokenizer.original_ids[filled.tokens[row.index(4)]] == int(scores.argmax())
+    assert len(filler.trace("ba ___ be").layers) == bundle.config.model.transformer.layers
+
+
+def test_model_without_head_explains_itself(tmp_path: Path) -> None:
+    config = write_family(tmp_path / "theirs", "bert", 2).config
+    model = transformers.BertModel(config)
+    model.save_pretrained(tmp_path / "theirs")
+    bundle = detect(tmp_path / "theirs").load().to_bundle()
+    filler = MaskFiller(bundle)
+    with pytest.raises(RegardError, match="no masked-token head"):
+        filler.fill(["ba ___"])
+    row = bundle.tokenizers.target.encode(LINES[0])
+    given = torch.tensor([[bundle.tokenizers.target.original_ids[token] for token in [*row, 3]]])
+    expected = model.eval()(given).last_hidden_state
+    torch.testing.assert_close(bundle.model.encode(encode_source_rows([row])), expected, atol=1e-4, rtol=1e-4)
+    assert filler.trace(LINES[0]).layers
+
+
+def test_unsupported_settings_are_all_named(tmp_path: Path) -> None:
+    write_family(tmp_path / "theirs", "llama", 0)
+    path = tmp_path / "theirs/config.json"
+    text = path.read_text().replace('"default"', '"yarn"').replace('"attention_bias": false', '"attention_bias": true')
+    path.write_text(text.replace('"silu"', '"mish"'))
+    with pytest.raises(RegardError) as refused:
+        detect(tmp_path / "theirs").load()
+    for word in ("yarn", "attention_bias", "mish"):
+        assert word in str(refused.value)
