@@ -6,7 +6,7 @@ import { xAxis, yAxis } from "./axes.js";
 import { palette, shadeBytes } from "./colour.js";
 import { cellAt, cellByKey, cellCursor, holdsCell } from "./grid.js";
 import { linearScale, roundTicks } from "./scales.js";
-import { FONT } from "./text.js";
+import { FONT } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
 /** @import { Cell } from "./grid.js" */

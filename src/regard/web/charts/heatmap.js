@@ -5,7 +5,7 @@ import { t } from "../core/i18n.js";
 import { h } from "../core/ui.js";
 import { inkOn, palette, shade, shadePixels } from "./colour.js";
 import { cellAt, cellByKey, cellCursor, holdsCell } from "./grid.js";
-import { cut, FONT, textWidth } from "./text.js";
+import { cut, FONT, textWidth } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
 /** @import { Cell } from "./grid.js" */

@@ -5,7 +5,7 @@ import { h } from "../core/ui.js";
 import { smoothMap } from "../math/image_attention.js";
 import { palette } from "./colour.js";
 import { blackMask } from "./png.js";
-import { FONT } from "./text.js";
+import { FONT } from "./text_width.js";
 
 /** @import { Box, Regions, WordMap } from "../math/image_attention.js" */
 /** @import { Chart } from "./chart.js" */

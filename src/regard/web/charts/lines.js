@@ -6,7 +6,7 @@ import { h } from "../core/ui.js";
 import { xAxis, yAxis } from "./axes.js";
 import { palette, series as seriesStyle } from "./colour.js";
 import { linearScale, nearestIndex, rangeOf, readableNumber, roundTicks, thinnedPoints } from "./scales.js";
-import { FONT, textWidth } from "./text.js";
+import { FONT, textWidth } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
 /** @import { Point } from "./scales.js" */

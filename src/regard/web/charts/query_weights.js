@@ -3,7 +3,7 @@
 
 import { h } from "../core/ui.js";
 import { palette, series } from "./colour.js";
-import { FONT, fitted, textWidth } from "./text.js";
+import { FONT, fitted, textWidth } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
 

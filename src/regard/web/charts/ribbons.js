@@ -9,7 +9,7 @@
 import { h } from "../core/ui.js";
 import { FAINTEST, weightBetween } from "../math/alignment.js";
 import { inkOn, palette, series, shade } from "./colour.js";
-import { FONT } from "./text.js";
+import { FONT } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
 /** @import { ComponentChildren } from "../core/ui.js" */

@@ -6,16 +6,17 @@ import { h, useEffect } from "../../core/ui.js";
 import { MOST_INTERVENTIONS, toggleHead } from "../../math/interventions.js";
 import { tokenLabel } from "../../math/tokens.js";
 import { Card, Segmented } from "../controls.js";
-import { Loading, Problem } from "../notes.js";
+import { Loading, Problem } from "../placeholders.js";
 import { TokenRow } from "../token_row.js";
 import { OutputPair, PredictionBars } from "./before_after.js";
 import { ChangeList } from "./change_list.js";
 import { ABLATIONS, ablationOf, changesOf, isOpen, setChanges, undoChange } from "./experiment.js";
 import { HeadBoard } from "./head_board.js";
 import { PartSwitches, RegionSwitches, WordSwitches } from "./input_switches.js";
+import { RecordedCard } from "./recorded.js";
 
 /** @import { Store } from "../../core/store.js" */
-/** @import { AnyTrace, InterventionOptions, PredictedToken, Predictions, RecordedExperiment } from "../../data/backend.js" */
+/** @import { AnyTrace, InterventionOptions, PredictedToken, Predictions } from "../../data/backend.js" */
 /** @import { HeadAction, HeadAddress } from "../../math/interventions.js" */
 /** @import { Experiment } from "./experiment.js" */
 
@@ -258,51 +259,4 @@ function predictedPiece(tokens) {
 /** @param {AnyTrace} trace */
 async function traceAlone(trace) {
   return trace;
-}
-
-/**
- * In a file or a notebook: the experiment that was recorded, or what an experiment needs.
- * @param {{ recorded: RecordedExperiment | null, trace: AnyTrace | null }} props
- */
-function RecordedCard({ recorded, trace }) {
-  if (!recorded) {
-    return h(
-      "details",
-      { class: "explain what-if" },
-      h("summary", null, t("what_if.title")),
-      h("p", null, t("what_if.needs_server")),
-    );
-  }
-  const { interventions, before } = recorded;
-  return h(
-    "div",
-    { class: "what-if" },
-    h(
-      Card,
-      { title: t("what_if.title"), explanation: t("what_if.recorded") },
-      h(
-        "div",
-        { class: "stack" },
-        h(OutputPair, {
-          before: before.text,
-          after: trace?.text ?? null,
-          logProbabilities: recordedTotals(before, trace),
-        }),
-        h(ChangeList, { list: interventions, trace }),
-        h("p", { class: "faint small" }, t("what_if.needs_server")),
-      ),
-    ),
-  );
-}
-
-/**
- * The log-probabilities of both outputs, where they are the same output.
- * @param {RecordedExperiment["before"]} before
- * @param {AnyTrace | null} after
- * @returns {[number, number] | null}
- */
-function recordedTotals(before, after) {
-  if (before.text !== after?.text) return null;
-  const total = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value, 0);
-  return [total(before.log_probabilities), total(after.log_probabilities)];
 }

@@ -1,7 +1,7 @@
 /** Compare: the same sentence translated by each model, side by side, and their quality against sentence length. */
 
 import { Lead } from "../../components/controls.js";
-import { Empty } from "../../components/notes.js";
+import { Empty } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { t } from "../../core/i18n.js";
 import { h, useEffect, useState } from "../../core/ui.js";

@@ -3,7 +3,7 @@
 import { lines } from "../../charts/lines.js";
 import { Plot } from "../../charts/plot.js";
 import { Card } from "../../components/controls.js";
-import { Empty, Loading, Problem } from "../../components/notes.js";
+import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery, useWidth } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";

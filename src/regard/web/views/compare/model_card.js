@@ -2,7 +2,7 @@
 
 import { heatmap } from "../../charts/heatmap.js";
 import { Plot } from "../../charts/plot.js";
-import { Empty, Loading, Problem } from "../../components/notes.js";
+import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useWidth } from "../../core/query.js";
 import { h, useMemo } from "../../core/ui.js";

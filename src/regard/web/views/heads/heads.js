@@ -4,7 +4,7 @@ import { attentionName, headName, layerHeadTitle } from "../../components/attent
 import { Card, Lead, Segmented } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
 import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
-import { Empty, Loading, NoModel, Problem } from "../../components/notes.js";
+import { Empty, Loading, NoModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import {
   asRequest,

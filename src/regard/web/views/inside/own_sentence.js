@@ -5,7 +5,7 @@ import { AttentionSteps } from "../../components/attention_steps/attention_steps
 import { indexParam, QUERY_PARAMS, stepChoice } from "../../components/attention_steps/step_params.js";
 import { Switches } from "../../components/attention_steps/switches.js";
 import { Card, Select } from "../../components/controls.js";
-import { Empty, Loading, NoModel, OtherModel, Problem } from "../../components/notes.js";
+import { Empty, Loading, NoModel, OtherModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { TokenRow, TokenSigns } from "../../components/token_row.js";
 import { asRequest, changesOf, isOpen, textExperiment } from "../../components/what_if/experiment.js";

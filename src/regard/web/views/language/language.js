@@ -3,7 +3,7 @@
 import { layerHeadTitle } from "../../components/attention_names.js";
 import { Card, Lead, Select, Slider } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
-import { Empty, Loading, Problem } from "../../components/notes.js";
+import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { WeightBars } from "../../components/weight_bars.js";
 import { asRequest, changesOf, textExperiment } from "../../components/what_if/experiment.js";

@@ -6,7 +6,7 @@ import { headName } from "../../components/attention_names.js";
 import { AttentionSteps } from "../../components/attention_steps/attention_steps.js";
 import { Card, Select } from "../../components/controls.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
-import { Problem } from "../../components/notes.js";
+import { Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect } from "../../core/ui.js";

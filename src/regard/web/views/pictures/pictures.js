@@ -3,7 +3,7 @@
 import { Card, Lead } from "../../components/controls.js";
 import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
-import { Empty, Loading, Problem } from "../../components/notes.js";
+import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { asRequest, captionExperiment, changesOf } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";

@@ -2,7 +2,7 @@
 
 import { readableNumber } from "../../charts/scales.js";
 import { Card, Lead, Select, Slider } from "../../components/controls.js";
-import { Problem } from "../../components/notes.js";
+import { Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 import { sinusoidalEncoding } from "../../math/positions.js";

@@ -3,7 +3,7 @@
 import { lines } from "../../charts/lines.js";
 import { Plot } from "../../charts/plot.js";
 import { Card, Slider } from "../../components/controls.js";
-import { Empty } from "../../components/notes.js";
+import { Empty } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useWidth } from "../../core/query.js";
 import { h, useMemo } from "../../core/ui.js";

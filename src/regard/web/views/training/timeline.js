@@ -3,7 +3,7 @@
 import { nearestIndex } from "../../charts/scales.js";
 import { attentionName, headName } from "../../components/attention_names.js";
 import { Card, Select } from "../../components/controls.js";
-import { Empty, Loading, Problem } from "../../components/notes.js";
+import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useEffect, useMemo, useState } from "../../core/ui.js";

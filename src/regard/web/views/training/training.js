@@ -1,7 +1,7 @@
 /** Training: a run's curves, its samples, and its attention at the steps where it was saved; live while the run goes on. */
 
 import { Lead, Select } from "../../components/controls.js";
-import { Empty, Loading, Problem } from "../../components/notes.js";
+import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect, useMemo, useRef, useState } from "../../core/ui.js";

@@ -1,7 +1,7 @@
 /** The best outputs of the beam search; one of them is traced. */
 
 import { Card } from "../../components/controls.js";
-import { Problem } from "../../components/notes.js";
+import { Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 

@@ -1,7 +1,7 @@
 /** Translate: the translation of a sentence as it is streamed, then the attention between its words. */
 
 import { Lead } from "../../components/controls.js";
-import { NoModel, OtherModel, Problem } from "../../components/notes.js";
+import { NoModel, OtherModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { textExperiment } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
