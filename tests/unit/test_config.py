@@ -110,7 +110,8 @@ def test_a_value_of_the_wrong_type_is_named(place: Place) -> None:
     wrong.append(3.5 if isinstance(place.type, msgspec.inspect.StrType) else "nonsense")
     wrong.append("yes" if isinstance(place.type, msgspec.inspect.BoolType) else True)
     for value in wrong:
-        complaint(place.table(value), path=place.path)
+        has_sections = place.path == "data.sources" and isinstance(value, list)  # each of them is named by its index
+        complaint(place.table(value), path=f"{place.path}[0]" if has_sections else place.path)
 
 
 @every_number
