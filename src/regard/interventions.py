@@ -17,7 +17,7 @@ As objects they count from 0, as a trace does; as strings, which people read and
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Literal, get_args
 
 import msgspec
@@ -264,7 +264,8 @@ def format_intervention(one: AnyIntervention) -> str:
             return f"without.{one.part}{_address(one.stack, one.layer, one.sublayer)}"
         case PatchIntervention():
             where = f":{_head(one)}" if one.site == "head" else _address(one.stack, one.layer)
-            donor = ";".join([f"{_number(one.position)}<{_number(one.from_position)}", *_texts(one)])
+            texts = [text for text in (one.text, one.target) if text is not None]
+            donor = ";".join([f"{_number(one.position)}<{_number(one.from_position)}", *texts])
             return f"patch.{one.site}{where}@{donor}"
         case DecodeIntervention():
             options = {"temperature": one.temperature, "top-k": one.top_k, "prefix": one.prefix}
@@ -278,10 +279,6 @@ def _head(one: HeadIntervention | RowIntervention | CellIntervention | PatchInte
 def _address(name: str | None, layer: int | None, sublayer: str | None = None) -> str:
     parts = [name, None if layer is None else _number(layer), sublayer]
     return "" if name is None else ":" + ".".join(part for part in parts if part is not None)
-
-
-def _texts(one: PatchIntervention) -> Sequence[str]:
-    return [text for text in (one.text, one.target) if text is not None]
 
 
 def _number(index: int | None) -> str:

@@ -93,9 +93,12 @@ def command(
     if as_json:
         print_json(report)
         return
-    rows = [["whole model", "", *_figures(report.baseline)]]
-    rows += [[f"{one.role} {one.layer}", str(one.head), *_changes(one, report.baseline)] for one in report.heads]
-    names = ["without", "head", "BLEU", "chrF", *(["AER"] if report.baseline.aer is not None else [])]
+    baseline = report.baseline
+    figures = [f"{baseline.bleu:.2f}", f"{baseline.chrf:.2f}"]
+    figures += [] if baseline.aer is None else [f"{baseline.aer:.4f}"]
+    rows = [["whole model", "", *figures]]
+    rows += [[f"{one.role} {one.layer}", str(one.head), *_changes(one, baseline)] for one in report.heads]
+    names = ["without", "head", "BLEU", "chrF", *(["AER"] if baseline.aer is not None else [])]
     print_table(names, rows)
 
 
@@ -107,11 +110,6 @@ def read_test_set(model: Path, source: Path, reference: Path, gold: Path | None,
     links = GoldLinks.read(gold, gold_index_base) if gold else None
     texts = ParallelTexts.read(source, reference, links)
     return EvaluationSet(texts.sources, texts.targets, texts.gold)
-
-
-def _figures(quality: Quality) -> list[str]:
-    figures = [f"{quality.bleu:.2f}", f"{quality.chrf:.2f}"]
-    return figures if quality.aer is None else [*figures, f"{quality.aer:.4f}"]
 
 
 def _changes(one: HeadAblation, baseline: Quality) -> list[str]:

@@ -150,6 +150,8 @@ def _log_probabilities(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]
 
 def _check_finite(values: Tensor) -> None:
     if (values.isnan() | values.isposinf()).any():
+        if active_edits() is not None:
+            raise RegardError("with these interventions the model's probabilities are not finite. Remove one of them.")
         raise RegardError(
             "the model's probabilities are not finite: its weights contain NaN or Inf. Load another checkpoint."
         )
