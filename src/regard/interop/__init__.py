@@ -1,1 +1,1 @@
-"""Other programs' formats, one file each: CTranslate2, Marian of the transformers library, EfficientNet weights."""
+"""Other programs' formats, one file each, in and out; `import_model.py` detects the format."""
