@@ -234,7 +234,10 @@ async def _read_input(service: Service, upload: Upload[CaptionQuery]) -> Caption
         picture, gold = example.captioned.image, example.gold
     square = await service.batcher.run_exclusive(lambda: load_square(captioner, picture), cost=1)
     given = [query.interventions] if isinstance(query.interventions, str) else query.interventions
-    return CaptionInput(model, square, beam_size, gold, tuple(read_interventions(given[:MAX_INTERVENTIONS])))
+    if len(given) > MAX_INTERVENTIONS:
+        message = f"{len(given)} interventions were given; at most {MAX_INTERVENTIONS} are allowed."
+        raise ApiError(400, "bad_form", message)
+    return CaptionInput(model, square, beam_size, gold, tuple(read_interventions(given)))
 
 
 def load_square(captioner: Captioner, picture: Path | bytes) -> NDArray[np.uint8]:
