@@ -31,6 +31,8 @@ READING = [
     "export {bad} --to ctranslate2 {tmp}/out",
     "export {model} --to ctranslate2 {tmp}/out --shortlist {bad}",
     "import efficientnet-lite0 {bad} --out {tmp}/out",
+    "import {bad} --out {tmp}/out",
+    "import {bad}.argosmodel --out {tmp}/out",
     "align {model} --source {bad} --target {text}",
     "align {model} --source {text} --target {bad}",
     "align {model} --source {text} --target {text} --gold {bad}",

@@ -17,6 +17,7 @@ from torch import Tensor
 from regard.bundle import Bundle, load_weights, new_bundle, read_tensors
 from regard.config import Config
 from regard.errors import RegardError
+from regard.input_files import read_input
 from regard.interop.ctranslate2 import SUPPRESSED_LOGIT, require_finite_weights
 from regard.special_tokens import BEGIN, RESERVED
 from regard.tokenization.tokenizer import TokenizerPair
@@ -94,13 +95,7 @@ class Misfits:
 
 def read_file(path: Path, *, limit: int = MAX_MODEL_BYTES) -> bytes:
     """The bytes of a file of at most `limit` bytes."""
-    try:
-        size = path.stat().st_size
-        if size > limit:
-            raise RegardError(f"{path} has {size:,} bytes; at most {limit:,} are read. Give a smaller model.")
-        return path.read_bytes()
-    except OSError as error:
-        raise RegardError(f"{path} cannot be read: {error.strerror}. Give a complete model.") from None
+    return read_input(path, max_bytes=limit, advice="Give a complete model.")
 
 
 def parse_json(content: bytes, origin: Path | str, kind: type = dict) -> Any:

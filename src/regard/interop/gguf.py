@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import RegardError
+from regard.input_files import open_input
 from regard.interop.foreign import MAX_LAYERS, MAX_MODEL_BYTES, ForeignModel, Misfits, Tensors
 from regard.interop.huggingface_family import arrange_tokenizer, assemble
 from regard.interop.llama import LLAMA, LLAMA_BLOCK
@@ -40,7 +41,7 @@ assert set(NAMES.values()) == set(LLAMA_BLOCK.values())  # noqa: S101
 
 def is_gguf(path: Path) -> bool:
     """Whether a file begins as a GGUF file does."""
-    with path.open("rb") as file:
+    with open_input(path, advice="Give a complete model.") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
