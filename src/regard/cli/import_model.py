@@ -60,7 +60,9 @@ def command(what: str, out: Path, tokenizers: tuple[Path, ...]) -> None:
         echo(f"  Note: {note}.")
     bundle = write_model(foreign, out)
     echo(f"{out}: {bundle.num_parameters:,} parameters.")
-    echo(f"To use it: regard {COMMANDS[task_of(bundle.config.model)]} {shlex.quote(str(out))}")
+    has_head = getattr(bundle.config.model, "masked_head", True)
+    name = COMMANDS[task_of(bundle.config.model)] if has_head else "show"
+    echo(f"To use it: regard {name} {shlex.quote(str(out))}")
 
 
 def _import_efficientnet(what: str, out: Path) -> None:

@@ -62,9 +62,12 @@ def export_family(bundle: Bundle, directory: Path) -> str:
     require_finite_weights(weights)
     ids = tokenizer.original_ids
     tensors = {rule.theirs: _export_tensor(rule, weights, ids) for rule in family.rules(model)}
+    architecture = family.class_name(model)
+    if architecture != family.architecture:  # a class without a head has no prefix
+        tensors = {name.removeprefix(family.prefix): tensor for name, tensor in tensors.items()}
     settings = family.write(model) | {
         "model_type": family.model_type,
-        "architectures": [family.architecture],
+        "architectures": [architecture],
         "vocab_size": max(ids) + 1,
         "bos_token_id": ids[BEGIN],
         "eos_token_id": ids[END],
@@ -75,7 +78,7 @@ def export_family(bundle: Bundle, directory: Path) -> str:
         save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
         (staging / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
         (staging / "tokenizer.json").write_text(json.dumps(tokenizer.original_json, ensure_ascii=False), "utf-8")
-    return family.architecture
+    return architecture
 
 
 def _export_tensor(rule: Rule, weights: Tensors, ids: list[int]) -> Tensor:

@@ -55,6 +55,11 @@ class Family:
     head_tensors: tuple[str, ...] = ()  # how the names of a masked-token head begin
     ignored: tuple[str, ...] = ()  # tensors that have no place here, and do not change hidden states or logits
 
+    def class_name(self, model: LanguageModel) -> str:
+        """The class of the transformers library: with the head, or without one."""
+        has_head = not isinstance(model, EncoderOnlyConfig) or model.masked_head
+        return self.architecture if has_head else self.architecture.replace("ForMaskedLM", "Model")
+
 
 def weight_and_bias(theirs: str, ours: str) -> Iterator[Rule]:
     for part in ("weight", "bias"):
@@ -109,7 +114,7 @@ def assemble(
     ours = _import_tensors(family, cast(LanguageModel, config.model), tensors, vocabulary, misfits)
     if isinstance(config.model, DecoderOnlyConfig):
         ours["output_mask"] = vocabulary.output_bias(torch.zeros(len(names)))
-    description = f"Hugging Face, {family.architecture}"
+    description = f"Hugging Face, {family.class_name(cast(LanguageModel, config.model))}"
     return ForeignModel(description, config, TokenizerPair(tokenizer, tokenizer), ours, notes)
 
 

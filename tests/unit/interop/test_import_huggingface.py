@@ -103,6 +103,10 @@ def test_model_without_head_explains_itself(tmp_path: Path) -> None:
     expected = model.eval()(given).last_hidden_state
     torch.testing.assert_close(bundle.model.encode(encode_source_rows([row])), expected, atol=1e-4, rtol=1e-4)
     assert filler.trace(LINES[0]).layers
+    assert export_family(bundle, tmp_path / "back") == "BertModel"
+    before, after = (load_file(tmp_path / folder / "model.safetensors") for folder in ("theirs", "back"))
+    assert before.keys() - after.keys() == {"pooler.dense.weight", "pooler.dense.bias"}
+    assert all(torch.equal(before[name], tensor) for name, tensor in after.items())
 
 
 def test_unsupported_settings_are_all_named(tmp_path: Path) -> None:
