@@ -45,7 +45,7 @@ def test_uncaptionable_input_is_reported(regard: Regard, describing: Path, scene
     assert ended.code == 2
     assert "is not a readable image" in ended.err
     assert "Add --json" in regard("caption", describing, scenes / "captions.txt", "--maps").err
-    assert "describes pictures" in regard("translate", describing, "--input", scenes / "captions.txt").err
+    assert "Use `regard caption`" in regard("translate", describing, "--input", scenes / "captions.txt").err
 
 
 def test_unreadable_images_are_named_and_others_captioned(
@@ -65,7 +65,7 @@ def test_unreadable_images_are_named_and_others_captioned(
     assert command(["caption", str(describing), str(odd), "--json"]) == 0
     assert json.loads(written(capfdbinary)[0])["image"].endswith("caf\\udce9.png")
     assert command(["caption", str(describing), str(tmp_path)]) == 2
-    assert f"Give the pictures in it, as {tmp_path}/*.png" in capfdbinary.readouterr().err.decode()
+    assert f"Give the images in it, as {tmp_path}/*.png" in capfdbinary.readouterr().err.decode()
 
 
 def test_captioner_is_evaluated_on_captioned_images(
@@ -92,7 +92,7 @@ def test_options_of_the_other_model_kind_are_refused(regard: Regard, describing:
         (["--captions", scenes, "--source", scenes], "Give --source and --reference"),
         ([], "Give --source and --reference"),
         (["--captions", scenes, "--lowercase"], "--lowercase is for translators"),
-        (["--source", scenes, "--reference", scenes, "--split", "test"], "--split goes with --captions"),
+        (["--source", scenes, "--reference", scenes, "--split", "test"], "--split is for captioners"),
     ]:
         ended = regard("evaluate", describing, *words)
         assert ended.code == 2
