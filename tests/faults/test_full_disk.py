@@ -47,7 +47,7 @@ def test_disk_full_while_saving_keeps_older_checkpoint(outcome: dict[str, Any]) 
 
 def test_too_small_disk_is_reported_before_writing(outcome: dict[str, Any]) -> None:
     *_, checked, emptied = mounted(outcome["filling"])
-    assert "step-00000002 needs 665,536 bytes, and the disk has 98,304 free" in checked["message"]
+    assert "step-00000002 needs 665,536 bytes, but the disk has 98,304 free" in checked["message"]
     assert (checked["step"], checked["names"]) == (1, ["step-00000001"])
     assert (emptied["step"], emptied["message"]) == (2, "")
 
@@ -74,9 +74,9 @@ def test_run_stopped_by_full_disk_resumes_bitwise(outcome: dict[str, Any]) -> No
     ("where", "reason"),
     [
         ("read-only", "run/lock cannot be written: Read-only file system"),
-        ("read-only, new", "new cannot be made: Read-only file system"),
+        ("read-only, new", "new cannot be created: Read-only file system"),
         ("denied", "whole/lock cannot be written: Permission denied"),
-        ("denied, new", "new cannot be made: Permission denied"),
+        ("denied, new", "new cannot be created: Permission denied"),
     ],
 )
 def test_unwritable_place_is_named(outcome: dict[str, Any], where: str, reason: str) -> None:

@@ -6,6 +6,7 @@ One process for all, with one thread: it loads torch once, and is forked where a
 of its own is left out (null) where disks may not be mounted.
 """
 
+import codecs
 import json
 import os
 import resource
@@ -19,6 +20,7 @@ from typing import Any
 
 import torch
 
+import regard.training.checks  # noqa: F401  (see below)
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE
 from regard.training.checkpoint import (
@@ -34,6 +36,9 @@ from tests.support.small_run import write_pairs
 
 DISK = 2**21  # bytes
 NOBODY = 65534
+
+# As nobody, Python may not read its own files: what a command imports late is imported here.
+codecs.lookup("utf-8-sig")
 
 
 def checkpoint_of(step: int) -> Checkpoint:

@@ -132,6 +132,8 @@ def _decoders() -> Iterator[tuple[str, ModelConfig]]:
         norm_epsilon=1e-3,
         positions="rotary",
         rotary_base=500.0,
+        tie_word_embeddings=False,
+        output_mask=True,
         **GATED,
     )
     yield "decoder-only-llama", llama
@@ -145,6 +147,7 @@ def _readers() -> Iterator[tuple[str, ModelConfig]]:
         yield name, EncoderOnlyConfig(transformer=sizes, max_position_embeddings=64, **style)
     stack = TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
     yield "encoder-only-gated-tokens", EncoderOnlyConfig(transformer=stack, max_position_embeddings=64, **GATED)
+    yield "encoder-only-vectors", EncoderOnlyConfig(transformer=stack, masked_head=False, token_types=2)
 
 
 def _placed_stacks() -> Iterator[tuple[str, TransformerStackConfig]]:

@@ -4,7 +4,6 @@ Each event is written to the event log before it is yielded. The loop does not d
 """
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -28,6 +27,7 @@ from regard.training.checkpoint import (
 from regard.training.corpora import Corpus, rank_batches
 from regard.training.distributed import SINGLE_PROCESS, ProcessGroup
 from regard.training.events import (
+    EVENT_LOG,
     EventLog,
     ProbesSaved,
     TrainingEnded,
@@ -75,15 +75,17 @@ def train(
 
     Every rank must call this; only rank 0 writes files.
     """
-    event_log = EventLog(run / "events.jsonl" if group.is_rank0 else Path(os.devnull))
+    event_log = EventLog(run / EVENT_LOG) if group.is_rank0 else None
     with lock_run(run) if group.is_rank0 else nullcontext(), explain_out_of_memory(OUT_OF_MEMORY_ADVICE):
         if group.is_rank0:
             remove_stale_files(run)
         trainer = create_trainer(config, run, corpus, group)
         notes = resume_trainer(trainer) if resume else []
-        event_log.truncate_after(trainer.step)
+        if event_log is not None:
+            event_log.truncate_after(trainer.step)
         for event in _train_events(trainer, notes, stop_signal):
-            event_log.write(event)
+            if event_log is not None:
+                event_log.write(event)
             yield event
 
 

@@ -19,6 +19,7 @@ from regard.config import (
     DataConfig,
     EfficientNetConfig,
     LanguageModelConfig,
+    LanguageModelStyle,
     SourceConfig,
     merge_tables,
     read_table,
@@ -288,8 +289,9 @@ def _with_overrides(config: Config, options: TrainOptions) -> Config:
     given = [override.partition("=") for override in options.overrides]
     kinds = [value.strip().strip("'\"") for key, _, value in given if key.strip() == "model.kind"]
     named = {below["model"]["kind"], *kinds[-1:]}
-    if len(named) > 1 and not named <= set(LANGUAGE_KINDS):  # another kind of model has other options
-        below |= {"model": {}}
+    if len(named) > 1:  # another kind of model has other options; language models share those of their base struct
+        shared = LanguageModelStyle.__struct_fields__ if named <= set(LANGUAGE_KINDS) else ()
+        below["model"] = {name: value for name, value in below["model"].items() if name in shared}
     return Config.from_dict(merge_tables(below, options.table), overrides=options.overrides, origin=options.origin)
 
 
