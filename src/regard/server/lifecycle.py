@@ -135,8 +135,11 @@ class Server(uvicorn.Server):
                 for one in heapq.nsmallest(CLOSED_AT_A_TIME, waiting, key=lambda one: one.active_at):
                     one.close_early()
                 await asyncio.sleep(0 if waiting else ACCEPT_RETRY_SECONDS)
+            await wait_readable(listener)
             try:
-                accepted, _ = await loop.sock_accept(listener)
+                accepted, _ = listener.accept()
+            except BlockingIOError:  # the client is gone already, or another process was faster
+                continue
             except OSError as error:  # such as too many open files in the whole system
                 log_error(f"a connection cannot be accepted: {error}")
                 await asyncio.sleep(ACCEPT_RETRY_SECONDS)
@@ -187,6 +190,17 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()  # otherwise a client that reads nothing would hold the process
+
+
+async def wait_readable(listener: socket.socket) -> None:
+    """Wait for a client. `loop.sock_accept` may run once more after its task is cancelled, and log a traceback."""
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    loop.add_reader(listener, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(listener)
 
 
 @functools.cache
