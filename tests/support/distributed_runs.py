@@ -24,7 +24,8 @@ from regard.config import Config
 from regard.data.batching import plan_epoch
 from regard.training import checkpoint as resuming_module
 from regard.training import corpora as corpus_module
-from regard.training import step as trainer_module
+from regard.training import objective as objective_module
+from regard.training import step as step_module
 from regard.training.checkpoint import list_checkpoints, load_checkpoint
 from regard.training.corpora import rank_batches
 from regard.training.distributed import ProcessGroup, full_tensor, join_process_group
@@ -88,7 +89,7 @@ def _gradients(config: Config, run: Path, out: Path, group: ProcessGroup) -> Non
     for _ in range(4):
         pieces = list(islice(drawn, 2))
         tokens = int(group.sum(sum(piece.tokens for piece in pieces)))
-        loss = trainer_module._backward(trainer, pieces, tokens)
+        loss = step_module._backward(trainer, pieces, tokens)
         grads = {name: full_tensor(value.grad).clone() for name, value in trainer.model.named_parameters()}  # type: ignore[arg-type]
         found.append({"loss": loss, "tokens": tokens, "gradients": grads})
     torch.save({"steps": found, "parts": parts}, f"{out}-{group.rank}")
@@ -234,13 +235,13 @@ def not_finite(directory: Path) -> dict[str, Any]:
 
 
 def _with_nan(config: Config, run: Path, group: ProcessGroup) -> None:
-    real, calls = trainer_module.compute_loss, iter(range(10**6))
+    real, calls = objective_module.compute_loss, iter(range(10**6))
 
     def batch_loss(*arguments: Any, **options: Any) -> torch.Tensor:
         is_bad = next(calls) == 1 and group.rank == 1
         return real(*arguments, **options) * (float("nan") if is_bad else 1.0)
 
-    trainer_module.compute_loss = batch_loss
+    objective_module.compute_loss = batch_loss
     _run(config, run, group)
 
 
