@@ -176,7 +176,7 @@ def runs(directory: Path) -> dict[str, Any]:
         in_ranks(2, partial(_run, options, stopped, resume=True))
         results |= {name: final_hash(directory / name), f"{name} stopped": final_hash(stopped)}
     results["same shapes"] = _shapes(directory / "replicated") == _shapes(directory / "fsdp")
-    alone = directory / "shard-alone"
+    alone = directory / "fsdp-alone"
     in_ranks(1, partial(_run, config, alone, resume=True))
     began = [event for event in EventLog(alone / "events.jsonl").read() if isinstance(event, TrainingStarted)]
     return results | {"alone": _last_step(alone), "notes": began[-1].notes}
