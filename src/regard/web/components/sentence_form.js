@@ -78,6 +78,9 @@ export function SentenceForm({
     spellcheck: false,
     placeholder,
     value: draft.value ?? text,
+    onFocus: () => {
+      if (!text) draft.value ??= ""; // the reader is about to type: no example may arrive in between
+    },
     onInput: (/** @type {InputEvent} */ event) =>
       (draft.value = /** @type {HTMLTextAreaElement} */ (event.target).value),
     onKeyDown: submitOnEnter,
