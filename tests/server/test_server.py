@@ -131,6 +131,7 @@ def test_metric_labels_are_few_for_any_requests(own_api: OwnApiServer) -> None:
         asked(own_api, "GET", f"/none/{number}")
         asked(own_api, "GET", f"/api/v1/traces/{number}/weights")
         asked(own_api, f"STRANGE{number}", "/")
+    own_api.post("translate", texts=["one red cat"])
     figures = asked(own_api, "GET", "/metrics").text
     routes = set(re.findall(r'regard_requests_total\{route="([^"]*)"', figures))
     assert "none" in routes

@@ -67,8 +67,10 @@ def test_image_or_caption_file_is_not_overwritten(
         assert Path(str(words[-1])).read_bytes() == before
 
 
-def test_one_device_may_be_read_and_written(regard: Regard, transformer: Path) -> None:
-    assert regard("translate", transformer, "--input", os.devnull, "--output", os.devnull).code == 0
+def test_device_may_be_written_but_not_read(regard: Regard, transformer: Path, corpus: Path) -> None:
+    assert regard("translate", transformer, "--input", corpus / "valid.en", "--output", os.devnull).code == 0
+    ended = regard("translate", transformer, "--input", os.devnull, "--output", os.devnull)
+    assert (ended.code, "Is a device" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(

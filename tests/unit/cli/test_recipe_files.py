@@ -49,8 +49,8 @@ def test_the_demo_takes_regards_own_recipes_from_anywhere(regard: Regard, tmp_pa
     assert sorted(packaged_recipes().glob("*.toml")) == sorted((ROOT / "recipes").glob("*.toml"))
     (tmp_path / "recipes").mkdir()
     ended = regard("demo", "--recipes", tmp_path / "recipes", "--no-browser")
-    assert "world-transformer.toml is not there" in ended.err
-    assert "leave that out to take regard's own" in ended.err
+    assert "world-transformer.toml does not exist" in ended.err
+    assert "remove --recipes to use regard's own" in ended.err
 
 
 def test_recipes_are_found_inside_a_wheel(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_recipes_are_found_inside_a_wheel(tmp_path: Path) -> None:
         shutil.copytree(ROOT / given, installed / place)
     code = (
         "from pathlib import Path; from regard.training.plan import *; "
-        "print(found_recipe(Path('scenes-attention')), own_recipes())"
+        "print(find_recipe(Path('scenes-attention')), packaged_recipes())"
     )
     run = subprocess.run(
         [sys.executable, "-c", code],
