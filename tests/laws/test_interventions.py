@@ -289,7 +289,7 @@ def test_a_thread_without_intervention_is_not_changed(small: Small, case: Case) 
 @given(cases(shortest=2))
 @single
 @torch.no_grad()
-def test_a_mean_head_is_the_mean_over_its_sample(small: Small, case: Case) -> None:
+def test_mean_head_is_the_mean_over_its_sample(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), one_row(case.source, 0), one_row(case.target, 0).tokens
     with record_attention(model, details=True) as recording:
         say(model, source, target)
