@@ -5,7 +5,7 @@ READY := .venv/.ready
 
 LOCKED := --all-extras --no-emit-project --no-hashes --no-annotate --no-header --quiet
 
-.PHONY: setup demo test test-fast check docs wheel lock clean
+.PHONY: setup demo test test-failed test-fast check docs wheel lock clean
 
 setup: $(READY)
 
@@ -20,6 +20,10 @@ demo: setup
 # Two tests run side by side, and torch's threads would spin for each other on a core that the other test needs.
 test: setup
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The tests that failed in the last run, one at a time on an idle machine: what passes now depends on load, and is a defect of the test.
+test-failed: setup
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -v
 
 # What can be run after every change: no browser, no Node, no strace, no server process, nothing that trains for long.
 test-fast: setup
