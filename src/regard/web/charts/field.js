@@ -26,7 +26,7 @@ import { FONT } from "./text_width.js";
  * @property {boolean} [isSquare]
  */
 
-// Below zero, at zero and above it: vermilion and blue are told apart by every kind of colour vision.
+// Below zero, at zero and above it: every kind of colour vision distinguishes vermilion and blue.
 const DIVERGING = {
   light: [
     [178, 71, 0],

@@ -1,5 +1,5 @@
 // @ts-check
-/** A line chart. Lines differ in colour, dash and marker, so that they are told apart in print and by colour-blind readers. */
+/** A line chart. Lines differ in colour, dash and marker, so that print and colour-blind readers can distinguish them. */
 
 import { t } from "../core/i18n.js";
 import { h } from "../core/ui.js";

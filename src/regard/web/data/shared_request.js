@@ -4,7 +4,7 @@
 
 /**
  * The same function, but while it answers a request, the same request waits for that answer. It ends with the signal of
- * the one who began it; whoever else waits then begins it again.
+ * the caller that started it; another caller that waits then starts it again.
  * @template Request, Answer
  * @param {(request: Request, options?: RequestOptions) => Promise<Answer>} load
  * @param {{ kept?: number, keyOf?: (request: Request) => string }} [options] kept: so many of the last answers are kept, until `forget`

@@ -202,7 +202,7 @@ def random_determiner(rng: SeededRandom) -> Determiner:
 
 
 def thing_as_subject(rng: SeededRandom, noun: Noun, detail: Detail) -> NounPhrase:
-    """A person, animal, thing or place of which a quality is told."""
+    """A person, animal, thing or place that a quality describes."""
     if noun.is_in("person"):
         return described_noun(rng, noun, LEAN)
     if noun.is_in("kinship"):

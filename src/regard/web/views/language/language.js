@@ -66,7 +66,7 @@ function Language({ store }) {
 }
 
 /**
- * The prompt in the address. Other views get a whole continuation as their text; whoever comes back finds the prompt that it came from.
+ * The prompt in the address. Other views get a whole continuation as their text; a reader who returns finds the prompt that it came from.
  * @param {UrlState} url
  */
 export function promptOf({ text = "", look, prompt }) {

@@ -28,7 +28,7 @@ const FORMULA_TEXTS = /** @type {const} */ ({
   fraction: "positions.story_fraction",
   random: "positions.story_random",
 });
-/** Kinds of tables that models have: their names, what is told of a table, and what is told of the kind. */
+/** Kinds of tables that models have: their names, the description of a table, and that of the kind. */
 const KINDS = /** @type {const} */ ({
   sinusoidal: {
     name: "positions.kind_sinusoidal",
