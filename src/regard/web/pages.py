@@ -18,7 +18,14 @@ from regard.web.bundle import bundle
 
 FOLDER = Path(__file__).parent
 # Later style sheets override earlier ones.
-STYLES = ("base.css", "components.css", "charts.css", "views.css", "what_if.css", "print.css")
+STYLES = [
+    f"{name}.css"
+    for name in (
+        *("base", "shell", "components", "charts", "shared"),
+        *("translate", "inside", "heads", "pictures", "positions", "compare", "training", "what_if"),
+        "print",
+    )
+]
 _SOURCES = (".js", ".json", ".css", ".html", ".svg")
 _STYLE_COMMENT = re.compile(r"/\*.*?\*/|^[ \t]+|^\n", re.MULTILINE | re.DOTALL)
 _ENDS_ELEMENT = re.compile(r"</script|<!--|</style", re.IGNORECASE)
