@@ -140,14 +140,14 @@ def root() -> None:
 def main() -> NoReturn:
     """Run the command of this process and exit with its code."""
     open_standard_streams()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    interruption = SigintHandler()
+    handler = ExitHandler()
+    signal.signal(signal.SIGTERM, handler)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored, as under nohup
-        signal.signal(signal.SIGINT, interruption)
+        signal.signal(signal.SIGINT, handler)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     code = run(sys.argv[1:])
-    interruption.is_interrupted = True  # nothing is left to clean up
+    handler.is_exiting = True  # nothing is left to clean up; Python would print what a handler raises while it ends
     try:
         sys.stdout.flush()
     except OSError:
@@ -224,17 +224,19 @@ STOP_SIGNALS = (*FORCE_STOP_SIGNALS, signal.SIGHUP) if hasattr(signal, "SIGHUP")
 BROKEN_PIPE: int = getattr(signal, "SIGPIPE", 13)  # Windows has no SIGPIPE
 
 
-class SigintHandler:
-    """Ctrl-C: the first one cleans up and exits; another one during the clean-up exits at once."""
+class ExitHandler:
+    """Ctrl-C and SIGTERM: the first one cleans up and exits; another one during the clean-up exits at once."""
 
     def __init__(self) -> None:
-        self.is_interrupted = False
+        self.is_exiting = False
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
-        if self.is_interrupted:
+        if self.is_exiting:
             os._exit(128 + number)
-        self.is_interrupted = True
-        raise KeyboardInterrupt
+        self.is_exiting = True
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(128 + number)
 
 
 class StopRequest:

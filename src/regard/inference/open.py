@@ -1,9 +1,13 @@
 """`load`: the one place that opens a model, whatever it is for and whichever engine decodes it.
 
 For the ctranslate2 engine a model is exported when it is first needed, and the export is kept inside the model's
-directory (docs/decisions/0008). torch is imported only in the branches that need it.
+directory, or in the user's cache if that is not possible (docs/decisions/0008). torch is imported only in the branches
+that need it.
 """
 
+import hashlib
+import os
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
@@ -35,7 +39,8 @@ if TYPE_CHECKING:
     Pipeline: TypeAlias = Translator | Captioner | TextGenerator | MaskFiller
 
 EXACT_QUANTIZATION: Quantization = "float32"  # the text is that of torch; int8 changes it
-CACHE_FOLDER = "engines"  # of the exports that are kept inside a model's directory
+CACHE_FOLDER = "engines"  # of the exports that are kept, inside a model's directory or the user's cache
+PACKAGE = Path(__file__).parents[1]  # models inside it are installed with regard; nothing is written there
 
 COMMANDS: dict[Task, str] = {
     "translation": "translate",
@@ -187,19 +192,27 @@ def _translator_on_ctranslate2(
         raise UnsupportedModelError([f"CTranslate2 is not installed: {INSTALL_HINT}"])
     if device != "cpu":
         raise UnsupportedModelError([f"the device is {device}, and this engine runs on CPUs"])
-    cached = directory / CACHE_FOLDER / f"{EXPORT}-{quantization}"
-    export, bundle = _read_cached_export(cached, directory), None
+    places, bundle = _export_places(directory, quantization), None
+    export = next((found for place in places if (found := _read_cached_export(place, directory))), None)
     if export is None or with_weights:
         with gc_frozen_import():
             from regard.bundle import load_bundle
 
         bundle = load_bundle(directory)
-        export = export or _export_now(bundle, cached, quantization)
+        export = export or _export_now(bundle, places, quantization)
     if reasons := unsupported_options(export.config.decoding):
         raise UnsupportedModelError(reasons)
     if bundle is None or not with_weights:
         return Translator(export, directory=directory)
     return Translator(bundle, engine=CTranslate2Engine(export), directory=directory)
+
+
+def _export_places(directory: Path, quantization: Quantization) -> list[Path]:
+    """Where the export of a model may be kept, the preferred place first: with the model, or in the user's cache."""
+    name, model = f"{EXPORT}-{quantization}", directory.resolve()
+    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "regard" / CACHE_FOLDER
+    in_cache = user_cache / hashlib.sha256(os.fsencode(model)).hexdigest()[:16] / name
+    return [in_cache] if model.is_relative_to(PACKAGE) else [directory / CACHE_FOLDER / name, in_cache]
 
 
 def _read_cached_export(cached: Path, directory: Path) -> ExportedModel | None:
@@ -212,14 +225,14 @@ def _read_cached_export(cached: Path, directory: Path) -> ExportedModel | None:
         return None  # damaged: it is made again
 
 
-def _export_now(bundle: "Bundle", cached: Path, quantization: Quantization) -> ExportedModel:
-    """Export the model, and keep the export for the next time if the directory can be written."""
+def _export_now(bundle: "Bundle", places: list[Path], quantization: Quantization) -> ExportedModel:
+    """Export the model, and keep the export for the next time in the first place that can be written."""
     if reasons := unsupported_features(bundle.config):
         raise UnsupportedModelError(reasons)
-    try:
-        export_ctranslate2(bundle, cached, quantization=quantization)
-        return read_export(cached)
-    except RegardError:
-        with TemporaryDirectory() as elsewhere:
-            export_ctranslate2(bundle, Path(elsewhere) / EXPORT, quantization=quantization)
-            return read_export(Path(elsewhere) / EXPORT)
+    for place in places:
+        with suppress(RegardError):
+            export_ctranslate2(bundle, place, quantization=quantization)
+            return read_export(place)
+    with TemporaryDirectory() as folder:
+        export_ctranslate2(bundle, Path(folder) / EXPORT, quantization=quantization)
+        return read_export(Path(folder) / EXPORT)

@@ -1,5 +1,6 @@
 """The inputs and outputs of a model's parts, recorded by hooks in the recording thread; tensors as arrays."""
 
+import threading
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -29,6 +30,10 @@ class Activations:
         return torch.cat(self.output_parts, dim=-2)
 
 
+# torch counts its hooks without a lock: two threads at once could get one number, and one hook would replace the other.
+_REGISTRATION = threading.Lock()
+
+
 def record_activations(
     stack: ExitStack, parts: Iterable[tuple[str, nn.Module]], recording: Recording
 ) -> dict[str, Activations]:
@@ -36,7 +41,9 @@ def record_activations(
     activations: dict[str, Activations] = {}
     for name, part in parts:
         activations[name] = Activations()
-        stack.callback(part.register_forward_hook(_activation_hook(activations[name], recording)).remove)
+        with _REGISTRATION:
+            handle = part.register_forward_hook(_activation_hook(activations[name], recording))
+        stack.callback(handle.remove)
     return activations
 
 

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from regard import cli
-from regard.cli import SigintHandler
+from regard.cli import ExitHandler
 from tests.support.commands import Regard, command, environment, run_command
 
 HEAVY = ("torch", "sacrebleu", "numpy", "sentencepiece", "rich")
@@ -104,13 +104,37 @@ def test_a_full_standard_output_is_one_line() -> None:
     )
 
 
-def test_a_second_interruption_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    left: list[int] = []
-    monkeypatch.setattr(os, "_exit", left.append)
-    interruption = SigintHandler()
-    with pytest.raises(KeyboardInterrupt):
-        interruption(signal.SIGINT, None)
-    assert left == []
-    with pytest.raises(KeyboardInterrupt):  # only because here the process goes on
-        interruption(signal.SIGINT, None)
-    assert left == [130]
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_a_second_signal_exits_at_once(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals, raised: type[BaseException]
+) -> None:
+    exited: list[int] = []
+    monkeypatch.setattr(os, "_exit", exited.append)
+    handler = ExitHandler()
+    with pytest.raises(raised):
+        handler(number, None)
+    assert exited == []
+    with pytest.raises(raised):  # only because here the process goes on
+        handler(number, None)
+    assert exited == [128 + number]
+
+
+AT_EXIT = """
+import atexit, os, signal, time
+from regard.cli import main
+
+def stop_at_exit():
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(10)
+
+atexit.register(stop_at_exit)
+main()
+"""
+
+
+def test_sigterm_while_python_exits_prints_nothing() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", AT_EXIT, "--version"], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.stderr == ""
+    assert ended.returncode == 128 + signal.SIGTERM

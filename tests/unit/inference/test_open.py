@@ -18,6 +18,7 @@ from regard.config import (
     TransformerStackConfig,
 )
 from regard.errors import RegardError
+from regard.inference import open as open_module
 from regard.inference.open import load
 from regard.inference.translator import Translator
 from regard.interop.ctranslate2 import export_ctranslate2
@@ -131,12 +132,37 @@ def test_damaged_kept_export_is_made_again(model: Path) -> None:
         assert load(model, engine="auto").translate(TEXTS) == first
 
 
-def test_unwritable_directory_still_works(model: Path) -> None:
+def test_unwritable_model_is_kept_in_the_user_cache(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (model / "engines").write_text("a file where a directory should be")
     opened = load(model, engine="auto")
     assert opened.engine.description == "ctranslate2, float32"
     assert opened.translate(TEXTS[:2])
-    assert sorted(os.listdir(model.parent)) == ["model"]
+    assert sorted(os.listdir(model.parent)) == ["cache", "model"]
+    [kept] = tmp_path.glob("cache/regard/engines/*/ctranslate2-float32/model.bin")
+    made = kept.stat().st_ino
+    assert load(model, with_weights=False).translate(TEXTS[:2])
+    assert kept.stat().st_ino == made
+
+
+def test_installed_model_is_not_written_to(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(open_module, "PACKAGE", model.parent.resolve())
+    before = sorted(model.iterdir())
+    assert load(model).engine.name == "ctranslate2"
+    assert sorted(model.iterdir()) == before
+    assert list(tmp_path.glob("cache/regard/engines/*/ctranslate2-float32/model.bin"))
+
+
+def test_without_any_writable_place_it_works(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cache").write_text("a file where a directory should be")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (model / "engines").write_text("a file where a directory should be")
+    opened = load(model)
+    assert opened.engine.name == "ctranslate2"
+    assert opened.translate(TEXTS[:2])
 
 
 def test_sampling_uses_torch_where_weights_are_loaded(bundle: Bundle, model: Path) -> None:

@@ -1,13 +1,16 @@
 """Every number of a trace recomputed in float64, for every model that attends; maps equal a stepwise decode's."""
 
+import sys
+from contextlib import ExitStack
 from functools import cache
-from threading import Thread
+from threading import Barrier, Thread
 
 import msgspec
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from regard.attention.hooks import record_attention
@@ -20,6 +23,7 @@ from regard.inference.translator import Translator
 from regard.models.interface import role_of
 from regard.special_tokens import BEGIN, END
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
+from regard.tracing.activations import record_activations
 from regard.tracing.arithmetic import AttentionArithmetic
 from regard.tracing.capture import _fused_kernel_deviation
 from regard.tracing.trace import MAX_TRACE_TOKENS, TokenSequence, Trace, TraceSummary, trace_pair, trace_texts
@@ -312,6 +316,32 @@ def test_other_threads_are_not_in_the_trace() -> None:
         handle.remove()
     assert used_elsewhere
     assert disturbed.arithmetic(0, 0, 2) == trace_of(name).arithmetic(0, 0, 2)
+
+
+def test_two_threads_record_the_same_modules_at_once() -> None:
+    parts = [(str(number), nn.Linear(2, 2)) for number in range(300)]
+    model, x = nn.Sequential(*(part for _, part in parts)), torch.ones(1, 1, 2)
+    start, ready, recorded = Barrier(2, timeout=60), Barrier(2, timeout=60), list[int]()
+
+    def record() -> None:
+        with record_attention(model) as recording, ExitStack() as stack:
+            start.wait()
+            activations = record_activations(stack, parts, recording)
+            ready.wait()
+            model(x)
+            recorded.append(sum(one.outputs.shape[-2] for one in activations.values()))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that torch's numbering of hooks is interrupted often
+    try:
+        for threads in [(Thread(target=record), Thread(target=record)) for _ in range(10)]:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(timeout=60)
+    finally:
+        sys.setswitchinterval(interval)
+    assert recorded == [300] * 20
 
 
 def test_watching_leaves_nothing_behind_in_the_model() -> None:
