@@ -51,16 +51,31 @@ def generate() -> None:
 @click.option("--valid", type=COUNT, default=500, show_default=True, help="Validation pairs.")
 @click.option("--test", type=COUNT, default=1_000, show_default=True, help="Test pairs.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other sentences.")
-def sentences(out: Path, train: int, valid: int, test: int, seed: int) -> None:
+@click.option(
+    "--labels",
+    "task",
+    type=click.Choice(["type", "tense", "who-acts"]),
+    help="Sentences of a classification task, with their labels: statement, question or command; the tense; or which "
+    "of two people acts, which in English only the word order tells.",
+)
+@click.option(
+    "--word-labels", is_flag=True, help="Also write the part of speech and the role of every word, for `regard probe`."
+)
+def sentences(out: Path, task: str | None, word_labels: bool, **options: int) -> None:
     """English and Korean sentences with the same meaning, and the gold alignment of their words.
 
-    The splits share no sentence. NAME.en and NAME.ko are parallel line by line; NAME.align has the word links.
+    The splits share no sentence. NAME.en and NAME.ko are parallel line by line; NAME.align has the word links. With
+    --labels, NAME.en.tsv and NAME.ko.tsv have `text TAB label` instead. With --word-labels, NAME.en.conllup and
+    NAME.ko.conllup have `word TAB part of speech TAB role`.
     """
     from regard.worlds import sentences as generator
 
-    _check_output(out, [f"{split}.{kind}" for split in SPLITS for kind in ("en", "ko", "align")], generator.README)
-    written = generator.write_world(out, seed=seed, train=train, valid=valid, test=test)
-    echo(f"{out}: " + ", ".join(f"{count:,} {name}" for name, count in written.items()) + " pairs (.en, .ko, .align)")
+    endings = ["en", "ko", "align"] if task is None else ["en.tsv", "ko.tsv"]
+    endings += ["en.conllup", "ko.conllup"] if word_labels else []
+    _check_output(out, [f"{split}.{ending}" for split in SPLITS for ending in endings], generator.README)
+    written = generator.write_world(out, task=task, word_labels=word_labels, **options)
+    counts = ", ".join(f"{count:,} {name}" for name, count in written.items())
+    echo(f"{out}: {counts} {'pairs' if task is None else 'texts'} ({', '.join(f'.{ending}' for ending in endings)})")
 
 
 @generate.command()
@@ -71,19 +86,28 @@ def sentences(out: Path, train: int, valid: int, test: int, seed: int) -> None:
 @click.option("--language", type=click.Choice(["en", "ko"]), default="en", show_default=True, help="Of the captions.")
 @click.option("--size", type=click.IntRange(16, 1024), default=64, show_default=True, help="Pixels of a side.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other scenes.")
-def scenes(out: Path, **options: object) -> None:
+@click.option(
+    "--labels",
+    "task",
+    type=click.Choice(["count", "left-of"]),
+    help="Images of a classification task, with their labels instead of captions: how many shapes there are, or "
+    "whether the red circle is to the left of the blue square.",
+)
+def scenes(out: Path, task: str | None, **options: object) -> None:
     """Images of coloured shapes with captions, and a gold box for each word that names an object.
 
     Each image has one correct caption, and no caption is in two splits. captions.txt, train.txt, valid.txt and test.txt
-    have the format of Flickr8k; the images are in images/, the boxes in boxes.jsonl.
+    have the format of Flickr8k; the images are in images/, the boxes in boxes.jsonl. With --labels, train.tsv,
+    valid.tsv and test.tsv have `image TAB label` instead.
     """
     from regard.worlds import scenes as generator
 
-    _check_output(
-        out, ["captions.txt", "boxes.jsonl", "images", *(f"{split}.txt" for split in SPLITS)], generator.README
-    )
-    written = generator.write_world(out, generator.SceneWorldOptions(**options))  # type: ignore[arg-type]
-    echo(f"{out}: " + ", ".join(f"{count:,} {name}" for name, count in written.items()) + " images with captions")
+    names = ["captions.txt", "boxes.jsonl", *(f"{split}.txt" for split in SPLITS)]
+    names = names if task is None else [f"{split}.tsv" for split in SPLITS]
+    _check_output(out, ["images", *names], generator.README if task is None else generator.LABELS_README)
+    written = generator.write_world(out, generator.SceneWorldOptions(task=task, **options))  # type: ignore[arg-type]
+    counts = ", ".join(f"{count:,} {name}" for name, count in written.items())
+    echo(f"{out}: {counts} images with {'captions' if task is None else 'labels'}")
 
 
 def _check_output(out: Path, names: Sequence[str], readme: str) -> None:

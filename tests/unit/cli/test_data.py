@@ -18,6 +18,18 @@ def test_world_is_written_and_may_be_rewritten(regard: Regard, tmp_path: Path) -
         assert len((world / f"train.{kind}").read_text(encoding="utf-8").splitlines()) == 12
 
 
+def test_labels_are_written_and_may_be_rewritten(regard: Regard, tmp_path: Path) -> None:
+    for kind, task in (("sentences", "tense"), ("scenes", "left-of")):
+        for _ in range(2):
+            ended = regard("data", "generate", kind, "--out", tmp_path / kind, *SMALL, "--labels", task)
+            assert (ended.code, ended.err) == (0, "")
+    assert len((tmp_path / "sentences" / "train.ko.tsv").read_text(encoding="utf-8").splitlines()) == 12
+    assert len((tmp_path / "scenes" / "train.tsv").read_text().splitlines()) == 12
+    assert (
+        regard("data", "generate", "scenes", "--out", tmp_path / "scenes", *SMALL).code == 2
+    )  # captions beside labels
+
+
 def test_foreign_file_is_never_overwritten(regard: Regard, tmp_path: Path) -> None:
     (tmp_path / "train.en").write_text("mine\n")
     ended = regard("data", "generate", "sentences", "--out", tmp_path, *SMALL)

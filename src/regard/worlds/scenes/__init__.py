@@ -31,6 +31,7 @@ from regard.worlds.scenes.scene import (
     outline,
     random_scene,
 )
+from regard.worlds.scenes.scene_labels import SCENE_TASKS, LabelledScene, labelled_scenes
 from regard.worlds.sentences import SPLIT_SHARES, SPLITS, Split, write_lines
 
 Language = Literal["en", "ko"]
@@ -43,6 +44,14 @@ captions.txt has `image TAB caption` on each line; train.txt, valid.txt and test
 No caption of one split is in another. Line n of boxes.jsonl belongs to line n of captions.txt: for each word of
 the caption, the rectangles around the shapes that it refers to, as fractions of the image's width and height: left,
 top, right, bottom, from the upper left corner. A word such as "of" has none.
+
+images of {size} x {size} pixels: {train} train, {valid} valid, {test} test
+"""
+LABELS_README = """A world of scenes: images drawn by regard, with labels of the task {task} (seed {seed}).
+
+{question}
+
+train.tsv, valid.tsv and test.tsv have `image TAB label` on each line; the path of an image is relative to the file.
 
 images of {size} x {size} pixels: {train} train, {valid} valid, {test} test
 """
@@ -79,6 +88,7 @@ class SceneWorldOptions:
     seed: int = 0
     language: Language = "en"
     size: int = 64
+    task: str | None = None  # of classification: labels instead of captions
 
     def counts(self) -> dict[Split, int]:
         """How many scenes each split has."""
@@ -139,6 +149,8 @@ def write_world(directory: Path, options: SceneWorldOptions) -> dict[Split, int]
         raise RegardError(
             f"the image size is {options.size} pixels; it must be from {MIN_IMAGE_SIZE} to {MAX_IMAGE_SIZE}"
         )
+    if options.task is not None:
+        return _write_labelled(directory, options, options.task)
     drawn = draw_splits(options.counts(), options.seed)
     readme = README.format(seed=options.seed, language=options.language, size=options.size, **options.counts())
     try:
@@ -167,6 +179,29 @@ def _write_files(directory: Path, drawn: Mapping[Split, list[Scene]], options: S
     write_lines(directory / "boxes.jsonl", boxes)
 
 
+def _write_labelled(directory: Path, options: SceneWorldOptions, task: str) -> dict[Split, int]:
+    """Images of a classification task; the splits follow each other in one stream, in which no image repeats."""
+    from PIL import Image
+
+    stream, counts = labelled_scenes(task, options.seed), options.counts()
+    text = LABELS_README.format(
+        task=task, question=SCENE_TASKS[task].question, seed=options.seed, size=options.size, **counts
+    )
+    try:
+        with written_corpus(directory, text):
+            for split, count in counts.items():
+                names = [f"images/{split}/{number:05}.png" for number in range(count)]
+                (directory / "images" / split).mkdir(parents=True, exist_ok=True)
+                lines = []
+                for name, scene in zip(names, stream, strict=False):
+                    Image.fromarray(draw_scene(scene, options.size).transpose(1, 2, 0)).save(directory / name)
+                    lines.append(f"{name}\t{scene.label}")
+                write_lines(directory / f"{split}.tsv", lines)
+    except OSError as error:
+        raise RegardError(f"the scenes cannot be written to {directory}: {error}; choose another folder") from error
+    return counts
+
+
 def read_boxes(path: Path) -> dict[str, GoldBoxes]:
     """The boxes of a generated corpus, by the name of the image."""
     advice = "Give the boxes.jsonl of a generated corpus of scenes."
@@ -193,7 +228,7 @@ def boxes_beside(image: Path) -> GoldBoxes | None:
 # --- painting ---------------------------------------------------------------------------------------------------------
 
 
-def draw_scene(scene: Scene, size: int = 64) -> NDArray[np.uint8]:
+def draw_scene(scene: Scene | LabelledScene, size: int = 64) -> NDArray[np.uint8]:
     """The scene as red, green and blue, (3, size, size); the first group is on top."""
     image = np.full((3, size, size), scene.ground)
     for group in reversed(scene.groups):

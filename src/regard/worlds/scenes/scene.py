@@ -194,14 +194,15 @@ def _random_kinds(rng: SeededRandom, *sizes: ShapeSize) -> list[ShapeKind]:
     return kinds
 
 
-def _shape_at(rng: SeededRandom, kind: ShapeKind, point: Point, radius: float, jitter: float = JITTER) -> Shape:
+def shape_at(rng: SeededRandom, kind: ShapeKind, point: Point, radius: float, jitter: float = JITTER) -> Shape:
+    """A shape near the point, slightly turned, resized and tinted at random."""
     x, y = (along + rng.uniform(-jitter, jitter) for along in point)
     tint = (rng.uniform(-9, 9), rng.uniform(-9, 9), rng.uniform(-9, 9))
     return Shape(kind, x, y, radius * rng.uniform(0.94, 1.06), rng.uniform(-TURN, TURN), tint)
 
 
 def _shapes_at(rng: SeededRandom, kind: ShapeKind, points: Sequence[Point], radius: float = SMALL) -> tuple[Shape, ...]:
-    return tuple(_shape_at(rng, kind, point, radius) for point in points)
+    return tuple(shape_at(rng, kind, point, radius) for point in points)
 
 
 def _evenly_spaced(count: int, low: float, high: float) -> list[float]:
@@ -220,7 +221,7 @@ def _along(axis: Axis, positions: Sequence[float], across: float) -> list[Point]
 def _middle(rng: SeededRandom) -> tuple[ShapeGroups, str]:
     size = rng.choice(EITHER)
     (kind,) = _random_kinds(rng, size)
-    return ((_shape_at(rng, kind, (0.5, 0.5), LARGE if size == "large" else SMALL, jitter=0.05),),), ""
+    return ((shape_at(rng, kind, (0.5, 0.5), LARGE if size == "large" else SMALL, jitter=0.05),),), ""
 
 
 def _corner(rng: SeededRandom) -> tuple[ShapeGroups, str]:
@@ -229,7 +230,7 @@ def _corner(rng: SeededRandom) -> tuple[ShapeGroups, str]:
     x, y = CORNERS[where]
     inward = 0.06 if size == "large" else 0.0  # a large shape must stay inside the image
     point = (x + math.copysign(inward, 0.5 - x), y + math.copysign(inward, 0.5 - y))
-    return ((_shape_at(rng, kind, point, LARGE if size == "large" else SMALL),),), where
+    return ((shape_at(rng, kind, point, LARGE if size == "large" else SMALL),),), where
 
 
 def _relation(rng: SeededRandom) -> tuple[ShapeGroups, str]:
@@ -238,8 +239,8 @@ def _relation(rng: SeededRandom) -> tuple[ShapeGroups, str]:
     across, down = SIDES[where]
     drift = rng.uniform(-0.12, 0.12)  # sideways, for both shapes
     x, y = 0.5 + drift * abs(down), 0.5 + drift * abs(across)
-    one = _shape_at(rng, large, (x + 0.22 * across, y + 0.22 * down), LARGE)
-    other = _shape_at(rng, small, (x - 0.27 * across, y - 0.27 * down), SMALL)
+    one = shape_at(rng, large, (x + 0.22 * across, y + 0.22 * down), LARGE)
+    other = shape_at(rng, small, (x - 0.27 * across, y - 0.27 * down), SMALL)
     return ((one,), (other,)), where
 
 
@@ -253,8 +254,8 @@ def _inside(rng: SeededRandom) -> tuple[ShapeGroups, str]:
     small, large = _random_kinds(rng, "small", "large")
     x, y = rng.uniform(0.47, 0.53), rng.uniform(0.47, 0.53)
     return (
-        (_shape_at(rng, small, (x, y), ENCLOSED, jitter=0.01),),
-        (_shape_at(rng, large, (x, y), ENCLOSING, jitter=0.01),),
+        (shape_at(rng, small, (x, y), ENCLOSED, jitter=0.01),),
+        (shape_at(rng, large, (x, y), ENCLOSING, jitter=0.01),),
     ), ""
 
 

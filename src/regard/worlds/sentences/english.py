@@ -10,6 +10,7 @@ from regard.worlds.sentences.meaning import (
     AnnotatedWord,
     Circumstances,
     Clause,
+    Command,
     Identity,
     Key,
     Location,
@@ -183,6 +184,8 @@ def in_english(sentence: Sentence) -> list[AnnotatedWord]:
     if isinstance(sentence, Question):
         words = question_words(sentence)
         words[-1] = words[-1]._replace(text=words[-1].text + "?")
+    elif isinstance(sentence, Command):
+        words = command_words(sentence.clause)
     else:
         words = statement_words(sentence)
     first = words[0].text
@@ -223,6 +226,12 @@ def question_words(question: Question) -> list[AnnotatedWord]:
     auxiliaries, verb = verb_words(clause, inverted=True)
     rest = rest_words(clause, skips_object=skips_object)
     return [*asked, *auxiliaries[:1], *subject_words(clause), *auxiliaries[1:], *verb, *rest]
+
+
+def command_words(clause: Clause) -> list[AnnotatedWord]:
+    """The words of a command: the verb comes first, without a subject."""
+    negation = [AnnotatedWord("do", ((clause, "tense"),)), AnnotatedWord("not", ((clause, "not"),))]
+    return [*(negation if clause.negated else []), *lexical_words(clause, "base"), *rest_words(clause)]
 
 
 # --- around the verb -------------------------------------------------------------------------------------------------

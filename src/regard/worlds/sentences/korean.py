@@ -32,6 +32,7 @@ from regard.worlds.sentences.meaning import (
     Action,
     AnnotatedWord,
     Clause,
+    Command,
     Coordinate,
     Identity,
     Key,
@@ -52,6 +53,7 @@ BE_THERE = KoreanPredicate("있다", "verb")
 NOT_BE_THERE = KoreanPredicate("없다", "verb")
 BE_ALLOWED = KoreanPredicate("되다", "verb")
 NOT_MANAGE = KoreanPredicate("못하다", "verb")
+DO_NOT = KoreanPredicate("말다", "verb")
 WANT = KoreanPredicate("싶다", "adjective")
 NOT_BE = KoreanPredicate("아니다", "copula")
 WILL_BE = KoreanPredicate("것이다", "copula")
@@ -75,7 +77,11 @@ class Chain(NamedTuple):
 
 def predicate_words(clause: Clause, form: VerbForm, link: Key | None) -> list[AnnotatedWord]:
     """The words of the predicate, the last of them in the form that joins the clause to what follows."""
-    chain = with_negation(clause, with_modality(clause, start_chain(clause)))
+    chain = with_modality(clause, start_chain(clause))
+    if form == "command" and clause.negated:
+        chain = chain.then("not", DO_NOT, (clause, "not"))
+    else:
+        chain = with_negation(clause, chain)
     if clause.tense == "future" and form != "adnominal":
         chain = chain.then("prospective", WILL_BE, (clause, "tense"))
     if clause.tense == "future" and form == "adnominal":
@@ -172,6 +178,8 @@ TOPICAL_GROUPS = ("pronoun", "name", "pointer", "kinship")
 
 def in_korean(sentence: Sentence) -> list[AnnotatedWord]:
     """The words of the sentence, with a question mark where one belongs."""
+    if isinstance(sentence, Command):
+        return clause_words(sentence.clause, ("command", None), is_main=True)
     if not isinstance(sentence, Question):
         return statement_words(sentence, STATEMENT, is_main=True)
     words = clause_words(sentence.clause, ("question", None), is_main=True)

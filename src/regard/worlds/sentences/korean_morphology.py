@@ -76,7 +76,7 @@ PredicateKind = Literal["verb", "adjective", "copula"]
 KoreanTense = Literal["present", "past"]
 VerbForm = Literal[
     "statement", "question", "quote", "and", "and then", "but", "if", "when", "because", "before", "after",
-    "adnominal", "prospective", "must", "not", "infinitive", "prohibited",
+    "adnominal", "prospective", "must", "not", "infinitive", "prohibited", "command",
 ]  # fmt: skip
 IRREGULAR_B = ("돕", "눕", "굽", "줍")  # and every adjective in ㅂ but 좁다
 IRREGULAR_D = ("듣", "걷", "묻", "싣", "깨닫")
@@ -214,6 +214,11 @@ def present_question(predicate: KoreanPredicate) -> str:
     return before_n(before_consonant(predicate)) + "니"
 
 
+def plain_command(predicate: KoreanPredicate) -> str:
+    """The command: 읽어라, 가라, 도와라; of 말다, which forbids, 마라."""
+    return "마라" if predicate.dictionary == "말다" else infinitive(predicate) + "라"
+
+
 def present_if(predicate: KoreanPredicate) -> str:
     """The condition: 읽으면, 가면, 만들면."""
     if last_final(predicate.stem) == "ㄹ":
@@ -241,6 +246,7 @@ MADE: dict[str, Callable[[KoreanPredicate], str]] = {
     "if": present_if,
     "prohibited": lambda predicate: present_if(predicate) + " 안",
     "adnominal": present_adnominal,
+    "command": plain_command,
 }
 
 

@@ -164,8 +164,15 @@ class Question:
     asked: QuestionWord
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Command:
+    """What somebody is to do; the subject of the clause is `you`, which neither language expresses."""
+
+    clause: Clause
+
+
 Statement = Clause | Subordinate | Coordinate
-Sentence = Statement | Question
+Sentence = Statement | Question | Command
 GENERAL_MODALITIES: tuple[Modality, ...] = ("plain", "must", "can")
 MODALITIES: tuple[Modality, ...] = ("plain", "plain", "plain", "progressive", "must", "can", "want")
 
@@ -231,6 +238,13 @@ class AnnotatedWord(NamedTuple):
     near: tuple[Key, ...] = ()
 
 
+class WordLabels(NamedTuple):
+    """The part of speech of a word (a universal tag, such as NOUN) and its role in the sentence."""
+
+    part_of_speech: str
+    role: str
+
+
 @dataclass(frozen=True, slots=True)
 class SentencePair:
     """Two sentences of one meaning; links are (source word, target word), and every sure link is possible too."""
@@ -240,6 +254,9 @@ class SentencePair:
     sure: frozenset[Link]
     possible: frozenset[Link]
     pattern: str
+    label: str = ""  # of the sentence, in a corpus for classification
+    source_labels: tuple[WordLabels, ...] = ()  # of its words, if they were requested
+    target_labels: tuple[WordLabels, ...] = ()
 
 
 def swap(pair: SentencePair) -> SentencePair:
@@ -250,6 +267,9 @@ def swap(pair: SentencePair) -> SentencePair:
         frozenset((target, source) for source, target in pair.sure),
         frozenset((target, source) for source, target in pair.possible),
         pair.pattern,
+        pair.label,
+        pair.target_labels,
+        pair.source_labels,
     )
 
 
