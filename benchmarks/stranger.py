@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 SENTENCE = "AI changes the world."
 NAMES = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 PATIENCE = 1200  # seconds until a model must be ready
-VIEWS = ["translate", "inside", "heads", "positions", "compare", "training"]
+VIEWS = ["start", "translate", "inside", "heads", "positions", "compare", "training"]
 
 
 class Watch:
@@ -59,7 +59,7 @@ def fresh_demo(watch: Watch) -> Iterator[str]:
 
 def click_a_word(page: Any, address: str, watch: Watch) -> None:
     """Type a sentence as soon as a model can translate it, and click a word of the translation."""
-    page.goto(address)
+    page.goto(f"{address}#translate")
     page.wait_for_function("document.querySelector('#source-text')", timeout=PATIENCE * 1000)
     watch.report("the page is open")
     ready = "fetch('/readyz').then(answer => answer.ok)"

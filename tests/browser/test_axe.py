@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.conftest import Open
 
-VIEWS = ["translate", "inside", "heads", "positions", "compare", "training"]
+VIEWS = ["start", "translate", "inside", "heads", "positions", "compare", "training"]
 STILL = """async () => {
   const ending = document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== Infinity);
   await Promise.all(ending.map((one) => one.finished.catch(() => null)));

@@ -55,6 +55,13 @@ class View:
 LONG = " ".join([SENTENCE] * 7)  # more tokens than a table has rows
 OWN = {"mode": "own", "model": "transformer", "text": SENTENCE}
 VIEWS = {
+    "start": View(
+        "start",
+        {"chapter": "square-root", "guess": "one", "setting": "64"},
+        ".result .lines svg",
+        (".answer >> nth=0", ".answer >> nth=1"),
+        base=("chapter",),  # answer and setting are those of the chapter
+    ),
     "translate": View(
         "translate",
         {"model": "transformer", "text": SENTENCE, "align": "0.1.input", "pinned": "target.1", "target": "빨간 고양이"},

@@ -49,7 +49,7 @@ def test_api_key_prompt_uses_the_reader_language(page: Any, locked: str, request
 def test_wrong_api_key_prompts_again_until_right(page: Any, locked: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(locked)
+    page.goto(f"{locked}#translate")
     give(page, "wrong")
     page.get_by_role("alert").get_by_text("did not accept").wait_for()
     give(page, KEY)

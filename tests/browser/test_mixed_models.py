@@ -68,12 +68,14 @@ def page(browser: Any) -> Iterator[Any]:
     assert watched.problems == []
 
 
-def test_page_opens_with_captions_for_a_captioner(page: Any, address: str) -> None:
+def test_page_opens_with_the_lesson(page: Any, address: str) -> None:
     page.goto(address)
-    page.locator(".region-word").first.wait_for()
-    expect(page).to_have_url(re.compile(r"#pictures\?model=heads$"))
-    page.goto("about:blank")
-    page.goto(f"{address}#translate")  # whoever asks for a view gets it
+    page.locator(".question").wait_for()
+    expect(page).to_have_url(re.compile(r"#start\?model=heads$"))
+
+
+def test_translate_links_a_captioner_to_pictures(page: Any, address: str) -> None:
+    page.goto(f"{address}#translate")
     note = page.get_by_text("This model describes images")
     expect(note).to_be_visible()
     expect(page.locator("#source-text")).to_be_hidden()
@@ -83,11 +85,10 @@ def test_page_opens_with_captions_for_a_captioner(page: Any, address: str) -> No
     expect(note).to_have_count(0)
 
 
-def test_page_opens_with_translation_without_any_model(page: Any, tmp_path: Path) -> None:
+def test_translate_waits_for_the_first_model(page: Any, tmp_path: Path) -> None:
     for address in serving(tmp_path / "serve.log", "--run", tmp_path / "not-yet"):
-        page.goto(address)
+        page.goto(f"{address}#translate")
         page.get_by_text("This page shows one as soon as").first.wait_for()
-        expect(page).to_have_url(re.compile("#translate$"))
         page.goto("about:blank")  # a page that goes on asking a server that stops would be told so
 
 
@@ -97,7 +98,7 @@ def test_model_still_in_training_shows_no_alarm(page: Any, tmp_path: Path) -> No
     young.mkdir()
     shutil.copy(tmp_path / "new" / "model" / "config.toml", young)
     for address in serving(tmp_path / "serve.log", "--run", young, unready=["young"]):
-        page.goto(address)
+        page.goto(f"{address}#translate")
         page.get_by_text("This page shows one as soon as").first.wait_for()
         assert page.get_by_role("alert").count() == 0
         shutil.copytree(tmp_path / "new" / "model", young / "model")

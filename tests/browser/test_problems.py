@@ -21,7 +21,7 @@ KOREAN = {
 def page(browser: Any, server: str, request: pytest.FixtureRequest) -> Iterator[Any]:
     context = browser.new_context(locale=getattr(request, "param", "ko-KR"))
     opened = context.new_page()
-    opened.goto(server)
+    opened.goto(f"{server}#translate")
     expect(opened.locator(".outputs li")).not_to_have_count(0)
     yield opened
     context.close()

@@ -19,7 +19,7 @@ def page(browser: Any, bare: str) -> Iterator[Any]:
     context = browser.new_context(locale="en-US", viewport={"width": 1200, "height": 900})
     watched = Watched.of(context.new_page())
     watched.page.set_default_timeout(60_000)
-    watched.page.goto(bare)
+    watched.page.goto(f"{bare}#translate")
     watched.page.get_by_text("This server was started without a model").wait_for()
     yield watched.page
     context.close()
@@ -46,6 +46,6 @@ def test_no_view_fails_without_a_model(page: Any, view: str) -> None:
     assert not page.query_selector("main.panel .problem")
 
 
-def test_start_page_is_available_in_korean(page: Any) -> None:
+def test_notes_are_available_in_korean(page: Any) -> None:
     page.click("button[lang=ko]")
     page.get_by_text("이 서버는 모델 없이 시작됐어요").wait_for()

@@ -22,7 +22,7 @@ STYLES = [
     f"{name}.css"
     for name in (
         *("base", "shell", "components", "charts", "shared"),
-        *("translate", "inside", "heads", "pictures", "positions", "compare", "training", "what_if"),
+        *("start", "translate", "inside", "heads", "pictures", "positions", "compare", "training", "what_if"),
         "print",
     )
 ]

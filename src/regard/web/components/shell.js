@@ -15,7 +15,6 @@ import { KeyDialog } from "./key_dialog.js";
  * @typedef {object} ViewDefinition
  * @property {string} id its name in the address
  * @property {string} title key of its message
- * @property {string[]} [tasks] tasks of models that the view is made for
  * @property {(props: { store: Store }) => ComponentChildren} View
  */
 
@@ -32,7 +31,7 @@ const COPIED_FOR = 2000; // ms that the button says so
 export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
   const { view = "" } = store.url.value;
   const isStarted = store.isStarted.value;
-  const current = views.find(({ id }) => id === view) ?? (isStarted ? firstView(store, views) : null);
+  const current = views.find(({ id }) => id === view) ?? (isStarted ? views[0] : null);
   useEffect(() => {
     if (current && current.id !== view) store.set({ view: current.id });
   }, [current?.id, view]);
@@ -50,16 +49,6 @@ export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
     h("div", { class: "only-heard", "aria-live": "polite" }, store.announcement.value),
     apiKey && h(KeyDialog, { apiKey }),
   );
-}
-
-/**
- * The first view that is made for what the chosen model takes.
- * @param {Store} store
- * @param {ViewDefinition[]} views
- */
-function firstView(store, views) {
-  const task = store.model.peek()?.task;
-  return views.find((view) => task && view.tasks?.includes(task)) ?? views[0];
 }
 
 /** @param {{ store: Store, views: ViewDefinition[], current: ViewDefinition | null, ownsDocument: boolean }} props */

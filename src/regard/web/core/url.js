@@ -7,13 +7,18 @@
 
 import { formatList, parseList, withoutPositions } from "../math/interventions.js";
 
-/** @typedef {{ of?: "model" | "text" | "run", isStep?: "always" | "after the first" }} ParamRule isStep: Back returns to the value before */
+/** @typedef {{ of?: "model" | "text" | "run" | "chapter", isStep?: "always" | "after the first" }} ParamRule isStep: Back returns to the value before */
 
 /** @satisfies {Record<string, ParamRule>} */
 export const PARAMS = {
   view: { isStep: "after the first" },
   model: { isStep: "after the first" }, // name of the chosen model
   text: { isStep: "after the first" }, // sentence, prompt or text with blanks
+
+  // start
+  chapter: { isStep: "always" }, // of the lesson; else the first
+  guess: { of: "chapter" }, // the reader's answer to its question
+  setting: { of: "chapter" }, // state of its experiment: a width, a word, a sentence ...
 
   // heads
   role: {}, // which attention: cross, encoder-self ...
@@ -88,9 +93,9 @@ export const PARAMS = {
  */
 export function changedState(state, changes) {
   const isChanged = (/** @type {ParamName} */ name) => name in changes && (changes[name] ?? "") !== (state[name] ?? "");
-  const [hasModel, hasText, hasRun] = [isChanged("model"), isChanged("text"), isChanged("run")];
+  const hasText = isChanged("text");
   const isCleared = (/** @type {ParamRule["of"]} */ of) =>
-    (of === "model" && hasModel) || (of === "text" && (hasText || hasModel)) || (of === "run" && hasRun);
+    of !== undefined && (isChanged(of) || (of === "text" && isChanged("model")));
   const kept = Object.fromEntries(Object.entries(state).filter(([name]) => !isCleared(ruleOf(name).of)));
   if (hasText && kept.changes) kept.changes = formatList(withoutPositions(parseList(kept.changes)));
   return { ...kept, ...changes };

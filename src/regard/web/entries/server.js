@@ -9,6 +9,7 @@ import { insideView } from "../views/inside/inside.js";
 import { languageView } from "../views/language/language.js";
 import { picturesView } from "../views/pictures/pictures.js";
 import { positionsView } from "../views/positions/positions.js";
+import { startView } from "../views/start/start.js";
 import { trainingView } from "../views/training/training.js";
 import { translateView } from "../views/translate/translate.js";
 import { mountPage } from "./page.js";
@@ -16,7 +17,17 @@ import { mountPage } from "./page.js";
 const apiKey = createApiKey();
 mountPage(/** @type {HTMLElement} */ (document.getElementById("page")), {
   data: httpBackend("api/v1", apiKey),
-  views: [translateView, insideView, headsView, languageView, picturesView, positionsView, compareView, trainingView],
+  views: [
+    startView,
+    translateView,
+    insideView,
+    headsView,
+    languageView,
+    picturesView,
+    positionsView,
+    compareView,
+    trainingView,
+  ],
   apiKey,
   ownsDocument: true,
 });

@@ -31,7 +31,6 @@ const NOT_BEGUN = { preview: null, partial: null, caption: null, error: null };
 export const picturesView = {
   id: "pictures",
   title: /** @type {const} */ ("pictures.title"),
-  tasks: ["image-to-text"],
   View: Pictures,
 };
 

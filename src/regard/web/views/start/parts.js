@@ -1,0 +1,115 @@
+// @ts-check
+/** Parts that chapters share: the verdict on an answer, a table of scores and weights, and models of a server. */
+
+import { shade } from "../../charts/colour.js";
+import { t } from "../../core/i18n.js";
+import { isDark } from "../../core/theme.js";
+import { h, useEffect } from "../../core/ui.js";
+
+/** @import { Store } from "../../core/store.js" */
+/** @import { ComponentChildren } from "../../core/ui.js" */
+/** @import { Model } from "../../data/backend.js" */
+
+/**
+ * Whether the reader's guess was right, and why; a screen reader reads it out.
+ * @param {{ store: Store, guess: string, right: string, answers: [id: string, text: string][], children?: ComponentChildren }} props
+ */
+export function Verdict({ store, guess, right, answers, children }) {
+  const isRight = guess === right;
+  const answer = answers.find(([id]) => id === right)?.[1] ?? "";
+  const text = isRight ? t("start.right") : t("start.wrong", { answer });
+  useEffect(() => {
+    store.announcement.value = text;
+  }, [guess, right]);
+  return h(
+    "div",
+    { class: isRight ? "verdict is-right" : "verdict" },
+    h("p", { class: "verdict-text" }, h("span", { "aria-hidden": "true" }, isRight ? "✓ " : "→ "), text),
+    h("p", null, children),
+  );
+}
+
+/**
+ * A row for each word: its score and its weight.
+ * @param {object} props
+ * @param {string} props.title
+ * @param {ComponentChildren} [props.note]
+ * @param {string[]} props.words
+ * @param {number[]} [props.scores]
+ * @param {number[]} props.weights
+ */
+export function ScoreTable({ title, note, words, scores, weights }) {
+  const dark = isDark.value;
+  const rows = words.map((word, index) => {
+    const weight = weights[index];
+    const bar = { width: `${Math.max(0.5, weight * 100)}%`, "background-color": shade(0.25 + 0.7 * weight, dark) };
+    return h(
+      "tr",
+      { key: index, class: weight === Math.max(...weights) ? "is-largest" : null },
+      h("th", { scope: "row", dir: "auto" }, word),
+      scores && h("td", { class: "number", "data-value": String(scores[index]) }, shortNumber(scores[index])),
+      h(
+        "td",
+        { class: "bar-cell", "aria-hidden": "true" },
+        h("span", { class: "bar-track" }, h("span", { class: "bar", style: bar })),
+      ),
+      h("td", { class: "number", "data-value": String(weight) }, weight.toFixed(3)),
+    );
+  });
+  return h(
+    "table",
+    { class: "score-table" },
+    h("caption", null, h("b", null, title), note && h("span", { class: "faint small" }, note)),
+    h(
+      "thead",
+      null,
+      h(
+        "tr",
+        null,
+        h("th", { scope: "col" }, t("start.word")),
+        scores && h("th", { scope: "col" }, t("start.score")),
+        h("th", { scope: "col", colspan: 2 }, t("start.weight")),
+      ),
+    ),
+    h("tbody", null, rows),
+  );
+}
+
+/** @param {number} value */
+export function shortNumber(value) {
+  return value.toFixed(2).replace("-", "−");
+}
+
+/**
+ * Numbers with their names, side by side.
+ * @param {{ items: [name: string, value: ComponentChildren, exact?: number][] }} props
+ */
+export function Figures({ items }) {
+  return h(
+    "dl",
+    { class: "lesson-figures" },
+    items.map(([name, value, exact]) =>
+      h(
+        "div",
+        { key: name },
+        h("dt", null, name),
+        h("dd", { "data-value": exact === undefined ? null : String(exact) }, value),
+      ),
+    ),
+  );
+}
+
+/**
+ * A ready model of the server by its name.
+ * @param {Store} store
+ * @param {string} name
+ * @returns {Model | null}
+ */
+export function readyModel(store, name) {
+  return store.models.value.find((model) => model.name === name && model.is_ready) ?? null;
+}
+
+/** @param {{ names: string[] }} props */
+export function NeedsModel({ names }) {
+  return h("p", { class: "explain" }, t("start.needs_model", { models: names.join(", ") }));
+}

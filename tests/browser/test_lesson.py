@@ -1,0 +1,169 @@
+"""Start, the lesson: chapters by keyboard in both languages, numbers against numpy, the state in the address."""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE, Watched, serving
+
+Array = NDArray[np.float64]
+VALUES = (
+    "rows => rows.map((row) => [...row.querySelectorAll('[data-value]')].map((cell) => Number(cell.dataset.value)))"
+)
+MOST_KEYS = 60  # presses of Tab from one control to the next
+STATES = {"the": (0.2, 0.1, 0), "cat": (2, 0.2, 0.3), "drinks": (0.2, 0.6, 2), "milk": (0.1, 2, 0.4)}
+QUERY = np.array([2, 0, 0.2])
+KEYS = np.array([STATES[word] for word in ("the", "cat", "drinks", "milk")])
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield from serving(tmp_path_factory.mktemp("lesson") / "log")
+
+
+@pytest.fixture
+def open_chapter(browser: Any, lesson: str) -> Iterator[Any]:
+    contexts: list[Any] = []
+    watched: list[Watched] = []
+
+    def opened(address: str = "start", **options: Any) -> Any:
+        contexts.append(browser.new_context(**{"locale": "en-US", "reduced_motion": "reduce", **options}))
+        watched.append(Watched.of(contexts[-1].new_page()))
+        watched[-1].page.set_default_timeout(PATIENCE * 1000)
+        watched[-1].page.goto(f"{lesson}#{address}")
+        watched[-1].page.locator(".chapter h1").wait_for()
+        return watched[-1].page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert [problem for one in watched for problem in one.problems] == []
+
+
+def press_on(page: Any, selector: str) -> None:
+    """Press Tab until an element has the focus, then Enter."""
+    for _ in range(MOST_KEYS):
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            page.keyboard.press("Enter")
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"Tab does not reach {selector}")
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_every_chapter_works_by_keyboard(open_chapter: Any, locale: str) -> None:
+    page = open_chapter(locale=locale)
+    count = page.locator(".chapters li").count()
+    for number in range(1, count + 1):
+        expect(page.locator(".chapters [aria-current=step]")).to_have_count(1)
+        assert page.locator(".result").count() == 0, "the result comes after the answer"
+        press_on(page, ".answer")
+        page.locator(".verdict").wait_for()
+        assert page.locator(".answer[aria-pressed=true]").count() == 1
+        title = page.inner_text(".chapter h1")
+        if number < count:
+            press_on(page, ".turn-next")
+            expect(page.locator(".chapter h1")).not_to_have_text(title)
+            expect(page.locator(".chapter h1")).to_be_focused()
+    expect(page.locator(".chapters .is-done")).to_have_count(count)
+    page.go_back()
+    expect(page.locator(".chapter h1")).not_to_have_text(title)
+
+
+def test_link_restores_answer_and_setting(open_chapter: Any) -> None:
+    page = open_chapter("start?chapter=square-root&guess=one&setting=64")
+    expect(page.locator(".answer[aria-pressed=true]")).to_have_text("About 1")
+    expect(page.locator(".slider .number")).to_have_text("64")
+    page.locator(".slider input").press("ArrowLeft")
+    expect(page).to_have_url(re.compile("setting=32"))
+    link, shown = page.url, page.inner_html(".result")
+    again = open_chapter(link.split("#")[1])
+    again.locator(".result .lines svg").wait_for()
+    assert again.inner_html(".result") == shown
+
+
+def softmax(scores: Array) -> Array:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    result: Array = powers / powers.sum(-1, keepdims=True)
+    return result
+
+
+def shown(page: Any, table: int) -> Array:
+    """Score and weight of each row of a table."""
+    page.locator(".score-table").nth(table).wait_for()
+    rows = page.locator(".score-table").nth(table).locator("tbody tr")
+    return np.array(rows.evaluate_all(VALUES))
+
+
+def test_look_back_shows_scores_of_numpy(open_chapter: Any) -> None:
+    page = open_chapter("start?chapter=look-back&guess=both")
+    scores = KEYS @ QUERY
+    np.testing.assert_allclose(shown(page, 1), np.stack([scores, softmax(scores)], 1), rtol=1e-12)
+    assert page.locator(".verdict.is-right").count() == 0
+    page.get_by_role("button", name="Only attention").click()
+    page.locator(".verdict.is-right").wait_for()
+
+
+@pytest.mark.parametrize("factor", [1, 4])
+def test_four_scores_are_those_of_numpy(open_chapter: Any, factor: int) -> None:
+    page = open_chapter(f"start?chapter=four-scores&guess=dot&setting={factor}")
+    query = factor * QUERY
+    general = np.array([[1, 0, 0], [0, 1, 0.5], [0.5, 0, 1]])
+    expected = [
+        KEYS @ query,
+        KEYS @ query / math.sqrt(3),
+        KEYS @ general.T @ query,
+        4 * np.tanh(0.5 * query + 0.5 * KEYS - 1.5).sum(1),
+    ]
+    for table, scores in enumerate(expected):
+        np.testing.assert_allclose(shown(page, table), np.stack([scores, softmax(scores)], 1), rtol=1e-9)
+
+
+def test_query_key_value_is_that_of_numpy(open_chapter: Any) -> None:
+    page = open_chapter("start?chapter=query-key-value&guess=0")
+    x = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1]])
+    query = np.array([[1, 2, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1], [2, 1, 0, 0]]) @ x[0]
+    keys = x @ np.diag([1, 1, 2, 1])
+    values = x @ np.array([[0.5, 0.5, -0.5, 0.5], [0.5, 0, 0.5, -0.5], [-0.5, 0, 0.5, 0.5]]).T
+    scores = keys @ query / 2
+    np.testing.assert_allclose(shown(page, 0), np.stack([scores, softmax(scores)], 1), rtol=1e-12)
+    output = page.locator(".lesson-steps li").last.locator("tbody tr").evaluate_all(VALUES)
+    np.testing.assert_allclose(output, [softmax(scores) @ values], rtol=1e-12)
+
+
+def normal_numbers(seed: int, count: int) -> Array:
+    """The page's normal numbers: mulberry32, then Box and Muller's formula."""
+    state = np.uint32(seed) + np.arange(1, 2 * count + 1, dtype=np.uint32) * np.uint32(0x6D2B79F5)
+    mixed = (state ^ (state >> 15)) * (state | np.uint32(1))
+    mixed ^= mixed + (mixed ^ (mixed >> 7)) * (mixed | np.uint32(61))
+    uniform = (mixed ^ (mixed >> 14)).astype(np.float64) / 2**32
+    result: Array = np.sqrt(-2 * np.log(1 - uniform[::2])) * np.cos(2 * math.pi * uniform[1::2])
+    return result
+
+
+def test_square_root_statistics_are_those_of_numpy(open_chapter: Any) -> None:
+    page = open_chapter("start?chapter=square-root&guess=root&setting=64")
+    draws = normal_numbers(2017, 100 * 7 * 512).reshape(100, 7, 512)[:, :, :64]
+    products = np.einsum("nkd,nd->nk", draws[:, 1:], draws[:, 0])
+    for table, divisor in enumerate((1, 8)):
+        scores = products / divisor
+        weights = softmax(scores)
+        np.testing.assert_allclose(shown(page, table), np.stack([scores[0], weights[0]], 1), rtol=1e-9)
+        figures = page.locator(".lesson-figures").nth(table).evaluate_all(VALUES)[0]
+        expected = [scores.std(), weights.max(1).mean(), (weights * (1 - weights)).max(1).mean()]
+        np.testing.assert_allclose(figures, expected, rtol=1e-9)
+
+
+def test_printed_chapter_has_question_and_result(open_chapter: Any) -> None:
+    page = open_chapter("start?chapter=query-key-value&guess=3")
+    page.emulate_media(media="print")
+    for hidden in (".chapters", ".turner", ".continue", ".views"):
+        expect(page.locator(hidden)).to_be_hidden()
+    for visible in (".idea", ".question h2", ".answer >> nth=0", ".verdict", ".lesson-steps li >> nth=-1"):
+        expect(page.locator(visible)).to_be_visible()
