@@ -18,7 +18,8 @@ from regard.interop.gpt2 import GPT2
 from regard.interop.huggingface_family import Family, LanguageModel, Rule
 from regard.interop.llama import LLAMA
 from regard.special_tokens import BEGIN, END, PADDING
-from regard.tokenization.huggingface_tokenizer import HuggingFaceTokenizer
+from regard.tokenization.tokenizer import HuggingFaceTokenizer
+from regard.tokenization.tokenizer_json import original_json
 
 FAMILIES = {family.model_type: family for family in (BERT, DISTILBERT, ROBERTA, GPT2, LLAMA)}
 
@@ -33,7 +34,7 @@ def family_of(bundle: Bundle) -> Family | None:
         if not is_bert or model.norm_type != "layer_norm" or model.gated_ffn or not model.linear_bias:
             return None
         tokenizer = bundle.tokenizers.target
-        is_bytes = isinstance(tokenizer, HuggingFaceTokenizer) and tokenizer.original_json["model"]["type"] == "BPE"
+        is_bytes = isinstance(tokenizer, HuggingFaceTokenizer) and original_json(tokenizer)["model"]["type"] == "BPE"
         return ROBERTA if is_bytes else BERT if model.token_types else DISTILBERT
     if not isinstance(model, DecoderOnlyConfig) or model.norm != "pre":
         return None
@@ -77,7 +78,7 @@ def export_family(bundle: Bundle, directory: Path) -> str:
     with atomic_directory(directory) as staging:
         save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
         (staging / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-        (staging / "tokenizer.json").write_text(json.dumps(tokenizer.original_json, ensure_ascii=False), "utf-8")
+        (staging / "tokenizer.json").write_text(json.dumps(original_json(tokenizer), ensure_ascii=False), "utf-8")
     return architecture
 
 

@@ -22,8 +22,8 @@ from regard.interop.foreign import (
     read_optional_json,
 )
 from regard.special_tokens import BEGIN, END, MASK, PADDING, UNKNOWN
-from regard.tokenization.huggingface_tokenizer import HuggingFaceTokenizer, make_tokenizer
-from regard.tokenization.tokenizer import TokenizerPair
+from regard.tokenization.tokenizer import HuggingFaceTokenizer, TokenizerPair
+from regard.tokenization.tokenizer_json import make_tokenizer
 
 Settings = dict[str, Any]
 LanguageModel = EncoderOnlyConfig | DecoderOnlyConfig

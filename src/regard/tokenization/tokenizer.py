@@ -1,8 +1,10 @@
-"""`Tokenizer`: text to ids and back by a sentencepiece model; `TokenizerPair`: the tokenizers of source and target.
+"""`Tokenizer`: text to ids and back by a sentencepiece model; `HuggingFaceTokenizer`: by that of an imported model;
+`TokenizerPair`: the tokenizers of source and target.
 
 Most words of a text occur again, and no piece crosses a space, so the ids of every word are cached.
 """
 
+import json
 import re
 import struct
 from collections.abc import Iterable, Sequence
@@ -10,18 +12,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from random import Random
-from typing import Self
+from typing import Any, Self
 
 from sentencepiece import SentencePieceProcessor
 
 from regard.config import TokenizerConfig
 from regard.errors import RegardError
-from regard.special_tokens import RESERVED, UNKNOWN
+from regard.special_tokens import BEGIN, END, MASK, PADDING, RESERVED, UNKNOWN
 from regard.tokenization.subword_sampling import MAX_SAMPLED_WORD_LENGTH, BpeDropout, UnigramSampler
 from regard.tokenization.text import WORD_MARK, normalize
 from regard.tokenization.vocabulary import ModelType, train_sentencepiece
 
 ID_BYTES = 4  # an id is stored as a little-endian 32-bit number
+SKIPPED = {PADDING, BEGIN, END, MASK}  # when ids of an imported tokenizer are decoded
+TOKENIZERS_HINT = "pip install 'regard[hf]'"
 MAX_CACHED_WORDS = 1 << 16  # the first words, which are the common ones: some 10 MB
 MAX_CACHED_WORD_LENGTH = 64  # characters; longer words (URLs, tables) rarely occur again
 
@@ -93,11 +97,7 @@ class Tokenizer:
     @classmethod
     def from_bytes(cls, model: bytes) -> "Tokenizer":
         """Read the bytes of `to_bytes`: a sentencepiece model, or the JSON of an imported tokenizer."""
-        if not model.startswith(b"{"):
-            return cls(model)
-        from regard.tokenization.huggingface_tokenizer import HuggingFaceTokenizer
-
-        return HuggingFaceTokenizer(model)
+        return HuggingFaceTokenizer(model) if model.startswith(b"{") else cls(model)
 
     def to_bytes(self) -> bytes:
         """The sentencepiece model, which any program with sentencepiece can read."""
@@ -201,6 +201,69 @@ def _checked_pieces(processor: SentencePieceProcessor) -> list[str]:
             "Train the vocabulary with regard."
         )
     return pieces
+
+
+@dataclass(frozen=True)
+class HuggingFaceTokenizer(Tokenizer):
+    """A tokenizer of the `tokenizers` package: WordPiece or byte-level BPE of an imported model.
+
+    Its bytes are a tokenizer.json with the ids in our order, the pieces as we write them (`▁` before a word), and the
+    original ids, which an export needs.
+    """
+
+    settings: dict[str, Any] = field(init=False, repr=False, compare=False)
+    _backend: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        try:
+            from tokenizers import Tokenizer as Backend
+        except ImportError:
+            raise RegardError(f"this model's tokenizer needs the package tokenizers: {TOKENIZERS_HINT}") from None
+        try:
+            settings = json.loads(self.model)
+            backend = Backend.from_str(json.dumps(settings["tokenizer"]))
+            pieces: list[str] = settings["pieces"]
+        except Exception as error:  # the package raises Exception itself
+            raise RegardError(f"the tokenizer cannot be read: {error}. Restore the file from a copy.") from None
+        if pieces[: len(RESERVED)] != list(RESERVED) or len(set(pieces)) != len(pieces):
+            raise RegardError("the tokenizer's pieces do not begin with the reserved ones, or repeat. Import it again.")
+        backend.no_truncation()
+        backend.no_padding()
+        object.__setattr__(self, "settings", settings)
+        object.__setattr__(self, "_backend", backend)
+        object.__setattr__(self, "_pieces", pieces)
+
+    @property
+    def original_ids(self) -> list[int]:
+        """The id of each piece in the program that the model was imported from; -1: it has none there."""
+        return list(self.settings["original_ids"])
+
+    @property
+    def model_type(self) -> ModelType:
+        return "bpe"
+
+    @property
+    def mask_text(self) -> str | None:
+        """The text that stands for MASK; None if the model has no such token."""
+        return self.settings["mask"]  # type: ignore[no-any-return]
+
+    def encode(self, text: str) -> list[int]:
+        normalize(text)  # one half of a surrogate pair is an error
+        ids: list[int] = self._backend.encode(text, add_special_tokens=False).ids
+        return [BEGIN, *ids] if self.settings["adds_begin"] else ids
+
+    def encode_to_bytes(self, texts: Iterable[str]) -> list[bytes]:
+        return [struct.pack(f"<{len(ids)}i", *ids) for ids in map(self.encode, texts)]
+
+    def encode_sampled(self, text: str, seed: int) -> list[int]:  # noqa: ARG002  (it has one segmentation)
+        return self.encode(text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        plain = [identity for identity in self._check_ids(ids) if identity not in SKIPPED]
+        return " ".join(self._backend.decode(plain, skip_special_tokens=False).split())
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self._pieces[identity] for identity in self._check_ids(ids)]
 
 
 @dataclass(frozen=True)
