@@ -391,6 +391,8 @@ class TrainingConfig(ConfigSection, frozen=True, kw_only=True):
     """How a model is trained."""
 
     seed: NonNegativeInt = 0
+    start_from: str = ""  # fine-tuning: directory of the model that training starts from; empty: random weights
+    start_digest: str = ""  # SHA-256 of the weights of that model; `regard train` records it
     steps: PositiveInt = 10_000
     batch_tokens: PositiveInt = 4096  # padded tokens of the longer side in one batch
     gradient_accumulation: PositiveInt = 1  # batches in one step

@@ -72,11 +72,18 @@ Examples:
   regard train --pairs train.tsv --pairs more.po --valid-pairs valid.tsv --languages en,de
   regard train --pairs train.tsv --languages en,de --dry-run --report data.html
   regard train --text novel.txt --run runs/novel
+  regard train --from opus-mt-en-de --pairs own.tsv
   regard train --run runs/world-transformer --resume
   regard train world-transformer --processes 2
   torchrun --nproc-per-node 8 -m regard train recipes/world-transformer.toml""",
 )
 @click.argument("recipe", type=PATH, required=False)
+@click.option(
+    "--from",
+    "start_from",
+    metavar="MODEL",
+    help="Fine-tune this model or run, with its own architecture and vocabulary, instead of random weights.",
+)
 @click.option(
     "--run",
     "--run-directory",
@@ -105,6 +112,7 @@ Examples:
 @json_option
 def command(
     recipe: Path | None,
+    start_from: str | None,
     run: Path | None,
     resume: bool,
     dry_run: bool,
@@ -118,6 +126,9 @@ def command(
     gets a model that fits its files too. RECIPE may be the name of a recipe that comes with regard. With --text the
     model is decoder-only, or with --set model.kind=encoder-only a masked language model.
 
+    With --from a saved or imported model is fine-tuned: a lower learning rate, few steps, and the score of the model
+    as it was before the first step. RECIPE then needs no [model] and no [tokenizer] section.
+
     Before training, a report of the data is printed: what is dropped and why, untranslated copies, wrong languages,
     numbers and placeholders that differ, duplicates, and validation pairs that are training pairs.
 
@@ -130,7 +141,9 @@ def command(
         context = click.get_current_context()
         context.exit(launch(processes, context.find_root().obj, stop_signals()))
     check_report_path(report)
-    options = replace(read_data_options(recipe, data), run=run, resume=resume, probes=probes)
+    options = replace(
+        read_data_options(recipe, data), start_from=start_from or "", run=run, resume=resume, probes=probes
+    )
     if dry_run:
         inspect_run(options, with_cost=True, report=report, as_json=as_json)
     else:
@@ -238,7 +251,7 @@ def read_data_options(recipe: Path | None, data: dict[str, Any]) -> TrainOptions
 
     languages, overrides, skips_check = (data.pop(name) for name in ("languages", "overrides", "skip_language_check"))
     files = read_text_options(recipe, languages, data)
-    return TrainOptions(recipe and find_recipe(recipe), files, overrides, checks_languages=not skips_check)
+    return TrainOptions(recipe and find_recipe(recipe), files, overrides=overrides, checks_languages=not skips_check)
 
 
 def read_text_options(recipe: Path | None, languages: str | None, files: dict[str, Any]) -> TextFiles | None:

@@ -4,7 +4,7 @@ import hashlib
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from random import Random
 
@@ -19,13 +19,14 @@ from regard.decoding.hypothesis import max_output_tokens
 from regard.errors import RegardError
 from regard.special_tokens import UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
-from regard.training.image_dataset import ImageDataset, open_image_dataset
+from regard.training.image_dataset import ImageDataset, frozen_image_encoder, open_image_dataset
 from regard.training.preprocessing import (
     describe_vocabularies,
     load_or_train_tokenizers,
     tokenizer_bytes,
     unknown_token_warning,
 )
+from regard.training.start_model import START_FOLDER
 from regard.training.validation import Probe, Validation, caption_probes, validate_captions
 
 
@@ -132,9 +133,11 @@ def prepare_captions(config: Config, run: Path, *, progress: Callable[[str, int]
     folder = Path(config.data.image_store or run / "images")
     for path in config.training.probes:
         load_image(Path(path), size=config.model.image_encoder.image_size)  # type: ignore[union-attr]  # a wrong path is an error at once
+    frozen = frozen_image_encoder(config, run / START_FOLDER if config.training.start_from else None)
+    open_images = partial(open_image_dataset, config=config, frozen=frozen, progress=progress)
     # The smaller set first, so that its errors come before thousands of images are read.
-    valid = open_image_dataset(config.data.valid, config, folder / "valid", augment=False, progress=progress)
-    train = open_image_dataset(config.data.train, config, folder / "train", augment=True, progress=progress)
+    valid = open_images(config.data.valid, directory=folder / "valid", augment=False)
+    train = open_images(config.data.train, directory=folder / "train", augment=True)
     captions = [(index, caption) for index, one in enumerate(train.captioned) for caption in one.captions]
 
     def train_tokenizers() -> TokenizerPair:

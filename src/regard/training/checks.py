@@ -58,6 +58,9 @@ def check_same_run(config: Config, saved: Config, run: Path) -> None:
             f"the section(s) {', '.join(changed)} differ from {run / CONFIG_FILE}, so its checkpoints do not fit. "
             "Undo the change, or start another run with --run DIR."
         )
+    if config.training.start_digest != saved.training.start_digest:
+        origin = saved.training.start_from or "random weights"
+        raise RegardError(f"{run} started from {origin}. Resume it with `regard train --run {run} --resume`.")
     before, now = saved.data, config.data
     problems = []
     if before.languages and before.languages != now.languages:

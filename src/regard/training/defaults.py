@@ -7,6 +7,7 @@ layers, few pieces and much dropout), and one too small stops learning early.
 from dataclasses import dataclass
 
 from regard.config import (
+    CaptionerConfig,
     Config,
     DataConfig,
     DecoderOnlyConfig,
@@ -17,6 +18,7 @@ from regard.config import (
     TransformerConfig,
     TransformerStackConfig,
 )
+from regard.data.captions import read_captioned
 from regard.data.readers import read_pairs
 from regard.data.readers.text import read_monolingual
 
@@ -32,6 +34,7 @@ class CorpusSize:
     pairs: int
     tokens: int
     is_text: bool = False  # lines of one language, and no pairs
+    has_captions: bool = False  # of images
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ SIZE_PRESETS = [
 MAX_BATCH_TOKENS = 8_192  # tokens computed at once; a larger batch is the sum of several
 HEAD_WIDTH = 64
 MAX_STEPS = 300_000
+# Fine-tuning: a fifth of the epochs, and a third of the learning rate or less. See docs/fine-tuning.md.
+TUNING_FRACTION, MIN_TUNING_EPOCHS, MIN_TUNING_STEPS = 5, 3, 200
+TUNING_RATE, MAX_TUNING_WARMUP = 3e-4, 100
 
 
 def measure_corpus(data: DataConfig, *, is_text: bool = False) -> CorpusSize:
@@ -71,6 +77,14 @@ def measure_corpus(data: DataConfig, *, is_text: bool = False) -> CorpusSize:
             size = max(len(pair.source.encode()), len(pair.target.encode()))
             tokens += corpus.weight * (size + BYTES_PER_TOKEN) / BYTES_PER_TOKEN  # END is a token too
     return CorpusSize(pairs, int(tokens), is_text)
+
+
+def measure_captions(data: DataConfig) -> CorpusSize:
+    """Read the captions once."""
+    split = data.train[1] if len(data.train) > 1 else None
+    images = read_captioned(data.train[0], split=split, images=data.image_folder or None)
+    sizes = [len(caption.encode()) for one in images for caption in one.captions]
+    return CorpusSize(len(sizes), sum(sizes) // BYTES_PER_TOKEN + len(sizes), has_captions=True)
 
 
 def default_config(data: DataConfig, corpus_size: CorpusSize, *, steps: int | None = None) -> Config:
@@ -111,6 +125,43 @@ def _training_defaults(size: SizePreset, corpus_size: CorpusSize, steps: int | N
         early_stopping_patience=DEFAULT_PATIENCE,
         validation_metric="loss" if corpus_size.is_text else "bleu",
     )
+
+
+def fine_tuning_config(start: Config, data: DataConfig, corpus_size: CorpusSize, *, steps: int | None = None) -> Config:
+    """The start model's own sections, and a short training with a low learning rate that fits the corpus."""
+    size = next(one for one in SIZE_PRESETS if corpus_size.pairs <= one.pairs)
+    batch_tokens = min(size.batch_tokens, MAX_BATCH_TOKENS)
+    steps_of_epoch = max(1, corpus_size.tokens // batch_tokens)
+    epochs = max(MIN_TUNING_EPOCHS, size.epochs // TUNING_FRACTION)
+    steps = steps or min(MAX_STEPS, max(MIN_TUNING_STEPS, epochs * steps_of_epoch))
+    every = min(steps, max(25, steps // NUM_VALIDATIONS))
+    is_translator = not isinstance(start.model, LanguageModelConfig | CaptionerConfig)
+    training = TrainingConfig(
+        steps=steps,
+        batch_tokens=batch_tokens,
+        learning_rate=TUNING_RATE,
+        warmup_steps=min(MAX_TUNING_WARMUP, steps // 10),
+        label_smoothing=0.1 if is_translator else 0.0,
+        validate_every=every,
+        checkpoint_every=every,
+        early_stopping_patience=DEFAULT_PATIENCE,
+        validation_metric="loss" if isinstance(start.model, LanguageModelConfig) else "bleu",
+    )
+    return Config(model=start.model, tokenizer=start.tokenizer, decoding=start.decoding, data=data, training=training)
+
+
+def describe_fine_tuning(config: Config, corpus_size: CorpusSize) -> list[str]:
+    """What is fine-tuned, and the training options by the names that --set takes."""
+    training = config.training
+    examples = "captions" if corpus_size.has_captions else "lines" if corpus_size.is_text else "pairs"
+    epochs = training.steps * training.batch_tokens * training.gradient_accumulation / max(1, corpus_size.tokens)
+    return [
+        f"fine-tuning {training.start_from} (weights with SHA-256 {training.start_digest[:16]}...), with its own "
+        f"vocabulary, on {corpus_size.pairs:,} {examples}, about {corpus_size.tokens:,} tokens (change with --set):",
+        f"  training.learning_rate={training.learning_rate}, training.warmup_steps={training.warmup_steps}, "
+        f"training.batch_tokens={training.batch_tokens}",
+        f"  training.steps={training.steps}: about {epochs:.1f} times through the data",
+    ]
 
 
 def describe_defaults(config: Config, corpus_size: CorpusSize) -> list[str]:

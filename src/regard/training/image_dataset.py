@@ -9,11 +9,13 @@ import torch
 from numpy.typing import NDArray
 
 from regard.batch import ImageFeatures, Images
+from regard.bundle import load_bundle
 from regard.config import Config, EfficientNetConfig, ImageEncoderConfig
 from regard.data.captions import CaptionedImage, read_captioned
 from regard.data.image_store import FeatureExtractor, ImageStore, build_image_store
 from regard.data.images import mentions_left_or_right
 from regard.interop.efficientnet import encoder_digest, pretrained_encoder
+from regard.layers.image_encoders import ImageEncoder
 
 LOG_EVERY_IMAGES = 1000
 StageProgress = Callable[[str, int], None]
@@ -44,15 +46,32 @@ class ImageDataset:
         return self.store[image][:, :, ::-1]
 
 
+def frozen_image_encoder(config: Config, start: Path | None = None) -> ImageEncoder | None:
+    """The encoder whose features are computed only once: that of a start model, or published weights; None: trained."""
+    own: ImageEncoderConfig = config.model.image_encoder  # type: ignore[union-attr]
+    if not (isinstance(own, EfficientNetConfig) and own.frozen):
+        return None
+    if start is None:
+        return pretrained_encoder(own)
+    encoder: ImageEncoder = load_bundle(start).model.image_encoder  # type: ignore[assignment]
+    return encoder
+
+
 def open_image_dataset(
-    location: list[str], config: Config, directory: Path, *, augment: bool, progress: StageProgress
+    location: list[str],
+    config: Config,
+    directory: Path,
+    *,
+    frozen: ImageEncoder | None,
+    augment: bool,
+    progress: StageProgress,
 ) -> ImageDataset:
     """The images of `data.train` or `data.valid`, prepared in a directory; what is there already is not made again."""
     encoder: ImageEncoderConfig = config.model.image_encoder  # type: ignore[union-attr]
     split = location[1] if len(location) > 1 else None
     captioned = read_captioned(location[0], split=split, images=config.data.image_folder or None)
     images = [one.image for one in captioned]
-    features = _feature_extractor(encoder) if isinstance(encoder, EfficientNetConfig) and encoder.frozen else None
+    features = _feature_extractor(frozen) if frozen is not None else None
     report = _progress_logger(progress, split or Path(location[0]).stem)
     store = build_image_store(directory, images, size=encoder.image_size, features=features, progress=report)
     flipped = None
@@ -65,9 +84,7 @@ def open_image_dataset(
     return ImageDataset(captioned, store, flipped, features is not None)
 
 
-def _feature_extractor(config: ImageEncoderConfig) -> FeatureExtractor:
-    encoder = pretrained_encoder(config)
-
+def _feature_extractor(encoder: ImageEncoder) -> FeatureExtractor:
     @torch.inference_mode()
     def compute(squares: NDArray[np.uint8]) -> NDArray[np.floating]:
         features: NDArray[np.floating] = encoder(Images.from_array(squares)).numpy()

@@ -80,7 +80,7 @@ def train(
         if group.is_rank0:
             remove_stale_files(run)
         trainer = create_trainer(config, run, corpus, group)
-        notes = resume_trainer(trainer) if resume else []
+        notes = [*trainer.notes, *(resume_trainer(trainer) if resume else [])]
         if event_log is not None:
             event_log.truncate_after(trainer.step)
         for event in _train_events(trainer, notes, stop_signal):
@@ -102,7 +102,7 @@ def _train_events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -
     )
     meter = ThroughputMeter(trainer.seconds)
     if trainer.step == 0:
-        yield _run_probes(trainer, current_bundle(trainer))
+        yield from _validate_start(trainer, meter)
     while not trainer.is_finished:
         skipped = train_step(trainer, list(islice(batches, config.training.gradient_accumulation)), meter)
         if skipped is not None:
@@ -120,6 +120,18 @@ def _train_events(trainer: Trainer, notes: list[str], stop_signal: StopSignal) -
     yield _finish_training(trainer, meter)
 
 
+def _validate_start(trainer: Trainer, meter: ThroughputMeter) -> Iterator[TrainingEvent]:
+    """Probe the weights before the first step; those of a fine-tuned model have a score to improve on."""
+    with meter.paused():
+        bundle = current_bundle(trainer)
+        validated = _run_validation(trainer, bundle) if trainer.config.training.start_from else None
+        probed = _run_probes(trainer, bundle)
+    if validated is not None:
+        yield validated
+        _save_if_best(trainer, bundle, validated)
+    yield probed
+
+
 def _validate_and_save(trainer: Trainer, meter: ThroughputMeter) -> Iterator[TrainingEvent]:
     options = trainer.config.training
     is_due = trainer.step % options.validate_every == 0 or trainer.step == options.steps
@@ -131,13 +143,18 @@ def _validate_and_save(trainer: Trainer, meter: ThroughputMeter) -> Iterator[Tra
         if validated is not None:
             yield validated
         yield probed
-        is_saved = validated is not None and validated.is_best and options.average_checkpoints < 2
-        if is_saved and trainer.group.is_rank0:
-            save_bundle(trainer.run / "model", bundle)
+        if validated is not None:
+            _save_if_best(trainer, bundle, validated)
     if trainer.step % options.checkpoint_every == 0 or trainer.is_finished:
         with meter.paused():
             saved = save_trainer(trainer, meter.seconds)
         yield saved
+
+
+def _save_if_best(trainer: Trainer, bundle: Bundle, validated: Validated) -> None:
+    """Write the model with the best score; a mean of checkpoints is written at the end instead."""
+    if validated.is_best and trainer.config.training.average_checkpoints < 2 and trainer.group.is_rank0:
+        save_bundle(trainer.run / "model", bundle)
 
 
 def _run_validation(trainer: Trainer, bundle: Bundle) -> Validated:

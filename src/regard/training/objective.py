@@ -17,7 +17,7 @@ from torch.nn import functional
 from regard.batch import Batch
 from regard.layers.embedding import OutputProjection
 from regard.models.interface import DecoderOutput
-from regard.special_tokens import MASK, PADDING, RESERVED
+from regard.special_tokens import BEGIN, MASK, PADDING, RESERVED
 
 LOSS_CHUNK_ROWS = 512
 MASK_SHARE, RANDOM_SHARE = 0.8, 0.1  # of the selected tokens; the rest stay, so that the model must check every token
@@ -56,9 +56,10 @@ def mask_tokens(
 
     Of the selected tokens most become MASK, some become any other token, and some stay: Devlin et al., 2019.
     """
-    count = max(1, round(mask_rate * len(row)))
+    positions = [index for index, token in enumerate(row) if token != BEGIN]  # BERT's [CLS] is not masked
+    count = max(1, round(mask_rate * len(positions)))
     inputs, targets = list(row), [PADDING] * len(row)
-    for index in random.sample(range(len(row)), min(count, len(row))):
+    for index in random.sample(positions, min(count, len(positions))):
         targets[index] = row[index]
         draw = random.random()
         if draw < MASK_SHARE:

@@ -4,9 +4,9 @@ for event in regard.train("world-transformer", run="runs/x"):
     print(event)
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +29,21 @@ from regard.files import CONFIG_FILE, atomic_file, lock_run
 from regard.input_files import MEBIBYTE, read_input
 from regard.training import checks
 from regard.training.checks import LANGUAGE_KINDS
-from regard.training.defaults import CorpusSize, default_config, describe_defaults, measure_corpus
+from regard.training.defaults import (
+    CorpusSize,
+    default_config,
+    describe_defaults,
+    describe_fine_tuning,
+    fine_tuning_config,
+    measure_captions,
+    measure_corpus,
+)
 from regard.training.events import TrainingEvent
 
 if TYPE_CHECKING:
     from regard.data.readers.text import Pair
     from regard.training.corpora import Corpus
+    from regard.training.start_model import StartModel
 
 WORKING_DIRECTORY_FILE = "cwd.txt"
 _PACKAGE = Path(__file__).parents[1]
@@ -65,9 +74,10 @@ class TextFiles:
 class TrainOptions:
     """What to train: a recipe, or text files, or a run to resume; overrides are SECTION.KEY=VALUE."""
 
-    recipe: Path | None = None
+    recipe: Path | Mapping[str, Any] | None = None  # a file, or its contents as a table
     files: TextFiles | None = None
     overrides: tuple[str, ...] = ()
+    start_from: str = ""  # the model to fine-tune
     probes: tuple[str, ...] = ()
     run: Path | None = None
     resume: bool = False
@@ -76,17 +86,26 @@ class TrainOptions:
     @property
     def origin(self) -> str:
         """The name of the config in error messages."""
+        if isinstance(self.recipe, Mapping):
+            return "the recipe"
         return str(self.recipe or "the defaults for these files")
 
     @property
     def table(self) -> dict[str, Any]:
         """The recipe as a table; empty without one."""
-        return read_table(self.recipe) if self.recipe else {}
+        if isinstance(self.recipe, Path):
+            return read_table(self.recipe)
+        return dict(self.recipe or {})
 
     @property
     def overridden(self) -> set[str]:
         """The keys of the overrides."""
         return {override.partition("=")[0].strip() for override in self.overrides}
+
+    def section(self, name: str) -> Config:
+        """A config of this section alone, before the others are known."""
+        own = tuple(one for one in self.overrides if one.split("=")[0].split(".")[0].strip() == name)
+        return Config.from_dict({name: self.table.get(name, {})}, overrides=own, origin=self.origin)
 
 
 @dataclass(frozen=True)
@@ -96,26 +115,30 @@ class TrainingPlan:
     config: Config
     run: Path
     notes: list[str]
+    start: Path | None = None  # directory of the model to start from
 
 
 def train(
-    recipe: Config | str | Path,
+    recipe: Config | Mapping[str, Any] | str | Path,
     *,
     run: str | Path,
+    start_from: str | Path | None = None,
     overrides: Sequence[str] = (),
     resume: bool = False,
     checks_languages: bool = True,
 ) -> Iterator[TrainingEvent]:
-    """Train a model from a recipe (a config, a file, or the name of a recipe that comes with regard) to the end.
+    """Train a model from a recipe (a config, a table, a file, or a recipe that comes with regard) to the end.
 
-    Every event is written to the run's directory and yielded. With `resume` training continues from the latest
-    checkpoint, and gives the same model as a run without interruption. `checks_languages` refuses a corpus whose
-    sources and targets are swapped.
+    Every event is written to the run's directory and yielded. With `start_from` a saved model is fine-tuned: it keeps
+    its architecture and vocabulary, and the recipe has the data and the training options. A table such as
+    `{"data": {"train": ["train.tsv"]}}` gets the defaults of fine-tuning; the training section of a `Config` is
+    complete and used as it is. With `resume` training continues from the latest checkpoint, and gives the same model
+    as a run without interruption. `checks_languages` refuses a corpus whose sources and targets are swapped.
     """
     from regard.training import loop
 
     directory = Path(run)
-    if isinstance(recipe, Config):
+    if isinstance(recipe, Config) and not start_from and not recipe.training.start_from:
         check_run_directory(directory, resume)
         table = msgspec.to_builtins(recipe)
         config = Config.from_dict(table, overrides=tuple(overrides)) if overrides else recipe
@@ -123,7 +146,8 @@ def train(
     else:
         plan = make_plan(
             TrainOptions(
-                find_recipe(Path(recipe)),
+                _recipe_table(recipe) if isinstance(recipe, Config | Mapping) else find_recipe(Path(recipe)),
+                start_from=str(start_from or ""),
                 overrides=tuple(overrides),
                 run=directory,
                 resume=resume,
@@ -135,6 +159,15 @@ def train(
         yield from loop.train(plan.config, plan.run, corpus, resume=resume)
 
 
+def _recipe_table(recipe: Config | Mapping[str, Any]) -> Mapping[str, Any]:
+    """A recipe as a table; sections of a `Config` that a start model has itself are left out if they are defaults."""
+    if not isinstance(recipe, Config):
+        return recipe
+    table, defaults = msgspec.to_builtins(recipe), msgspec.to_builtins(Config())
+    own = ("model", "tokenizer", "decoding")
+    return {name: value for name, value in table.items() if name not in own or value != defaults[name]}
+
+
 def make_plan(options: TrainOptions, *, has_training_files: bool = True) -> TrainingPlan:
     """The config and a run directory in which nothing is overwritten.
 
@@ -142,12 +175,13 @@ def make_plan(options: TrainOptions, *, has_training_files: bool = True) -> Trai
     """
     run = _run_directory(options)
     check_run_directory(run, options.resume)
-    config, notes = _plan_config(options, run, has_training_files=has_training_files)
+    start = _find_start_model(options, run)
+    config, notes = _plan_config(options, run, start, has_training_files=has_training_files)
     if options.probes:
         training = msgspec.structs.replace(config.training, probes=list(options.probes))
         config = msgspec.structs.replace(config, training=training)
     return check_plan(
-        TrainingPlan(config, run, notes),
+        TrainingPlan(config, run, notes, start.directory if start else None),
         is_resumed=options.resume,
         has_training_files=has_training_files,
         checks_languages=options.checks_languages,
@@ -181,7 +215,7 @@ def check_plan(
     if is_translator and has_training_files and not is_resumed and checks_languages:
         checks.check_column_languages(config.data)
     choose_device(config.training.device)
-    return TrainingPlan(config, plan.run, notes)
+    return TrainingPlan(config, plan.run, notes, plan.start)
 
 
 @contextmanager
@@ -205,6 +239,10 @@ def prepare_run(
     if is_rank0 and not resume:  # files of an attempt that failed may be of other data or options
         for name in ("tokenizer/source.spm", "tokenizer/target.spm", HELD_OUT_FILE):
             (plan.run / name).unlink(missing_ok=True)
+        if plan.start is not None:
+            from regard.training.start_model import copy_start_model
+
+            copy_start_model(plan.start, plan.run, plan.config.training.start_digest)
     corpus = prepare_corpus(plan.config, plan.run, progress=progress)
     if is_rank0:
         record_working_directory(plan.run)
@@ -242,12 +280,32 @@ def find_recipe(given: Path) -> Path:
 # --- the config
 
 
-def _plan_config(options: TrainOptions, run: Path, *, has_training_files: bool) -> tuple[Config, list[str]]:
+def _find_start_model(options: TrainOptions, run: Path) -> "StartModel | None":
+    """The model to fine-tune, if one is given; that of a run to resume is its own copy."""
+    from regard.training.start_model import START_FOLDER, read_start_model
+
+    given = options.start_from or options.section("training").training.start_from
+    if not options.resume or not (run / START_FOLDER).is_dir():
+        return read_start_model(given) if given else None
+    start = replace(read_start_model(str(run / START_FOLDER)), name=load_run_config(run).training.start_from)
+    if given and Path(given).exists() and read_start_model(given).digest != start.digest:
+        raise RegardError(
+            f"{run} started from {start.name}, whose weights are not those of {given}. Remove --from to continue the "
+            "run, or start another one with --run DIR."
+        )
+    return start
+
+
+def _plan_config(
+    options: TrainOptions, run: Path, start: "StartModel | None", *, has_training_files: bool
+) -> tuple[Config, list[str]]:
     """The config and notes: a recipe with a model; that of the run to resume; or defaults that fit the corpus."""
     names_model = "model" in options.table or bool(options.overridden & {"model", "model.kind"})
-    if options.recipe and names_model:
-        return Config.load(options.recipe, overrides=options.overrides), []
+    if options.recipe and names_model and start is None:
+        return Config.from_dict(options.table, overrides=options.overrides, origin=options.origin), []
     if not options.resume or not (run / CONFIG_FILE).exists():
+        if start is not None:
+            return _fine_tuning_config(options, start)
         return _config_with_defaults(options, has_training_files=has_training_files)
     config, files = load_run_config(run), options.files
     if files:  # they must be those of the run, which may have been moved
@@ -261,7 +319,46 @@ def _plan_config(options: TrainOptions, run: Path, *, has_training_files: bool) 
             languages=([] if files.is_by_endings else given.languages) or saved.languages,
         )
         config = msgspec.structs.replace(config, data=data)
-    return _with_overrides(config, options), []
+    resumed = _with_overrides(config, options)
+    return resumed if start is None else _with_start_model(resumed, start), []
+
+
+def _fine_tuning_config(options: TrainOptions, start: "StartModel") -> tuple[Config, list[str]]:
+    """The model, vocabulary and decoding of the start model; training defaults that fit the data; what was given."""
+    from regard.training.start_model import check_data_kind, check_same_kind, check_same_languages
+
+    files, model = options.files, start.config.model
+    check_same_kind(options.table, options.overrides, start)
+    if files:
+        check_data_kind(start, is_text=files.is_text)
+    data = _data_section(options)
+    are_by_endings = files is not None and files.is_by_endings and data.languages == list(files.languages)
+    data = msgspec.structs.replace(
+        data, languages=check_same_languages(data.languages, start, are_by_endings=are_by_endings)
+    )
+    Config(data=data, model=model).check_consistency(origin=options.origin)  # before the corpus is read
+    if not data.corpora:
+        raise RegardError("data.train is empty. Name the files to fine-tune on.")
+    if isinstance(model, CaptionerConfig):
+        size = measure_captions(data)
+    else:
+        size = measure_corpus(data, is_text=isinstance(model, LanguageModelConfig))
+    defaults = fine_tuning_config(start.config, data, size)
+    config = _with_overrides(defaults, options)
+    if config.training.steps < defaults.training.steps:  # warm-up and validations have to fit into fewer steps
+        config = _with_overrides(fine_tuning_config(start.config, data, size, steps=config.training.steps), options)
+    config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, languages=data.languages))
+    config = _with_start_model(config, start)
+    return config, describe_fine_tuning(config, size)
+
+
+def _with_start_model(config: Config, start: "StartModel") -> Config:
+    """The config with a record of the start model, whose architecture and vocabulary it must have."""
+    from regard.training.start_model import check_same_architecture
+
+    check_same_architecture(config, start)
+    training = msgspec.structs.replace(config.training, start_from=start.name, start_digest=start.digest)
+    return msgspec.structs.replace(config, training=training)
 
 
 def _config_with_defaults(options: TrainOptions, *, has_training_files: bool) -> tuple[Config, list[str]]:
@@ -299,8 +396,7 @@ def _data_section(options: TrainOptions) -> DataConfig:
     """The data section alone, because the model is not chosen yet."""
     given = options.files.data() if options.files else DataConfig()
     table = {"data": merge_tables(msgspec.to_builtins(given), options.table.get("data", {}))}
-    own = [one for one in options.overrides if one.split("=")[0].split(".")[0].strip() == "data"]
-    return Config.from_dict(table, overrides=tuple(own), origin=options.origin).data
+    return replace(options, recipe=table).section("data").data
 
 
 # --- the run directory
@@ -332,12 +428,16 @@ def _run_directory(options: TrainOptions) -> Path:
             "there is nothing to train. Give a recipe; or --source and --target; or --pairs with one file of pairs; "
             "or --run DIR --resume to continue a run."
         )
-    if options.recipe:
-        return Path("runs") / options.recipe.stem
-    if options.files and options.files.languages and not options.files.is_by_endings:
-        return Path("runs") / "-".join(options.files.languages)
     files = _data_section(options).train_files
-    return Path("runs") / (Path(files[0]).stem if files else "train")
+    name = Path(files[0]).stem if files else "train"
+    if isinstance(options.recipe, Path):
+        name = options.recipe.stem
+    elif options.files and options.files.languages and not options.files.is_by_endings:
+        name = "-".join(options.files.languages)
+    if options.start_from:
+        own = Path(options.start_from).resolve()
+        name += f"-from-{own.parent.name if own.name == 'model' else own.name}"
+    return Path("runs") / name
 
 
 def record_working_directory(run: Path) -> None:

@@ -35,6 +35,7 @@ from regard.training.distributed import (
 )
 from regard.training.events import StepSkipped, StepsLogged
 from regard.training.objective import Objective
+from regard.training.start_model import load_start_weights
 
 ADAM_BETAS = (0.9, 0.98)  # as published with the Transformer
 MAX_CONSECUTIVE_SKIPS = 5
@@ -55,6 +56,7 @@ class Trainer:
     ema: "ExponentialMovingAverage | None"
     microbatches: MicrobatchThreads
     group: ProcessGroup = SINGLE_PROCESS
+    notes: list[str] = field(default_factory=list)  # about the initial weights
     step: int = 0
     position: EpochPosition = field(default_factory=EpochPosition)
     epoch: int = 0
@@ -89,7 +91,11 @@ def create_trainer(config: Config, run: Path, corpus: Corpus, group: ProcessGrou
     torch.manual_seed(options.seed)
     device = choose_device(options.device, group.local_rank)
     bundle = new_bundle(config, corpus.tokenizers)
-    load_pretrained_encoder(bundle.model, config.model)
+    notes = []
+    if options.start_from:
+        notes.append(load_start_weights(bundle.model, config.model, run).describe(options.start_from))
+    else:
+        load_pretrained_encoder(bundle.model, config.model)
     model = bundle.model.to(device).train()
     objective = Objective(model, options.label_smoothing)
     is_sharded = options.parallelism == "fsdp" and group.size > 1
@@ -100,8 +106,9 @@ def create_trainer(config: Config, run: Path, corpus: Corpus, group: ProcessGrou
     )
     ema = ExponentialMovingAverage(model, options.ema_decay) if options.ema_decay else None
     size = microbatch_thread_count(model, threads=threads, device=device, sharded=is_sharded)
+    microbatches = MicrobatchThreads(size, objective)
     return Trainer(
-        config, run, corpus, bundle, device, objective, optimizer, ema, MicrobatchThreads(size, objective), group
+        config, run, corpus, bundle, device, objective, optimizer, ema, microbatches, group=group, notes=notes
     )
 
 

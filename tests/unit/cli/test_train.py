@@ -483,3 +483,30 @@ def test_a_resumed_run_keeps_its_model(regard: Regard, attending: Path, tmp_path
     ended = regard("train", "--run", run, "--resume", "--set", "model.embedding_width=8")
     assert ended.code == 2
     assert "the section(s) model differ" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--source", "train.ko", "--target", "train.en"], "translates en to ko, but the data are ko to en"),
+        (["--text", "train.en"], "is a transformer model, which needs --source and --target, or --pairs"),
+        (["--source", "train.en", "--target", "train.ko", "--languages", "en,de"], "but the data are en to de"),
+    ],
+)
+def test_fine_tuning_refuses_data_that_contradict(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    given = [corpus / one if one.startswith("train.") else one for one in options]
+    ended = regard("train", "--from", transformer, "--run", tmp_path / "run", *given)
+    assert ended.code == 2
+    assert message in ended.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_fine_tuning_prints_where_it_started(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
+    options = ["--set", "training.steps=2", "--set", "training.threads=1"]
+    ended = regard("train", "--from", transformer, "--run", tmp_path / "run", *text_files(corpus), *options)
+    assert ended.code == 0
+    assert f"fine-tuning {transformer}" in ended.out
+    assert "step 0/2  validation" in ended.out
+    assert f"tensors loaded from {transformer}; none initialised" in ended.out
