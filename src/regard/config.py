@@ -113,6 +113,7 @@ class TransformerStyle(ConfigSection, frozen=True, kw_only=True):
     linear_bias: bool = True  # of the linear layers inside the blocks
     positions: PositionsName = "sinusoidal"
     max_position_embeddings: Annotated[int, Meta(ge=1, le=2**20)] = 1024  # learned positions only
+    sinusoidal_base: PositiveFloat = 10_000.0  # sinusoidal positions only
     rotary_base: PositiveFloat = 10_000.0  # rotary positions only
     dropout: Fraction = 0.1
     attention_dropout: Fraction = 0.0  # dropout of the attention weights
@@ -183,6 +184,7 @@ class TransformerConfig(TransformerStyle, frozen=True, kw_only=True, tag_field="
     scale_embeddings: bool = True  # multiply them by the root of the width
     tie_word_embeddings: bool = True  # the output layer is the target's embedding table
     output_bias: bool = False  # of a tied output layer; one with its own weights always has a bias
+    zero_begin: bool = False  # the decoder begins with a vector of zeros, not with that of BEGIN (Marian)
     source_end: bool = True  # False: END after the source is not visible to any query (models of OpenNMT)
 
     def __post_init__(self) -> None:

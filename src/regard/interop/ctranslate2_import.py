@@ -19,7 +19,7 @@ from regard.config import Config, DataConfig, DecodingConfig, TokenizerConfig, T
 from regard.errors import RegardError
 from regard.interop import sentencepiece_model as spm
 from regard.interop.foreign import ForeignModel, ForeignVocabulary, Misfits, Tensors, parse_json
-from regard.interop.marian import halves_to_pairs, reorder_width
+from regard.interop.marian import PUBLISHED_BASE, halves_to_pairs, marian_base, reorder_width
 from regard.layers.positions import sinusoidal
 from regard.special_tokens import BEGIN, END, MASK, PADDING, UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
@@ -258,7 +258,7 @@ def _model(
     tensors |= {"output_bias": bias} if tie else {"output.weight": output, "output.bias": bias}
     for side in ("encoder", "decoder"):
         tensors |= _stack(variables, side)
-    positions, order, position_tensors = _positions(variables, tables[0].shape[1], tables[1].shape[1])
+    positions, base, order, position_tensors = _positions(variables, tables[0].shape[1], tables[1].shape[1])
     if order is not None:
         tensors = reorder_width(tensors, order)
     is_pre = [variables.value(f"{side}/pre_norm", 1) > 0 for side in ("encoder", "decoder")]
@@ -275,6 +275,7 @@ def _model(
         norm_epsilon=settings.get("layer_norm_epsilon") or 1e-5,
         activation=misfits.choose("activation", int(kinds[0]), ACTIVATIONS),
         positions=positions,
+        sinusoidal_base=base,
         max_position_embeddings=len(next(iter(position_tensors.values()))) if position_tensors else 1024,
         share_embeddings=share,
         tie_word_embeddings=tie,
@@ -333,23 +334,24 @@ def _norm(variables: Variables, theirs: str, own: str) -> Tensors:
 # --- positions -------------------------------------------------------------------------------------------------------
 
 
-def _positions(variables: Variables, *widths: int) -> tuple[Any, Tensor | None, Tensors]:
-    """The kind of positions, the order of the width if it is another one, and the table if it is another one."""
+def _positions(variables: Variables, *widths: int) -> tuple[Any, float, Tensor | None, Tensors]:
+    """The kind of positions, their base, the order of the width and the table, the last two if they are other ones."""
     tables = []
     for side, width in zip(("encoder", "decoder"), widths, strict=True):
         name = f"{side}/position_encodings/encodings"
         tables.append(variables.tensor(name) if name in variables else _computed_positions(width))
-    pairs = [sinusoidal(torch.arange(len(table)), table.shape[1]).float() for table in tables]
-    if all(_is_same(*both) for both in zip(tables, pairs, strict=True)):
-        return "sinusoidal", None, {}
-    order = halves_to_pairs(widths[0])
-    if widths[0] == widths[1] and all(
-        _is_same(table[:, order], pair) for table, pair in zip(tables, pairs, strict=True)
-    ):
-        return "sinusoidal", order, {}
+    for base in (PUBLISHED_BASE, marian_base(widths[0])):
+        pairs = [sinusoidal(torch.arange(len(table)), table.shape[1], base).float() for table in tables]
+        if all(_is_same(*both) for both in zip(tables, pairs, strict=True)):
+            return "sinusoidal", base, None, {}
+        order = halves_to_pairs(widths[0])
+        if widths[0] == widths[1] and all(
+            _is_same(table[:, order], pair) for table, pair in zip(tables, pairs, strict=True)
+        ):
+            return "sinusoidal", base, order, {}
     length = min(map(len, tables))
     names = ("source_embedding.positions.weight", "target_embedding.positions.weight")
-    return "learned", None, {name: table[:length] for name, table in zip(names, tables, strict=True)}
+    return "learned", PUBLISHED_BASE, None, {name: table[:length] for name, table in zip(names, tables, strict=True)}
 
 
 def _is_same(table: Tensor, expected: Tensor) -> bool:

@@ -18,6 +18,7 @@ from regard.interop.gguf import import_gguf, is_gguf
 from regard.interop.huggingface import FAMILIES
 from regard.interop.huggingface_family import import_huggingface
 from regard.interop.marian_import import import_marian
+from regard.interop.marian_native import find_checkpoint, import_marian_native
 
 SENTENCEPIECE_NAMES = ("source.spm", "sentencepiece.model", "spm.model", "source.model", "sp.model")
 HUGGINGFACE: dict[str, Callable[[Path], ForeignModel]] = {  # by the model_type in config.json
@@ -46,6 +47,8 @@ def detect(path: Path, *, tokenizers: tuple[Path, ...] = ()) -> Format:
     """The format of a file or directory, from its content."""
     if not path.exists():
         raise RegardError(f"{path} does not exist. Give a directory, an archive, or a file of a model.")
+    if (checkpoint := find_checkpoint(path)) is not None:
+        return Format("Marian checkpoint", checkpoint, lambda: import_marian_native(checkpoint, tokenizers))
     if path.is_dir():
         return _detect_directory(path, tokenizers)
     if is_gguf(path):
@@ -73,7 +76,7 @@ def _detect_directory(path: Path, tokenizers: tuple[Path, ...]) -> Format:
 def _unknown(path: Path) -> RegardError:
     return RegardError(
         f"{path} has no format that is supported. Give a Hugging Face directory with config.json, a CTranslate2 "
-        "directory with model.bin, an .argosmodel archive, or a GGUF file."
+        "directory with model.bin, an .argosmodel archive, a GGUF file, or a .npz or .bin of Marian."
     )
 
 

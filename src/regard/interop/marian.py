@@ -61,6 +61,10 @@ def _unsupported_with_settings(config: Config, tokenizers: TokenizerPair) -> dic
             "model.positions=sinusoidal",
             model.positions != "sinusoidal",
         ),
+        f"model.sinusoidal_base is {model.sinusoidal_base}: Marian's classes have 10000": (
+            "model.sinusoidal_base=10000",
+            model.positions == "sinusoidal" and model.sinusoidal_base != PUBLISHED_BASE,
+        ),
         f"encoder and decoder have widths of {own} and {other}: Marian has one": (
             f"model.decoder.width={own}",
             own != other,
@@ -121,6 +125,15 @@ def tensor_names(config: TransformerConfig) -> dict[str, str]:
     }
 
 
+PUBLISHED_BASE = 10_000.0  # of the sinusoids
+
+
+def marian_base(width: int) -> float:
+    """The base that gives Marian's sinusoids, whose exponents are i / (W/2 - 1) and not i / (W/2)."""
+    half = width // 2
+    return float(PUBLISHED_BASE ** (half / (half - 1))) if half > 1 else PUBLISHED_BASE
+
+
 def halves_to_pairs(width: int) -> Tensor:
     """The index in Marian's hidden state of each entry of ours: all sines, then all cosines, become alternating."""
     return pairs_to_halves(width).argsort()
@@ -132,11 +145,12 @@ def pairs_to_halves(width: int) -> Tensor:
     return torch.cat([places[0::2], places[1::2]])
 
 
-WIDTH_AXES = {  # the axis of the hidden state, by the end of a tensor's name; a tensor without one has none
-    r"(tokens|positions)\.weight|^output\.weight": 1,
-    r"norm\.(weight|bias)": 0,
-    r"(query|key|value|fc1)\.weight": 1,
-    r"(attention\.output|fc2)\.(weight|bias)": 0,
+WIDTH_AXES = {  # the axes of the hidden state, by the end of a tensor's name; a tensor without one has none
+    r"(tokens|positions)\.weight|^output\.weight": (1,),
+    r"norm\.(weight|bias)": (0,),
+    r"(query|key|value|fc1)\.weight": (1,),
+    r"(attention\.output|fc2)\.(weight|bias)|forget\.bias": (0,),
+    r"(forget|candidate)\.weight": (0, 1),  # an SSRU adds its cell to the hidden state
 }
 
 
@@ -144,10 +158,10 @@ def reorder_width(tensors: Tensors, order: Tensor) -> Tensors:
     """The same model with the entries of every hidden state in another order."""
     reordered = dict(tensors)
     for name, tensor in tensors.items():
-        for pattern, axis in WIDTH_AXES.items():
-            if re.search(f"({pattern})$", name) and tensor.shape[axis] == len(order):  # else its shape is reported
-                reordered[name] = tensor.index_select(axis, order)
-                break
+        axes = next((axes for pattern, axes in WIDTH_AXES.items() if re.search(f"({pattern})$", name)), ())
+        for axis in axes:
+            if tensor.shape[axis] == len(order):  # else its shape is reported
+                reordered[name] = reordered[name].index_select(axis, order)
     return reordered
 
 
@@ -158,6 +172,8 @@ def marian_tensors(
     ours = reorder_width({name: tensor.float() for name, tensor in ours.items()}, pairs_to_halves(config.encoder.width))
     source_table = ours["source_embedding.tokens.weight"]
     target_table = ours.get("target_embedding.tokens.weight", source_table)
+    if config.zero_begin:
+        target_table[BEGIN] = 0.0
     bias = ours.get("output.bias", ours.get("output_bias", torch.zeros(len(target_table))))
     if target.is_ours:  # an imported model has its own bias, and its own rule against padding
         bias = bias.index_fill(0, torch.tensor(SUPPRESSED_TOKENS), SUPPRESSED_LOGIT)

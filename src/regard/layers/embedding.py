@@ -11,7 +11,7 @@ from torch.nn import functional
 from regard.attention.hooks import edit
 from regard.cpu import Dropout
 from regard.layers.positions import PositionEncoding
-from regard.special_tokens import PADDING
+from regard.special_tokens import BEGIN, PADDING
 
 
 class OutputProjection(NamedTuple):
@@ -30,17 +30,26 @@ class OutputProjection(NamedTuple):
 
 
 class TokenEmbedding(nn.Module):
-    """One vector for each token; `scaled` multiplies by the root of the width, as published."""
+    """One vector for each token; `scaled` multiplies by the root of the width, as published.
 
-    def __init__(self, vocabulary: int, width: int, *, scaled: bool = False) -> None:
+    With `zero_begin` the vector of BEGIN is zero wherever it is read; as a row of a tied output layer it is trained.
+    """
+
+    def __init__(self, vocabulary: int, width: int, *, scaled: bool = False, zero_begin: bool = False) -> None:
         super().__init__()
+        self.zero_begin = zero_begin
         self.scale = math.sqrt(width) if scaled else 1.0
         self.weight = nn.Parameter(torch.randn(vocabulary, width) / math.sqrt(width))
         with torch.no_grad():
             self.weight[PADDING] = 0.0
 
+    def vectors(self, tokens: Int[Tensor, "... T"]) -> Float[Tensor, "... T W"]:
+        """The rows of the table, before they are scaled."""
+        rows = functional.embedding(tokens, self.weight, padding_idx=PADDING)
+        return rows.masked_fill((tokens == BEGIN).unsqueeze(-1), 0.0) if self.zero_begin else rows
+
     def forward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B T W"]:
-        embedded = functional.embedding(tokens, self.weight, padding_idx=PADDING)
+        embedded = self.vectors(tokens)
         return embedded if self.scale == 1.0 else embedded * self.scale
 
     def tied_projection(self, bias: Float[Tensor, " V"] | None = None) -> OutputProjection:

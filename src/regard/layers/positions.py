@@ -34,9 +34,9 @@ def angles(positions: Int[Tensor, " T"], width: int, base: float = 10_000.0) -> 
     return positions.to(dtype)[:, None] / base**exponents
 
 
-def sinusoidal(positions: Int[Tensor, " T"], width: int) -> Float[Tensor, "T W"]:
+def sinusoidal(positions: Int[Tensor, " T"], width: int, base: float = 10_000.0) -> Float[Tensor, "T W"]:
     """Sines and cosines of the angles, alternating."""
-    angle = angles(positions, width)
+    angle = angles(positions, width, base)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :width]
 
 
@@ -77,8 +77,12 @@ class SinusoidalPositions(PositionEncoding):
     name = "sinusoidal"
     formula = "p(t, 2i) = sin(t / 10000^(2i/W)), p(t, 2i+1) = cos(t / 10000^(2i/W))"
 
+    def __init__(self, width: int, style: TransformerStyle = DEFAULTS) -> None:
+        super().__init__(width, style)
+        self.base = style.sinusoidal_base
+
     def encoding(self, positions: Int[Tensor, " T"]) -> Float[Tensor, "T W"]:
-        return sinusoidal(positions, self.width)
+        return sinusoidal(positions, self.width, self.base)
 
 
 class LearnedPositions(PositionEncoding):

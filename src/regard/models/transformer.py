@@ -30,10 +30,11 @@ class TransformerModel(nn.Module):
     def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.max_positions = config.max_positions
-        source = TokenEmbedding(source_vocabulary, config.encoder.width, scaled=config.scale_embeddings)
+        options = {"scaled": config.scale_embeddings, "zero_begin": config.zero_begin}
+        source = TokenEmbedding(source_vocabulary, config.encoder.width, **options)
         target = source
         if not config.share_embeddings:
-            target = TokenEmbedding(target_vocabulary, config.decoder.width, scaled=config.scale_embeddings)
+            target = TokenEmbedding(target_vocabulary, config.decoder.width, **options)
         self.source_embedding = _positioned_embedding(source, config.encoder.width, config)
         self.target_embedding = _positioned_embedding(target, config.decoder.width, config)
         rotate = self.source_embedding.positions.rotate

@@ -115,7 +115,7 @@ class _BlockCapture:
         tokens = self.activations[name].inputs[0]
         encoding = embedding.positions.encoding(torch.arange(len(tokens)))
         return {
-            "token": PerPosition(to_array(embedding.tokens.weight[tokens])),
+            "token": PerPosition(to_array(embedding.tokens.vectors(tokens))),
             "scale": embedding.tokens.scale,
             "position": None if encoding is None else PerPosition(to_array(encoding)),
             "output": self._output(name),

@@ -328,7 +328,7 @@ def position_encodings(bundle: Bundle, length: int) -> PositionsResponse:
     width, places = getattr(stack, "width", 0), torch.arange(length)
     match getattr(config, "positions", "none"):
         case "sinusoidal":
-            values = sinusoidal(places, width).tolist()
+            values = sinusoidal(places, width, config.sinusoidal_base).tolist()
             return PositionsResponse(kind="sinusoidal", layout="interleaved", width=width, values=values)
         case "learned":
             table = next(one for one in bundle.model.modules() if isinstance(one, LearnedPositions)).weight
