@@ -294,3 +294,18 @@ def test_without_captioner_the_readme_commands_are_shown(open_page: Open) -> Non
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert len(shown) == 2
     assert all(f".venv/bin/{line}\n" in readme for line in shown)
+
+
+def test_the_map_is_above_the_fold(open_page: Open) -> None:
+    page = open_page(viewport={"width": 1440, "height": 800})
+    chart = page.locator(".map-area svg")
+    chart.wait_for()
+    box = chart.bounding_box()
+    assert box["y"] + box["height"] / 2 < 800
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_the_header_is_one_row(open_page: Open, locale: str) -> None:
+    page = open_page(locale=locale, viewport={"width": 1280, "height": 800})
+    page.locator(".tabs a").first.wait_for()
+    assert page.locator(".top").bounding_box()["height"] < 70

@@ -7,6 +7,8 @@ const { heatmap } = await import("../../src/regard/web/charts/heatmap.js");
 const { lines } = await import("../../src/regard/web/charts/lines.js");
 const { Plot } = await import("../../src/regard/web/charts/plot.js");
 const { regionGrid } = await import("../../src/regard/web/charts/region_grid.js");
+const { inkOn, shadeBytes } = await import("../../src/regard/web/charts/colour.js");
+const { textWidth } = await import("../../src/regard/web/charts/text_width.js");
 const { chartSvg } = await import("../../src/regard/web/charts/save.js");
 const { WeightBars } = await import("../../src/regard/web/components/weight_bars.js");
 const { theme } = await import("../../src/regard/web/core/theme.js");
@@ -83,6 +85,47 @@ test("a heatmap has a rectangle per weight and a stroke per hidden cell", () => 
   assert.equal(root.querySelectorAll("rect").length, 4 + 1);
   assert.equal(root.querySelectorAll("path").length, 1);
   assert.match(root.textContent, /나는.*간다/);
+});
+
+test("dotted links stand out on every shade", async () => {
+  const weights = Array.from({ length: 21 }, (_, step) => step / 20);
+  const names = weights.map(String);
+  const links = names.map((_, column) => [column, 0]);
+  for (const dark of [false, true]) {
+    const chart = heatmap({ weights, rows: ["a"], columns: names, title: "", links }, { width: 900 });
+    const root = newRoot();
+    render(h("svg", null, chart.draw(dark)), root);
+    const marks = [...root.querySelectorAll("[stroke-dasharray]")].map((mark) => mark.getAttribute("stroke"));
+    assert.deepEqual(
+      marks,
+      weights.map((weight) => inkOn(weight, dark)),
+    );
+    for (const [index, ink] of marks.entries()) {
+      const [cell, mark] = [shadeBytes(weights[index], dark), ink === "#000000" ? [0, 0, 0] : [255, 255, 255]];
+      assert.ok(contrast(cell, mark) >= 4.5, `${weights[index]} ${dark}`);
+    }
+  }
+});
+
+/** WCAG's contrast of two colours. */
+function contrast(...colours) {
+  const [low, high] = colours
+    .map((bytes) => bytes.map((byte) => (byte <= 10 ? byte / 3294.6 : ((byte / 255 + 0.055) / 1.055) ** 2.4)))
+    .map(([red, green, blue]) => 0.2126 * red + 0.7152 * green + 0.0722 * blue)
+    .sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}
+
+test("a label of wide letters has room", () => {
+  const widthInDejaVu = 0.838 + 0.974 + 0.613 + 0.521 + 0.579 + 0.838; // of <mask>, in em
+  assert.ok(textWidth("<mask>", 13) >= 13 * widthInDejaVu);
+});
+
+test("a heatmap has a scale of colours", async () => {
+  const root = newRoot();
+  render(h(Plot, { chart: map() }), root);
+  await settle();
+  assert.equal(root.querySelector(".field-legend").textContent, "01");
 });
 
 test("every chart names its cells, its steps and its table", () => {

@@ -8,7 +8,6 @@ import {
   realWords,
   tokenLabel,
   tokenSigns,
-  unknownWords,
 } from "../../src/regard/web/math/tokens.js";
 import { reference } from "./close.js";
 
@@ -52,16 +51,6 @@ test("real words leave out the marks of a sentence", () => {
     realWords(SIDE).map(({ text }) => text),
     ["a", "가", "dog"],
   );
-});
-
-test("words in bytes or unknown tokens have no tokens", () => {
-  assert.deepEqual(unknownWords(SIDE, "a 가 dog"), ["가"]);
-  const unknown = {
-    pieces: ["▁<unk>", "▁a", "▁<unk>", "</s>"],
-    word_pieces: [[0], [1], [2], [3]],
-    words: ["<unk>", "a", "<unk>", "</s>"],
-  };
-  assert.deepEqual(unknownWords(unknown, "zebra a zebra"), ["zebra"]);
 });
 
 /** The length of the longest common subsequence, by its definition. */

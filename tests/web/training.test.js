@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { backendOf, openView, quiet } from "./opened_view.js";
 
-const { trainingView } = await import("../../src/regard/web/views/training/training.js");
+const { chosenRun, trainingView } = await import("../../src/regard/web/views/training/training.js");
 
 const RUN = { name: "small", kind: "transformer", steps: 100, step: 50, state: "training", model: "small" };
 const progress = (step) => ({
@@ -90,6 +90,17 @@ test("an unknown address shows what there is", async () => {
   assert.equal(page.root.querySelectorAll(".problem").length, 0);
   assert.match(page.find("table.samples caption").textContent, /Step 50/);
   page.leave();
+});
+
+test("the view opens on a run with something to show", () => {
+  const runs = [
+    { name: "later", state: "waiting" },
+    { name: "done", state: "ended" },
+  ];
+  assert.equal(chosenRun(runs, "", null).name, "done");
+  assert.equal(chosenRun(runs, "", "later").name, "done");
+  assert.equal(chosenRun(runs, "later", null).name, "later");
+  assert.equal(chosenRun(runs.slice(0, 1), "", null).name, "later");
 });
 
 test("a run that has ended is not asked for again", async () => {

@@ -6,6 +6,7 @@ import { ApiError } from "../../src/regard/web/data/errors.js";
 import { createTraces } from "../../src/regard/web/data/traces.js";
 import { compareView } from "../../src/regard/web/views/compare/compare.js";
 import { translateView } from "../../src/regard/web/views/translate/translate.js";
+import { distinctOutputs } from "../../src/regard/web/views/translate/use_translation.js";
 import { newRoot, settle } from "./dom.js";
 
 globalThis.ResizeObserver ??= class {
@@ -38,6 +39,7 @@ const TRACE = {
   target: side(["나", "는"], false),
   layers: [{ role: "cross", layer: 0, heads: 2, queries: "target", keys: "source" }],
   log_probabilities: [Math.log(0.5), Math.log(0.25), 0],
+  unknown_words: ["go"],
 };
 const ALIGNMENT = { source_words: ["I", "go"], target_words: ["나", "는"], weights: [[0.7, 0.2], [0.1, 0.8]], links: [[0, 0], [1, 1]] }; // biome-ignore format: a matrix
 
@@ -168,6 +170,67 @@ for (const name of ["stream", "traces", "alignment", "translate", "headAlignment
   });
 }
 
+test("unknown words are named, unsure ones marked", async () => {
+  const page = await opened(translateView, fixture(), { text: "I go" });
+  assert.match(page.texts(".unlearned")[0], /go/);
+  assert.deepEqual(page.texts(".word.is-unsure"), ["는"]);
+  assert.match(page.texts(".confidence")[0], /50 %.*“는” \(25 %\)/);
+  page.leave();
+});
+
+test("an error leaves the streamed text on the page", async () => {
+  const data = fixture();
+  data.stream = async function* () {
+    yield { event: "partial", text: "나 는 간다" };
+    throw new ApiError("too_late", "30 s are over");
+  };
+  const page = await opened(translateView, data, { text: "I go" });
+  assert.deepEqual(page.texts(".growing"), ["나 는 간다"]);
+  assert.equal(page.texts(".problem").length, 1);
+  page.leave();
+});
+
+test("the same text in other tokens is one output", () => {
+  const outputs = ["a", "b", "a", "c"].map((text, rank) => ({ text, score: rank }));
+  assert.deepEqual(
+    distinctOutputs(outputs).map(({ text, score }) => [text, score]),
+    [
+      ["a", 0],
+      ["b", 1],
+      ["c", 3],
+    ],
+  );
+});
+
+test("a random sentence is another example", async () => {
+  const data = fixture();
+  data.examples = async ({ limit }) => ({
+    examples: (limit ? ["I go", "you go"] : ["I go"]).map((source) => ({ source, target: "", links: null })),
+  });
+  const page = await opened(translateView, data, { text: "I go" });
+  page.root.querySelector(".random").click();
+  await settle();
+  assert.equal(page.store.url.value.text, "you go");
+  page.leave();
+});
+
+test("a word of the list is added to the sentence", async () => {
+  const data = { ...fixture(), words: async () => ({ words: ["cat", "dog", "door"] }) };
+  const page = await opened(translateView, data, { text: "I go" });
+  page.root.querySelector(".composer-head [aria-expanded]").click();
+  await settle();
+  assert.deepEqual(page.texts(".word-list button"), ["cat", "dog", "door"]);
+  const start = page.root.querySelector(".word-list input");
+  start.value = "Do";
+  start.dispatchEvent(new Event("input", { bubbles: true }));
+  await settle();
+  assert.deepEqual(page.texts(".word-list button"), ["dog", "door"]);
+  page.root.querySelector(".word-list button").click();
+  await settle();
+  assert.equal(page.root.querySelector("textarea").value, "I go dog");
+  page.leave();
+});
+
 const MODELS = ["a", "b", "c"].map((name) => ({ ...MODEL, name }));
 
 test("models are compared one after the other", async () => {
@@ -178,7 +241,27 @@ test("models are compared one after the other", async () => {
     data.log.filter(({ name }) => name === "translate").map(({ given }) => given[0].model),
     ["a", "b", "c"],
   );
-  assert.deepEqual(page.texts(".compare-card .translation"), ["나 는", "나 는", "나 는"]);
+  assert.deepEqual(page.texts(".compare-card .translation"), ["나 는 ✓", "나 는 ✓", "나 는 ✓"]);
+  page.leave();
+});
+
+test("the reference is shown, and what differs from it marked", async () => {
+  const data = fixture({ models: [MODEL] });
+  data.examples = async () => ({ examples: [{ source: "I go", target: "나 도", links: null }] });
+  const page = await opened(compareView, data, { text: "I go" });
+  assert.match(page.texts(".compare-reference")[0], /나 도/);
+  assert.deepEqual(page.texts(".translation mark"), ["는"]);
+  page.leave();
+});
+
+test("the prompt of a language model is no sentence to translate", async () => {
+  const reader = { ...MODEL, name: "reader", task: "fill-mask", source: "ko", target: "ko" };
+  const data = fixture({ models: [reader, ...MODELS] });
+  const page = await opened(compareView, data, { model: "reader", text: "가 ___ 다" });
+  await settle();
+  const sent = data.log.filter(({ name }) => name === "translate").map(({ given }) => given[0].texts[0]);
+  assert.deepEqual([...new Set(sent)], ["I go"]);
+  assert.equal(page.store.url.value.model, "a");
   page.leave();
 });
 

@@ -175,6 +175,7 @@ class Translator(ModelPipeline):
             bundle,
             self.encode(source),
             self.tokenizers.target.encode(target or "") if tokens is None else tokens,
+            text=source,
         )
 
     def save(self, path: StrPath) -> None:

@@ -13,6 +13,8 @@ from regard.special_tokens import RESERVED, UNKNOWN
 
 WORD_MARK = "▁"  # U+2581: sentencepiece's sign for the space before a word
 WORD = re.compile(rf"[^\s{WORD_MARK}]+")  # a word of text that is not normalised
+MIN_SPELLED_LETTERS = 3  # of a word that is spelled letter by letter, and so is no word of the vocabulary
+FIRST_SYLLABLE = "\u1100"  # Hangul, kana and Hanja come after it
 _BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")  # sentencepiece's piece for a byte of a character outside the vocabulary
 _STANDALONE_PIECES = {piece for piece, identity in RESERVED.items() if identity != UNKNOWN}
 
@@ -79,6 +81,22 @@ def join_pieces(pieces: Sequence[str]) -> str:
         bytes([int(byte[1], 16)]) if (byte := _BYTE_PIECE.fullmatch(piece)) else piece.encode() for piece in pieces
     ]
     return b"".join(parts).decode(errors="replace").replace(WORD_MARK, "")
+
+
+def is_unknown_word(pieces: Sequence[str], *, by_letter: bool) -> bool:
+    """Whether the vocabulary has no piece for a word: some piece is a byte or `<unk>`.
+
+    With by_letter also a word of three letters or more whose pieces are single letters. A Korean syllable is not such
+    a letter: it has a meaning of its own.
+    """
+    parts = [piece.removeprefix(WORD_MARK) for piece in pieces if piece != WORD_MARK]
+    if any(_BYTE_PIECE.fullmatch(part) or RESERVED.get(part) == UNKNOWN for part in parts):
+        return True
+    return by_letter and len(parts) >= MIN_SPELLED_LETTERS and all(map(_is_letter, parts))
+
+
+def _is_letter(part: str) -> bool:
+    return len(part) == 1 and part.isalpha() and part < FIRST_SYLLABLE
 
 
 def display_piece(piece: str) -> str:

@@ -20,7 +20,7 @@ from regard.config import TokenizerConfig
 from regard.errors import RegardError
 from regard.special_tokens import BEGIN, END, MASK, PADDING, RESERVED, UNKNOWN
 from regard.tokenization.subword_sampling import MAX_SAMPLED_WORD_LENGTH, BpeDropout, UnigramSampler
-from regard.tokenization.text import WORD_MARK, normalize
+from regard.tokenization.text import WORD_MARK, is_unknown_word, normalize
 from regard.tokenization.vocabulary import ModelType, train_sentencepiece
 
 ID_BYTES = 4  # an id is stored as a little-endian 32-bit number
@@ -135,6 +135,19 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         """The ids of the normalised text, without BEGIN and END."""
         return ids_from_bytes(self._word_cache.encode(text))
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The distinct words of the text that the vocabulary has no pieces for: bytes, `<unk>`, or letter by letter."""
+        return [
+            word
+            for word in dict.fromkeys(normalize(text).split())
+            if is_unknown_word(self.pieces(self.encode(word)), by_letter=self.model_type in ("unigram", "bpe"))
+        ]
+
+    def whole_words(self) -> list[str]:
+        """The words that are one piece, in alphabetical order."""
+        words = (piece.removeprefix(WORD_MARK) for piece in self._pieces if piece.startswith(WORD_MARK))
+        return sorted((word for word in words if any(map(str.isalpha, word))), key=lambda word: (word.lower(), word))
 
     def encode_to_bytes(self, texts: Iterable[str]) -> list[bytes]:
         """The ids of each text as little-endian 32-bit numbers, as they are stored in files."""

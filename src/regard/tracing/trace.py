@@ -1,6 +1,6 @@
 """A trace: one finished pair, the attention of every layer and head over it, the numbers behind it, and positions."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal, Self
 
@@ -72,6 +72,7 @@ class TraceSummary(Struct, frozen=True, kw_only=True):
     text: str
     log_probabilities: list[float]
     layers: list[AttentionLayerInfo]
+    unknown_words: list[str] = []  # of the source: words that the vocabulary has no pieces for
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,7 @@ class Trace:
     image: NDArray[np.uint8] | None = None  # (3, size, size), the input of a captioner
     position_table: PositionTable | None = None  # of a model that has such a table
     passed: PassInput | None = None  # to run the pass again, for measures
+    unknown_words: list[str] = field(default_factory=list)  # of the source
 
     def __repr__(self) -> str:
         return f"Trace({self.title!r}, {len(self.layers)} attention layers)"
@@ -226,6 +228,7 @@ class Trace:
             text=self.text,
             log_probabilities=self.log_probabilities,
             layers=self.layers,
+            unknown_words=self.unknown_words,
         )
 
     def _pass_input(self) -> PassInput:
@@ -260,16 +263,18 @@ class Trace:
 def trace_texts(bundle: Bundle, text: str, target_text: str) -> Trace:
     """The trace of a pair of texts."""
     both = bundle.tokenizers
-    return trace_pair(bundle, both.source.encode(text), both.target.encode(target_text))
+    return trace_pair(bundle, both.source.encode(text), both.target.encode(target_text), text=text)
 
 
-def trace_pair(bundle: Bundle, source_tokens: list[int], target_tokens: list[int]) -> Trace:
-    """The trace of a pair of token rows; neither has BEGIN or END."""
+def trace_pair(bundle: Bundle, source_tokens: list[int], target_tokens: list[int], *, text: str = "") -> Trace:
+    """The trace of a pair of token rows; neither has BEGIN or END. The text names words that the source lost."""
     both = bundle.tokenizers
     _check_pair_length(bundle, len(source_tokens), len(target_tokens))
     device = next(bundle.model.parameters()).device
     side = TokenSequence.from_pieces([*both.source.pieces(source_tokens), "</s>"])
-    return trace_source(bundle, encode_source_rows([source_tokens], device=device), side, target_tokens)
+    trace = trace_source(bundle, encode_source_rows([source_tokens], device=device), side, target_tokens)
+    unknown = both.source.unknown_words(text or both.source.decode(source_tokens))
+    return replace(trace, unknown_words=unknown)
 
 
 def trace_source(bundle: Bundle, source: Source, side: TokenSequence, target_tokens: list[int]) -> Trace:

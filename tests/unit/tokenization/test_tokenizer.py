@@ -12,7 +12,7 @@ from sentencepiece import SentencePieceProcessor
 from regard.errors import RegardError
 from regard.special_tokens import MASK, RESERVED, UNKNOWN
 from regard.tokenization import tokenizer as remembered
-from regard.tokenization.text import group_into_words, normalize
+from regard.tokenization.text import group_into_words, is_unknown_word, normalize
 from regard.tokenization.tokenizer import Tokenizer
 
 KINDS = ["unigram", "bpe", "char", "word"]
@@ -250,3 +250,28 @@ def test_other_reserved_ids_in_sentencepiece_are_refused():
     )
     with pytest.raises(RegardError, match="regard reserves"):
         Tokenizer.from_bytes(writer.getvalue())
+
+
+def test_words_without_pieces_are_unknown(tokenizers, without_bytes):
+    text = "I read the zyxwv 책을 쀍 book , zyxwv"
+    assert tokenizers["unigram"].unknown_words(text) == ["zyxwv", "쀍"]
+    assert tokenizers["bpe"].unknown_words(text) == ["zyxwv", "쀍"]
+    assert without_bytes["word"].unknown_words("Reader 나는") == ["Reader"]
+
+
+def test_words_in_single_letters_are_unknown():
+    assert is_unknown_word(["▁y", "o", "u"], by_letter=True)
+    assert not is_unknown_word(["▁y", "o", "u"], by_letter=False)
+    for known in (["▁yo", "u"], ["▁o", "x"], ["▁", "1", "2", "3"], ["▁나", "는", "야"]):
+        assert not is_unknown_word(known, by_letter=True)
+
+
+def test_letter_vocabularies_know_spelled_words(tokenizers):
+    assert tokenizers["char"].unknown_words("I read the books 책을") == []
+
+
+@each_kind
+def test_whole_words_are_single_pieces(tokenizers, kind):
+    words = tokenizers[kind].whole_words()
+    assert all(len(tokenizers[kind].encode(word)) == 1 for word in words)
+    assert ("book" in words) == (kind != "char")

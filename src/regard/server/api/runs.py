@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 from starlette.responses import Response
 
 from regard.data.images import encode_png
@@ -32,7 +33,7 @@ from regard.training.runs import Run, RunEvents, RunImages, RunProbes, RunRecord
 ENDPOINTS = Endpoints()
 MAX_SHOWN_SENTENCES = 50  # of one length bucket
 MAX_SCORED_SENTENCES = 200  # on which heads are measured
-MAX_EXAMPLE_SENTENCES, MAX_EXAMPLE_WORDS = 8, 12
+DEFAULT_EXAMPLES, MAX_EXAMPLES, MAX_EXAMPLE_WORDS = 8, 500, 12
 
 Result = TypeVar("Result")
 
@@ -62,11 +63,12 @@ class HeadQuery(msgspec.Struct, frozen=True):
 
 
 class ExamplesQuery(msgspec.Struct, frozen=True):
-    """Languages, and optionally one model."""
+    """Languages, optionally one model, and at most how many sentences."""
 
     source: str = ""
     target: str = ""
     model: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_EXAMPLES)] = DEFAULT_EXAMPLES
 
 
 class ExampleSentence(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,7 +257,7 @@ async def examples(service: Service, query: ExamplesQuery) -> ExampleSentencesRe
     """Sentences to try."""
     languages = (query.source, query.target)  # only those of a model: a language is also part of a file name
     if languages in {one.languages for one in service.models.all}:
-        gold = await asyncio.to_thread(service.component(GoldFiles).examples, languages)
+        gold = await asyncio.to_thread(service.component(GoldFiles).examples, languages, query.limit)
         if gold:
             return ExampleSentencesResponse(gold)
     for model, run in _runs(service):
@@ -266,7 +268,7 @@ async def examples(service: Service, query: ExamplesQuery) -> ExampleSentencesRe
             if samples and samples[-1]:
                 pairs = sorted(samples[-1], key=lambda sample: len(sample[0]))  # the shortest first
                 found = [ExampleSentence(source=source, target=target, links=None) for source, target, *_ in pairs]
-                return ExampleSentencesResponse(found)
+                return ExampleSentencesResponse(found[: query.limit])
     return ExampleSentencesResponse([])
 
 
@@ -278,14 +280,14 @@ class GoldAlignments:
     targets: list[str] = field(default_factory=list)
     links: list[GoldAlignment] = field(default_factory=list)
 
-    def examples(self) -> list[ExampleSentence]:
-        """A few short ones, evenly spread."""
+    def examples(self, limit: int) -> list[ExampleSentence]:
+        """At most so many short ones, evenly spread."""
         pairs = [
             ExampleSentence(source=source, target=target, links=sorted(links.sure))
             for source, target, links in zip(self.sources, self.targets, self.links, strict=True)
         ]
         short = [one for one in pairs if 2 < len(one.source.split()) <= MAX_EXAMPLE_WORDS]
-        return short[:: max(1, len(short) // MAX_EXAMPLE_SENTENCES)][:MAX_EXAMPLE_SENTENCES]
+        return short[:: max(1, len(short) // limit)][:limit]
 
     def first_sentences(self) -> "GoldAlignments":
         """As many as heads are measured on."""
@@ -327,12 +329,12 @@ class GoldFiles:
                 return GoldAlignments(sources, targets, candidate)
         raise RegardError(f"{paths[2]} links words that its sentences do not have. Give the links of these sentences.")
 
-    def examples(self, languages: tuple[str, str]) -> list[ExampleSentence]:
+    def examples(self, languages: tuple[str, str], limit: int = DEFAULT_EXAMPLES) -> list[ExampleSentence]:
         """Sentences to try; the worked example is first if all of its words occur."""
         gold = self.load(languages)
         known = {word for source in gold.sources for word in source.split()}
         worked = [one for one in BUILT_IN_EXAMPLES.get(languages, []) if known.issuperset(one.source.split())]
-        return [*worked, *gold.examples()]
+        return [*worked, *gold.examples(limit)]
 
 
 def _links_fit(source: str, target: str, links: GoldAlignment) -> bool:

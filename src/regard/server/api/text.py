@@ -17,7 +17,7 @@ from regard.errors import RegardError
 from regard.inference.interface import GeneratedText
 from regard.inference.mask_filler import DEFAULT_TOP_K, FilledText, MaskFiller
 from regard.inference.text_generator import TextGenerator
-from regard.inference.translator import Translation
+from regard.inference.translator import Translation, Translator
 from regard.interventions import AnyIntervention, GivenIntervention, read_interventions
 from regard.models.interface import GenerativeModel, Source
 from regard.server.batcher import BatchCancelled, DecodeRequest, TranslateJob, estimate_tokens
@@ -40,6 +40,7 @@ from regard.tracing.interventions import intervene
 ENDPOINTS = Endpoints()
 MAX_NEW_TOKENS = 500  # that one request may have generated
 MAX_INTERVENTIONS, MAX_SAMPLE_TEXTS = 32, 32
+MAX_WORDS = 5_000  # of a word list
 MAX_MASKS = 16  # of one text: each takes a forward pass
 
 BeamSize = Annotated[int, Meta(ge=1, le=1000)]
@@ -101,10 +102,11 @@ class TranslateRequest(InterventionFields, frozen=True, kw_only=True, forbid_unk
 
 
 class TranslateResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """For each text its best translations, the best first."""
+    """For each text its best translations, the best first, and the words that the model has no pieces for."""
 
     model: str
     translations: list[list[TranslationRecord]]
+    unknown_words: list[list[str]]
 
 
 class StreamRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -119,6 +121,12 @@ class ModelsResponse(msgspec.Struct, frozen=True):
     """The models that are served."""
 
     models: list[ModelRecord]
+
+
+class WordsResponse(msgspec.Struct, frozen=True):
+    """Words that a model knows."""
+
+    words: list[str]
 
 
 class CompleteRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -178,6 +186,12 @@ async def list_models(service: Service) -> ModelsResponse:
     return ModelsResponse([record for one in service.models.all if (record := one.record()) is not None])
 
 
+@ENDPOINTS.add("GET", "/api/v1/models/{name}/words")
+async def list_words(service: Service, name: str) -> WordsResponse:
+    """The words that have a piece of their own in the vocabulary of the source, in alphabetical order."""
+    return WordsResponse(service.models.get(name).bundle.tokenizers.source.whole_words()[:MAX_WORDS])
+
+
 @ENDPOINTS.add(
     "POST",
     "/api/v1/translate",
@@ -203,7 +217,9 @@ async def translate(service: Service, body: TranslateRequest) -> TranslateRespon
         outputs = [[output] for output in await service.translate_split(model, body.texts, options)]
     pairs = zip(body.texts, outputs, strict=True)
     records = [[translation_record(text, output) for output in own] for text, own in pairs]
-    return TranslateResponse(model=model.name, translations=records)
+    tokenizer = model.require(Translator).tokenizers.source
+    unknown = [tokenizer.unknown_words(text) for text in body.texts]
+    return TranslateResponse(model=model.name, translations=records, unknown_words=unknown)
 
 
 @ENDPOINTS.add(

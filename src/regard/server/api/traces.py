@@ -235,7 +235,7 @@ def trace_translation(
     with job.intervene([text]):
         if output is None:
             return trace_texts(bundle, text, target or ""), None
-        return trace_pair(bundle, bundle.tokenizers.source.encode(text), output.tokens), output
+        return trace_pair(bundle, bundle.tokenizers.source.encode(text), output.tokens, text=text), output
 
 
 @ENDPOINTS.add("GET", "/api/v1/traces/{trace_id}/weights", response=FLOATS)

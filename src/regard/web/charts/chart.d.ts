@@ -23,6 +23,8 @@ export interface Chart<Cell> {
   /** How the page frames it: cells between labels, cells between axes, or curves. */
   kind?: "map" | "field" | "lines";
   title: string;
+  /** The number that is drawn darkest, where colours stand for numbers. */
+  scale?: number;
   width: number;
   height: number;
   draw(dark: boolean): ComponentChildren;

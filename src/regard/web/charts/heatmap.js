@@ -9,6 +9,7 @@ import { cut, FONT, textWidth } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
 /** @import { Cell } from "./grid.js" */
+/** @import { ComponentChildren } from "../core/ui.js" */
 
 /**
  * @typedef {object} HeatmapData
@@ -81,7 +82,8 @@ export function heatmap({ weights, rows, columns, title, most = 1, hidden, gold,
     ];
   };
 
-  const outlines = (/** @type {[number, number][]} */ pairs, /** @type {object} */ style) => {
+  /** @type {(pairs: [number, number][], styleOf: (row: number, column: number) => object) => ComponentChildren} */
+  const outlines = (pairs, styleOf) => {
     const inset = Math.min(2, cell / 8);
     const side = cell - 2 * inset - 1;
     return pairs.map(([column, row]) =>
@@ -92,13 +94,14 @@ export function heatmap({ weights, rows, columns, title, most = 1, hidden, gold,
         height: side,
         rx: 2,
         fill: "none",
-        ...style,
+        ...styleOf(row, column),
       }),
     );
   };
 
   return {
     kind: "map",
+    scale: most,
     title,
     width: left + box.width + (isLabelled ? 8 + labelRoom(columns.slice(-1)) * 0.5 : 4),
     height: top + box.height + 4,
@@ -113,8 +116,12 @@ export function heatmap({ weights, rows, columns, title, most = 1, hidden, gold,
       !isPainted && cells(dark),
       h("rect", { ...box, fill: "none", stroke: palette(dark).line }),
       isLabelled && labels(dark),
-      outlines(links ?? [], { stroke: palette(dark).faint, "stroke-dasharray": "2 3", "stroke-width": 1.5 }),
-      outlines(gold ?? [], { stroke: palette(dark).gold, "stroke-width": 2.5 }),
+      outlines(links ?? [], (row, column) => ({
+        stroke: inkOn(weightAt(row, column) / most, dark), // grey would vanish on a cell of middle weight
+        "stroke-dasharray": "2 3",
+        "stroke-width": 1.5,
+      })),
+      outlines(gold ?? [], () => ({ stroke: palette(dark).gold, "stroke-width": 2.5 })),
     ],
     hit: (x, y) => cellAt(grid, x, y),
     holds: (at) => holdsCell(grid, at),

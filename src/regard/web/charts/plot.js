@@ -3,6 +3,7 @@
 import { t } from "../core/i18n.js";
 import { isDark } from "../core/theme.js";
 import { h, useLayoutEffect, useMemo, useRef, useSignal, useState } from "../core/ui.js";
+import { ColourScale } from "./colour_scale.js";
 import { saveChart } from "./save.js";
 
 /** @import { Chart, Raster } from "./chart.js" */
@@ -172,7 +173,13 @@ function ChartTools({ chart }) {
   const [isOpen, setOpen] = useState(false);
   const toggle = { type: "button", class: "quiet", "aria-expanded": String(isOpen), onClick: () => setOpen(!isOpen) };
   return [
-    h("div", { class: "chart-tools" }, h(SaveButtons, { chart }), chart.table && h("button", toggle, t("chart.table"))),
+    h(
+      "div",
+      { class: "chart-tools" },
+      h(SaveButtons, { chart }),
+      chart.table && h("button", toggle, t("chart.table")),
+      chart.scale && h(ColourScale, { most: chart.scale }),
+    ),
     isOpen && chart.table && h(TableOfChart, { chart }),
   ];
 }

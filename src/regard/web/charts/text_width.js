@@ -4,13 +4,16 @@
 export const FONT = 'system-ui, "Noto Sans KR", "Noto Sans CJK KR", "Apple SD Gothic Neo", "Malgun Gothic", sans-serif';
 
 /**
- * About how many pixels a text takes; wide letters (Hangul, Hanja, kana) take a whole em.
+ * About how many pixels a text takes; wide letters (Hangul, Hanja, kana) take a whole em, signs and m nearly one.
  * @param {string} text
  * @param {number} size
  */
 export function textWidth(text, size) {
   let ems = 0;
-  for (const letter of text) ems += /** @type {number} */ (letter.codePointAt(0)) > 0x1100 ? 0.98 : 0.6;
+  for (const letter of text) {
+    if (letter > "\u1100") ems += 0.98;
+    else ems += /[mwMW<>@%&_]/.test(letter) ? 0.88 : 0.6;
+  }
   return ems * size;
 }
 

@@ -16,6 +16,10 @@ import { EditableMap } from "./what_if/weight_editor.js";
 /** @import { AttentionLayer, AttentionMap, AttentionRole, Trace } from "../data/backend.js" */
 
 const [NARROWEST, WIDEST] = [280, 640]; // pixels
+const NEIGHBOURS = /** @type {const} */ ({
+  tokens: ["heads.neighbours", "heads.neighbours_past"],
+  words: ["heads.neighbours_words", "heads.neighbours_past_words"],
+});
 const NOTABLE_END = 0.05; // share of the weight on the last token that is worth a sentence
 
 /**
@@ -64,24 +68,30 @@ export function HeadMap({ store, map, trace, layer, head, title, asWords }) {
       }),
     !asWords && h(TokenSigns, { tokens: [...queries.pieces, ...keys.pieces], explainsWordMark: false }),
     darkest < 1 && h("p", { class: "faint" }, t("heads.darkest", { weight: readableNumber(darkest) })),
-    h("p", { class: "habits" }, headText(map, role)),
+    h("p", { class: "habits" }, headText({ weights, rows: rows.length, columns: columns.length }, role, asWords)),
   );
 }
 
 /**
- * What a head does: how many tokens it attends to at once, and how much to itself, its neighbours and the end.
- * @param {AttentionMap} map
+ * What a head does: how many tokens or words it attends to at once, and how much to itself, its neighbours and the end.
+ * @param {{ weights: ArrayLike<number>, rows: number, columns: number }} map
  * @param {AttentionRole | "rollout"} role
+ * @param {boolean} [asWords] the map is between words
  */
-export function headText(map, role) {
+export function headText(map, role, asWords = false) {
   const isOfImage = role.startsWith("image");
   const isSelf = role !== "cross" && !isOfImage; // a region's neighbours are not those of its row in the map
   const stats = headStats(map.weights, map.rows, map.columns, isSelf);
   const percent = (/** @type {number} */ share) => `${Math.round(share * 100)}\u00a0%`;
-  const texts = [t(isOfImage ? "heads.reach_places" : "heads.reach", { count: readableNumber(stats.reach, 2) })];
+  const texts = [
+    t(isOfImage ? "heads.reach_places" : asWords ? "heads.reach_words" : "heads.reach", {
+      count: readableNumber(stats.reach, 2),
+    }),
+  ];
   if (isSelf) {
     const shares = { same: percent(stats.same), previous: percent(stats.previous), next: percent(stats.next) };
-    texts.push(t(role === "decoder-self" ? "heads.neighbours_past" : "heads.neighbours", shares));
+    const [all, past] = asWords ? NEIGHBOURS.words : NEIGHBOURS.tokens;
+    texts.push(t(role === "decoder-self" ? past : all, shares));
   }
   const canEnd = role === "cross" || role === "encoder-self";
   if (canEnd && stats.end >= NOTABLE_END) texts.push(t("heads.end", { end: percent(stats.end) }));

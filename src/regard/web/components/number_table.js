@@ -180,8 +180,18 @@ export function NormTable({ norm, from, to, caption, before }) {
  * @param {KeyColumn[]} props.columns
  * @param {string} props.caption
  * @param {string} [props.heading]
+ * @param {(token: string) => string} [props.labelOf]
  */
-export function KeyTable({ labels, keys, chosen, onChoose, columns, caption, heading = t("inside.key") }) {
+export function KeyTable({
+  labels,
+  keys,
+  chosen,
+  onChoose,
+  columns,
+  caption,
+  heading = t("inside.key"),
+  labelOf = tokenLabel,
+}) {
   const dark = isDark.value;
   const head = columns.map(({ title, kind }) =>
     h("th", { scope: "col", class: kind === "changed" ? "other" : null }, title),
@@ -197,7 +207,7 @@ export function KeyTable({ labels, keys, chosen, onChoose, columns, caption, hea
     return h(
       "tr",
       { key, class: key === chosen ? "is-chosen" : null },
-      h("th", { scope: "row" }, h("button", { ...button, onClick: () => onChoose(key) }, tokenLabel(labels[key]))),
+      h("th", { scope: "row" }, h("button", { ...button, onClick: () => onChoose(key) }, labelOf(labels[key]))),
       columns.map((column) => keyCell(column, key, dark)),
     );
   });

@@ -4,12 +4,14 @@ import { language, t } from "../core/i18n.js";
 import { useQuery } from "../core/query.js";
 import { h, useEffect, useRef } from "../core/ui.js";
 import { modelFor, takesText } from "../data/models.js";
+import { WordList } from "./word_list.js";
 
 /** @import { Store } from "../core/store.js" */
 /** @import { Example, Model } from "../data/backend.js" */
 
 const LONGEST_TEXT = 5000; // characters: room for 512 tokens
 const MOST_EXAMPLES = 5;
+const MOST_RANDOM = 500; // sentences of which one is drawn
 const LONGEST_EXAMPLE = 44; // letters
 const FIRST_SENTENCE = "AI changes the world";
 /** Messages for models of one language, by what they take. */
@@ -31,6 +33,7 @@ const LANGUAGE_MODEL = /** @type {const} */ ({
  * @param {Store} props.store
  * @param {string} [props.text] the sentence that is shown, unless another one is being typed
  * @param {(text: string) => void} [props.onSend]
+ * @param {Model | null} [props.model] whose sentences are given
  * @param {boolean} [props.isBusy]
  * @param {string} [props.note]
  */
@@ -38,13 +41,12 @@ export function SentenceForm({
   store,
   text = store.text.value,
   onSend = (sent) => store.set({ text: sent }),
+  model = textModel(store),
   isBusy = false,
   note = "",
 }) {
   const { data, draft } = store;
   const textarea = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  const chosen = store.model.value;
-  const model = takesText(chosen) ? chosen : modelFor(store.models.value, chosen, "translation");
   const query = useQuery(model && !data.isEmbedded && ((signal) => data.examples(exampleQuery(model), { signal })), [
     model?.name,
   ]);
@@ -72,7 +74,7 @@ export function SentenceForm({
   const box = {
     ref: textarea,
     id: "source-text",
-    rows: 2,
+    rows: 1,
     maxlength: LONGEST_TEXT,
     dir: "auto",
     spellcheck: false,
@@ -88,7 +90,13 @@ export function SentenceForm({
   return h(
     "form",
     { class: isBusy ? "card composer stack is-busy" : "card composer stack", onSubmit: submit },
-    h("label", { for: "source-text", class: "faint small" }, label),
+    h(
+      "div",
+      { class: "chips composer-head" },
+      h("label", { for: "source-text", class: "faint small" }, label),
+      examples.length > 0 && h("button", { type: "button", class: "random", onClick: sendRandom }, t("form.random")),
+      model && h(WordList, { key: model.name, store, model, onWord: addWord }),
+    ),
     h("div", { class: "composer-row" }, h("textarea", box), h("button", { type: "submit", class: "primary" }, go)),
     unknown,
     h(
@@ -99,11 +107,32 @@ export function SentenceForm({
     ),
   );
 
+  async function sendRandom() {
+    if (!model) return;
+    const { examples: all } = await data.examples({ ...exampleQuery(model), limit: MOST_RANDOM });
+    const others = all.filter(({ source }) => source !== text);
+    if (others.length) send(others[Math.floor(Math.random() * others.length)].source);
+  }
+
+  /** @param {string} word */
+  function addWord(word) {
+    draft.value = `${draft.peek() ?? text} ${word}`.trim();
+    textarea.current?.focus();
+  }
+
   /** @param {Example} example */
   function chip({ source }) {
     const button = { key: source, type: "button", dir: "auto", title: source, onClick: () => send(source) };
     return h("button", button, clipped(source));
   }
+}
+
+/**
+ * The chosen model, or a translator where that one takes images.
+ * @param {Store} store
+ */
+function textModel({ model, models }) {
+  return takesText(model.value) ? model.value : modelFor(models.value, model.value, "translation");
 }
 
 /** @param {Model} model */

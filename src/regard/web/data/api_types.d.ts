@@ -30,6 +30,10 @@ export interface ErrorDetail {
   message: string;
 }
 
+export interface WordsResponse {
+  words: string[];
+}
+
 export interface TranslateRequest {
   interventions?: (string | HeadIntervention | RowIntervention | CellIntervention | HideIntervention | WithoutIntervention | PatchIntervention | DecodeIntervention)[];
   sample?: string[];
@@ -120,6 +124,7 @@ export interface DecodeIntervention {
 export interface TranslateResponse {
   model: string;
   translations: TranslationRecord[][];
+  unknown_words: string[][];
 }
 
 export interface TranslationRecord {
@@ -209,6 +214,7 @@ export interface TraceResponse {
   text: string;
   log_probabilities: number[];
   layers: AttentionLayerInfo[];
+  unknown_words?: string[];
   id: string;
   model: string;
   translation: TranslationRecord | null;
@@ -451,6 +457,7 @@ export interface CaptionSummary {
   text: string;
   log_probabilities: number[];
   layers: AttentionLayerInfo[];
+  unknown_words?: string[];
   id: string;
   model: string;
   score: number;

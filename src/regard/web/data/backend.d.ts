@@ -151,9 +151,10 @@ export interface Backend {
   experiment?: RecordedExperiment | null;
   models(options?: RequestOptions): Promise<{ models: Model[] }>;
   examples(
-    query: { source?: string | null; target?: string | null; model?: string },
+    query: { source?: string | null; target?: string | null; model?: string; limit?: number },
     options?: RequestOptions,
   ): Promise<{ examples: Example[] }>;
+  words(model: string, options?: RequestOptions): Promise<{ words: string[] }>;
   translate(request: TranslateRequest, options?: RequestOptions): Promise<TranslateResponse>;
   stream(request: StreamRequest, options?: RequestOptions): AsyncIterable<StreamEvent>;
   complete(request: CompleteRequest, options?: RequestOptions): Promise<CompleteResponse>;

@@ -30,6 +30,7 @@ export function embeddedBackend(data) {
       trace
         ? { examples: [{ source: data.source ?? "", target: trace.text, links: data.gold ?? null }] }
         : { examples: [] },
+    words: absent,
     translate: absent,
     async *stream() {
       const output = trace.translation ?? { text: trace.text, score: 0, log_probability: 0 };

@@ -81,6 +81,7 @@ export function httpBackend(root = "api/v1", apiKey = null) {
     isEmbedded: false,
     models: (options) => getJson("models", {}, options),
     examples: shareRequests(loadExamples).get,
+    words: (model, options) => getJson(ofModel(model, "words"), {}, options),
     translate: (request, options) => postJson("translate", request, options),
     stream: (request, options) => events("stream", jsonRequest(request, options)),
     complete: (request, options) => postJson("complete", request, options),

@@ -71,6 +71,14 @@ export function wordProbability(logProbabilities, pieces) {
 }
 
 /**
+ * The geometric mean of the tokens' probabilities: how sure a model is of its output, whatever the length.
+ * @param {number[]} logProbabilities
+ */
+export function meanProbability(logProbabilities) {
+  return Math.exp(logProbabilities.reduce((sum, value) => sum + value, 0) / Math.max(1, logProbabilities.length));
+}
+
+/**
  * The alignment of words by the mean of some attention maps between tokens, as regard.metrics.word_attention computes it.
  * @param {TokenizedSide} source
  * @param {TokenizedSide} target

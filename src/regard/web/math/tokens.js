@@ -1,4 +1,4 @@
-/** Tokens and words of one side of a sentence pair: labels for people, words a tokenizer has no tokens for. */
+/** Tokens and words of one side of a sentence pair: labels for people, words and their tokens. */
 
 /**
  * One side of a trace: tokens (`pieces`), the token indices of each word, and each word as text.
@@ -8,7 +8,6 @@
 
 const PRINTABLE_BYTE = /^<0x([2-7][0-9A-F])>$/; // sentencepiece's token for a character that has no token of its own
 const ANY_BYTE = /^<0x([0-9A-F]{2})>$/;
-const UNKNOWN = /^▁?<(unk|0x[0-9A-F]{2})>$/;
 export const BLANK = /_{2,}|<mask>/; // what an encoder-only model fills in
 const SENTENCE_MARKS = ["<s>", "</s>"];
 
@@ -70,19 +69,4 @@ export function realWords(side) {
   return side.word_pieces
     .map((pieces, index) => ({ pieces, text: side.words[index] }))
     .filter(({ pieces }) => !SENTENCE_MARKS.includes(side.pieces[pieces[0]]));
-}
-
-/**
- * The distinct words that the tokenizer has no tokens for: it splits them into bytes, or replaces them by <unk>.
- * @param {TokenizedSide} side the source, which ends with </s>
- * @param {string} text the source as typed
- * @returns {string[]}
- */
-export function unknownWords({ pieces, word_pieces, words }, text) {
-  const typed = text.split(/\s+/u).filter(Boolean);
-  const isTyped = typed.length === words.length - 1; // then a word's place in the text gives what <unk> replaced
-  const isUnknown = (/** @type {number[]} */ word) => word.some((piece) => UNKNOWN.test(pieces[piece]));
-  const labels = isTyped ? typed : words;
-  const found = word_pieces.flatMap((word, index) => (isUnknown(word) ? [labels[index]] : []));
-  return [...new Set(found)];
 }

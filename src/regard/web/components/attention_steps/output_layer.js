@@ -4,7 +4,7 @@
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 import { ACTIVATIONS, outputProbabilities } from "../../math/block.js";
-import { tokenLabel } from "../../math/tokens.js";
+import { readableToken } from "../../math/tokens.js";
 import { BLOCK_FORMULAS } from "../formula.js";
 import { KeyTable, NormTable, numberSpan } from "../number_table.js";
 import { VectorList } from "../vector_strip.js";
@@ -80,6 +80,7 @@ export function CandidatesCard({ step, number }) {
           columns,
           caption: title,
           heading: t("block.token"),
+          labelOf: readableToken, // with ▁: "▁the" and "the" are two tokens
         }),
         h("p", { class: "total" }, t("block.log_total"), " ", numberSpan(output.log_partition)),
       ),
@@ -98,7 +99,7 @@ function WrittenLogit({ output, chosen, logit }) {
   return h(
     "div",
     { class: "stack" },
-    h("h3", null, t("block.logit_of", { token: tokenLabel(piece) })),
+    h("h3", null, t("block.logit_of", { token: readableToken(piece) })),
     terms.length > 0 && h(WrittenSum, { terms: [...first, ...terms], total: logit, label: t("block.logit") }),
   );
 }

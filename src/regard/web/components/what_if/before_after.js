@@ -3,7 +3,7 @@
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 import { markedWords } from "../../math/text_diff.js";
-import { tokenLabel } from "../../math/tokens.js";
+import { readableToken } from "../../math/tokens.js";
 
 /** @import { PredictedToken } from "../../data/backend.js" */
 /** @typedef {{ token: string, before: number | null, after: number | null, isChosen: boolean }} TokenPair null: not among the most probable */
@@ -62,7 +62,7 @@ export function PredictionBars({ before, after }) {
     h(
       "tr",
       { key: token },
-      h("th", { scope: "row", dir: "auto" }, tokenLabel(token), isChosen && " ◀"),
+      h("th", { scope: "row", dir: "auto" }, readableToken(token), isChosen && " ◀"),
       h("td", null, h(Bar, { share: first, floor: floors[0], kind: "before" })),
       after && h("td", null, h(Bar, { share: second, floor: floors[1], kind: "after" })),
     );

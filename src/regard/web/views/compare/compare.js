@@ -4,6 +4,7 @@ import { Lead } from "../../components/controls.js";
 import { Empty } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { t } from "../../core/i18n.js";
+import { useQuery } from "../../core/query.js";
 import { h, useEffect, useState } from "../../core/ui.js";
 import { comparableModels } from "../../data/models.js";
 import { EvaluationCards, PARAMS } from "./evaluation.js";
@@ -20,9 +21,10 @@ function Compare({ store }) {
   const [attempt, setAttempt] = useState(0);
   const chosen = store.model.value;
   const models = comparableModels(store.models.value, chosen);
-  const text = store.text.value;
+  const isLanguageModel = chosen?.task === "text-generation" || chosen?.task === "fill-mask";
+  const text = isLanguageModel ? "" : store.text.value; // a prompt is not for a translator
   const send = (/** @type {string} */ sent) => {
-    store.set({ text: sent });
+    store.set({ text: sent, ...(isLanguageModel && models.length > 0 && { model: models[0].name }) });
     setAttempt(attempt + 1); // the same sentence again is tried again
   };
   const names = models.map(({ name }) => name);
@@ -30,7 +32,7 @@ function Compare({ store }) {
     "div",
     { class: "view" },
     h(Lead, { title: t("compare.heading") }, t("compare.lead")),
-    h(SentenceForm, { store, onSend: send }),
+    h(SentenceForm, { store, text, model: models[0] ?? null, onSend: send }),
     h(
       "div",
       null,
@@ -39,7 +41,9 @@ function Compare({ store }) {
         chosen?.task === "image-to-text" &&
         h("p", { class: "faint" }, t("compare.instead", { model: chosen.name })),
     ),
-    text && h(ComparedModels, { key: JSON.stringify([names, text, attempt]), store, models, text }),
+    text &&
+      models.length > 0 &&
+      h(ComparedModels, { key: JSON.stringify([names, text, attempt]), store, models, text }),
     h(EvaluationCards, { store }),
   );
 }
@@ -49,6 +53,9 @@ function Compare({ store }) {
  * @param {{ store: Store, models: Model[], text: string }} props
  */
 function ComparedModels({ store, models, text }) {
+  const [{ source, target }] = models;
+  const examples = useQuery((signal) => store.data.examples({ source, target }, { signal }), []);
+  const reference = examples.data?.examples.find((example) => example.source === text)?.target ?? "";
   const [answers, setAnswers] = useState(/** @type {Record<string, ModelAnswer>} */ ({}));
   useEffect(() => {
     const controller = new AbortController();
@@ -65,10 +72,24 @@ function ComparedModels({ store, models, text }) {
     models.reduce((before, model) => before.then(() => (signal.aborted ? undefined : ask(model))), Promise.resolve());
     return () => controller.abort();
   }, []);
-  return h(
-    "div",
-    { class: "compare-row" },
-    models.map((model) => h(ModelCard, { key: model.name, model, text, answer: answers[model.name] ?? {} })),
-    models.length === 1 && h(Empty, null, t("compare.only_one")),
-  );
+  return [
+    reference &&
+      h(
+        "p",
+        { class: "card compare-reference" },
+        h("span", { class: "faint small" }, t("quality.reference")),
+        " ",
+        h("b", { lang: target, dir: "auto" }, reference),
+        " ",
+        h("span", { class: "faint small" }, t("quality.marks")),
+      ),
+    h(
+      "div",
+      { class: "compare-row" },
+      models.map((model) =>
+        h(ModelCard, { key: model.name, model, text, reference, answer: answers[model.name] ?? {} }),
+      ),
+      models.length === 1 && h(Empty, null, t("compare.only_one")),
+    ),
+  ];
 }

@@ -9,7 +9,7 @@ import { useQuery, useWidth } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
 import { h, useMemo } from "../../core/ui.js";
 import { byGeneration } from "../../data/models.js";
-import { markedWords } from "../../math/text_diff.js";
+import { MarkedOutput } from "./marked_output.js";
 import { attentionOfRnn, kindName, layerAndHead } from "./model_names.js";
 
 /** @import { Store } from "../../core/store.js" */
@@ -126,19 +126,6 @@ function Sentence({ sentence: { source, reference, outputs }, models }) {
       .filter(({ model }) => model in outputs)
       .map(({ model }) => line(model, h(MarkedOutput, { text: outputs[model], reference }))),
   );
-}
-
-/**
- * An output; words that the reference does not have at that place are marked.
- * @param {{ text: string, reference: string }} props
- */
-function MarkedOutput({ text, reference }) {
-  const words = markedWords(text, reference);
-  const isSame = words.every(({ differs }) => !differs) && text.trim() === reference.trim();
-  return [
-    words.map(({ word, differs }) => [differs ? h("mark", null, word) : word, " "]),
-    isSame && h("span", { class: "same", title: t("quality.same") }, "✓"),
-  ];
 }
 
 /** @param {{ models: ModelReport[] }} props */

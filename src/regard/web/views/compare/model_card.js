@@ -9,6 +9,7 @@ import { h, useMemo } from "../../core/ui.js";
 import { headAlignments, MEAN_OF_ALL, wordAlignment } from "../../data/head_alignment.js";
 import { generationOf } from "../../data/models.js";
 import { drawnLinks } from "../../math/alignment.js";
+import { MarkedOutput } from "./marked_output.js";
 import { attentionOfRnn, kindName, layerAndHead } from "./model_names.js";
 
 /** @import { Backend, Model, Output, WordAlignment } from "../../data/backend.js" */
@@ -49,8 +50,8 @@ export async function* answersOf(data, model, text, signal) {
   } else yield { ...answer, isDone: true };
 }
 
-/** @param {{ model: Model, text: string, answer: ModelAnswer }} props */
-export function ModelCard({ model, text, answer }) {
+/** @param {{ model: Model, text: string, reference: string, answer: ModelAnswer }} props an empty reference: none is known */
+export function ModelCard({ model, text, reference, answer }) {
   const generation = generationOf(model.kind);
   const attention = attentionOfRnn(model);
   return h(
@@ -70,15 +71,19 @@ export function ModelCard({ model, text, answer }) {
       " · ",
       t("compare.parameters", { count: model.parameters.toLocaleString("en") }),
     ),
-    h("div", { class: "stack" }, h(Answer, { model, text, answer })),
+    h("div", { class: "stack" }, h(Answer, { model, text, reference, answer })),
   );
 }
 
-/** @param {{ model: Model, text: string, answer: ModelAnswer }} props */
-function Answer({ model, text, answer: { output, milliseconds = 0, aligned, isDone, error } }) {
+/** @param {{ model: Model, text: string, reference: string, answer: ModelAnswer }} props */
+function Answer({ model, text, reference, answer: { output, milliseconds = 0, aligned, isDone, error } }) {
   if (!output) return error ? h(Problem, { error }) : h(Loading, null);
   return [
-    h("p", { class: "translation", lang: model.target, dir: "auto" }, output.text || "–"),
+    h(
+      "p",
+      { class: "translation", lang: model.target, dir: "auto" },
+      reference ? h(MarkedOutput, { text: output.text, reference }) : output.text || "–",
+    ),
     h(Figures, { output, milliseconds }),
     h("div", { class: "stack" }, alignment()),
   ];

@@ -1,14 +1,14 @@
 /** An encoding as a map, as curves and as distances, and the criteria measured on it. */
 
-import { field, paintNumbers } from "../../charts/field.js";
+import { ColourScale } from "../../charts/colour_scale.js";
+import { field } from "../../charts/field.js";
 import { lines } from "../../charts/lines.js";
 import { Plot } from "../../charts/plot.js";
 import { rangeOf, readableNumber } from "../../charts/scales.js";
 import { Card } from "../../components/controls.js";
 import { language, t } from "../../core/i18n.js";
 import { useWidth } from "../../core/query.js";
-import { isDark } from "../../core/theme.js";
-import { h, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../core/ui.js";
+import { h, useEffect, useMemo, useState } from "../../core/ui.js";
 import { distancesByOffset, distanceTable, measureCriteria } from "../../math/positions.js";
 import { EncodingCriteria } from "./encoding_criteria.js";
 
@@ -185,29 +185,5 @@ function offsetsChart(distances, length, width) {
   return lines(
     { series: [series], title: t("positions.offsets"), xLabel: t("positions.offset"), yLabel: name },
     { width },
-  );
-}
-
-/**
- * A strip that shows which colour is which number.
- * @param {{ twoSided: boolean, most: number }} props
- */
-function ColourScale({ twoSided, most }) {
-  const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
-  const dark = isDark.value;
-  useLayoutEffect(() => {
-    const values = Array.from({ length: 64 }, (_, step) => (twoSided ? step / 31.5 - 1 : step / 63));
-    paintNumbers(
-      /** @type {HTMLCanvasElement} */ (canvas.current),
-      { values, rows: 1, columns: 64, twoSided, most: 1 },
-      dark,
-    );
-  }, [twoSided, dark]);
-  return h(
-    "span",
-    { class: "field-legend faint" },
-    readableNumber(twoSided ? -most : 0),
-    h("canvas", { ref: canvas, class: "field-strip", "aria-hidden": "true" }),
-    readableNumber(most),
   );
 }

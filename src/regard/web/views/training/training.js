@@ -97,14 +97,15 @@ function RunBody({ store, run, log, error }) {
 }
 
 /**
- * The run in the address; else one that is being trained, the model's own, or the first.
+ * The run in the address; else one that is being trained, the model's own, or the first with something to show.
  * @param {RunRecord[]} runs
  * @param {string} name
  * @param {string | null} ofModel
  */
-function chosenRun(runs, name, ofModel) {
+export function chosenRun(runs, name, ofModel) {
   const named = runs.find((run) => run.name === name) ?? runs.find(({ state }) => state === "training");
-  return named ?? runs.find((run) => run.name === ofModel) ?? runs[0] ?? null;
+  const hasBegun = (/** @type {RunRecord} */ { state }) => state !== "waiting";
+  return named ?? runs.find((run) => run.name === ofModel && hasBegun(run)) ?? runs.find(hasBegun) ?? runs[0] ?? null;
 }
 
 /**

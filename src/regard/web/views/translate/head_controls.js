@@ -11,14 +11,11 @@ import { isSameSelection } from "../../data/head_alignment.js";
  * @param {object} props
  * @param {number} props.layers
  * @param {number} props.heads
- * @param {ScoredSelection[]} props.scored the lowest alignment error first
  * @param {HeadSelection} props.selection
  * @param {(selection: HeadSelection) => void} props.onChange
  */
-export function HeadControls({ layers, heads, scored, selection, onChange }) {
+export function HeadControls({ layers, heads, selection, onChange }) {
   const choose = (/** @type {Partial<HeadSelection>} */ changes) => onChange({ ...selection, ...changes });
-  const best = scored[0];
-  const bestHead = scored.find(({ head }) => head !== "mean");
   return h(
     "div",
     { class: "controls reading", role: "group", "aria-label": t("translate.selection") },
@@ -54,6 +51,19 @@ export function HeadControls({ layers, heads, scored, selection, onChange }) {
         onChange: (/** @type {HeadSelection["at"]} */ at) => choose({ at }),
       }),
     ),
+  );
+}
+
+/**
+ * The selection that aligns words best, and the best single head where that is another one.
+ * @param {{ scored: ScoredSelection[], selection: HeadSelection, onChange: (selection: HeadSelection) => void }} props
+ */
+export function BestButtons({ scored, selection, onChange }) {
+  const best = scored[0];
+  const bestHead = scored.find(({ head }) => head !== "mean");
+  return h(
+    "div",
+    { class: "controls" },
     best && h(BestButton, { label: t("translate.best"), best, selection, onChange }),
     bestHead &&
       bestHead !== best &&

@@ -10,9 +10,9 @@ import { useWidth } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
 import { h, useMemo, useState } from "../../core/ui.js";
 import { formatSelection } from "../../data/head_alignment.js";
-import { drawnLinks } from "../../math/alignment.js";
+import { drawnLinks, meanProbability, wordProbability } from "../../math/alignment.js";
 import { realWords } from "../../math/tokens.js";
-import { HeadControls } from "./head_controls.js";
+import { BestButtons, HeadControls } from "./head_controls.js";
 import { PARAMS } from "./use_translation.js";
 import { describeWord, WordDetail } from "./word_detail.js";
 import { formatWord, parseWord, useWordLayout, WordRows } from "./word_rows.js";
@@ -27,6 +27,8 @@ import { formatWord, parseWord, useWordLayout, WordRows } from "./word_rows.js";
 /** @typedef {(word: WordPlace | null) => void} WordHandler */
 
 const WIDEST_MAP = 620; // pixels
+const UNSURE = 0.5; // a less probable word is marked
+const MOST_UNSURE = 3; // words that are named
 
 /**
  * @param {{ store: Store, kind: string, state: TracedState, onTarget: (target: string) => void }} props
@@ -67,6 +69,7 @@ function WordsCard({ store, kind, state, gold, hovered, last, onHover, onTarget 
   const title = `${store.text.value} ${t("translate.words")}`;
   const links = alignment ? drawnLinks(alignment) : [];
   const chart = ribbons({ title, source, target, weights: alignment?.weights ?? null, links, gold, active }, layout);
+  const probabilities = realWords(trace.target).map(({ pieces }) => wordProbability(trace.log_probabilities, pieces));
   const announce = (/** @type {WordPlace} */ word) => {
     if (alignment) store.announcement.value = describeWord(alignment, word);
   };
@@ -81,10 +84,12 @@ function WordsCard({ store, kind, state, gold, hovered, last, onHover, onTarget 
       target,
       active,
       pinned,
+      unsure: new Set(probabilities.flatMap((probability, index) => (probability < UNSURE ? [index] : []))),
       onHover,
       onFocus: announce,
       onPin: (word) => store.set({ pinned: formatWord(word) }),
     }),
+    h(Confidence, { trace, words: target, probabilities }),
     !store.data.isEmbedded && h(ReferenceSwitch, { store, state, gold, onTarget }),
     alignment &&
       h(
@@ -97,6 +102,26 @@ function WordsCard({ store, kind, state, gold, hovered, last, onHover, onTarget 
           onArithmetic: (word) => openInside(store, state, word),
         }),
       ),
+  );
+}
+
+/**
+ * How probable the output is to the model, and the words that it is least sure of.
+ * @param {{ trace: TracedTranslation["trace"], words: string[], probabilities: number[] }} props
+ */
+function Confidence({ trace, words, probabilities }) {
+  const percent = (/** @type {number} */ share) => (100 * share).toFixed(0);
+  const unsure = words
+    .map((word, index) => ({ word, probability: probabilities[index] }))
+    .filter(({ probability }) => probability < UNSURE)
+    .sort((first, second) => first.probability - second.probability)
+    .slice(0, MOST_UNSURE)
+    .map(({ word, probability }) => t("translate.word_percent", { word, percent: percent(probability) }));
+  return h(
+    "p",
+    { class: "faint small confidence" },
+    t("translate.confidence", { percent: percent(meanProbability(trace.log_probabilities)) }),
+    unsure.length > 0 && [" ", h("b", null, t("translate.unsure", { words: unsure.join(", ") }))],
   );
 }
 
@@ -136,6 +161,7 @@ function ReferenceSwitch({ store, state: { example, traced }, gold, onTarget }) 
 function AlignmentCard({ store, state, alignment, gold, onHover }) {
   const { cross } = state.traced;
   const [ref, width] = useWidth();
+  const select = (/** @type {HeadSelection} */ selection) => store.set({ align: formatSelection(selection) });
   const title = `${store.text.value} ${t("translate.alignment")}`;
   const chart = useMemo(() => {
     const { source_words: columns, target_words: rows, weights } = alignment;
@@ -151,16 +177,18 @@ function AlignmentCard({ store, state, alignment, gold, onHover }) {
   }, [alignment, gold, title, width]);
   return h(
     Card,
-    { title: t("translate.alignment") },
+    {
+      title: t("translate.alignment"),
+      beside: h(BestButtons, { scored: state.scored, selection: state.selection, onChange: select }),
+    },
     h(
       "div",
       { class: "stack" },
       h(HeadControls, {
         layers: cross.length,
         heads: cross[0].heads,
-        scored: state.scored,
         selection: state.selection,
-        onChange: (/** @type {HeadSelection} */ selection) => store.set({ align: formatSelection(selection) }),
+        onChange: select,
       }),
       h(
         "div",

@@ -7,7 +7,6 @@ import { textExperiment } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { h, useEffect, useState } from "../../core/ui.js";
-import { unknownWords } from "../../math/tokens.js";
 import { OutputsCard } from "./outputs.js";
 import { TracedCards } from "./traced_cards.js";
 import { PARAMS, useTranslation } from "./use_translation.js";
@@ -42,8 +41,7 @@ function Translate({ store }) {
     "div",
     { class: "view translate" },
     h(Lead, { title: t("translate.heading") }, t(store.data.isEmbedded ? "translate.lead_fixed" : "translate.lead")),
-    isTranslator &&
-      h(SentenceForm, { store, isBusy: state.isBusy, note: unknownNote(traced, store.text.value), onSend: send }),
+    isTranslator && h(SentenceForm, { store, isBusy: state.isBusy, note: unknownNote(traced), onSend: send }),
     isTranslator && h(WhatIf, { store, experiment: experiment(), trace: traced?.trace }),
     h("div", { class: "translate-result" }, result()),
   );
@@ -64,7 +62,10 @@ function Translate({ store }) {
 function Result({ store, kind, state }) {
   const { traced, error, outputs, outputsError } = state;
   const text = store.text.value;
-  if (error) return h("section", { class: "card" }, h(Problem, { error }));
+  if (error) {
+    const streamed = state.partial && h("p", { class: "growing", dir: "auto" }, state.partial);
+    return h("section", { class: "card stack" }, streamed, h(Problem, { error }));
+  }
   if (!text) return null;
   if (!traced) return h(StreamedCard, { text, partial: state.partial });
   const choose = (/** @type {string} */ target) => store.set({ target, pinned: "" });
@@ -99,10 +100,9 @@ function StreamedCard({ text, partial }) {
 /**
  * A sentence that names the words without tokens of their own; empty where the model knows all of them.
  * @param {TracedTranslation | null} traced
- * @param {string} text
  */
-function unknownNote(traced, text) {
-  const words = traced ? unknownWords(traced.trace.source, text) : [];
+function unknownNote(traced) {
+  const words = traced?.trace.unknown_words ?? [];
   if (!words.length) return "";
   const named = words.slice(0, MOST_UNKNOWN).map((word) => t("translate.quoted", { word }));
   const values = { words: named.join(", "), count: words.length };

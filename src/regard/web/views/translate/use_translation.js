@@ -36,7 +36,8 @@ import { formatList, parseList } from "../../math/interventions.js";
  */
 
 export const PARAMS = { target: "", align: "", pinned: "" };
-const OUTPUTS = 5;
+const OUTPUTS = 5; // shown
+const FOUND = 8; // requested: the same text in other tokens is shown once
 
 /**
  * @param {Store} store
@@ -82,7 +83,7 @@ export function useTranslation(store, model, attempt) {
       tracedChanges !== undefined &&
       ((signal) =>
         data.translate(
-          { model: name, texts: [text], nbest: OUTPUTS, beam_size: OUTPUTS, ...asRequest(parseList(tracedChanges)) },
+          { model: name, texts: [text], nbest: FOUND, beam_size: FOUND, ...asRequest(parseList(tracedChanges)) },
           { signal },
         )),
     [name, text, attempt, tracedChanges],
@@ -92,12 +93,22 @@ export function useTranslation(store, model, attempt) {
     traced: traced.data,
     selection: chosenSelection(align, traced.data?.cross ?? [], best),
     scored: scored.data ?? [],
-    outputs: outputs.data?.translations[0] ?? [],
+    outputs: distinctOutputs(outputs.data?.translations[0] ?? []),
     outputsError: outputs.error,
     example: examples.data?.examples.find(({ source }) => source === text) ?? null,
     isBusy: streamed.isLoading || traced.isLoading || outputs.isLoading,
     error: streamed.error ?? traced.error,
   };
+}
+
+/**
+ * The best outputs with different texts.
+ * @param {Output[]} outputs the best first
+ */
+export function distinctOutputs(outputs) {
+  const isFirst = (/** @type {Output} */ { text }, /** @type {number} */ rank) =>
+    outputs.findIndex((other) => other.text === text) === rank;
+  return outputs.filter(isFirst).slice(0, OUTPUTS);
 }
 
 /**

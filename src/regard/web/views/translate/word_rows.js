@@ -64,11 +64,12 @@ function measuredLayout({ container, source, target }) {
  * @param {string[]} props.target
  * @param {WordPlace | null} props.active
  * @param {WordPlace | null} props.pinned
+ * @param {Set<number>} [props.unsure] words of the target that the model is not sure of
  * @param {(word: WordPlace | null) => void} props.onHover pointer or focus is on a word
  * @param {(word: WordPlace) => void} props.onFocus
  * @param {(word: WordPlace | null) => void} props.onPin
  */
-export function WordRows({ refs, chart, source, target, active, pinned, onHover, onFocus, onPin }) {
+export function WordRows({ refs, chart, source, target, active, pinned, unsure, onHover, onFocus, onPin }) {
   const [entry, setEntry] = useState({ source: 0, target: 0 }); // the word of each row that is in the tab order
   const dark = isDark.value;
   const press = (/** @type {KeyboardEvent} */ event, /** @type {WordPlace} */ word) => {
@@ -85,7 +86,9 @@ export function WordRows({ refs, chart, source, target, active, pinned, onHover,
   const wordButton = (/** @type {string} */ text, /** @type {WordPlace} */ word) => {
     const isPinned = isSame(word, pinned);
     const { style, isGold } = buttonStyle(chart.wordStyle(word), dark);
-    const classes = ["word", isSame(word, active) && "is-active", isGold && "is-gold"].filter(Boolean);
+    const isUnsure = word.side === "target" && unsure?.has(word.index);
+    const states = { "is-active": isSame(word, active), "is-gold": isGold, "is-unsure": isUnsure };
+    const classes = ["word", ...Object.entries(states).flatMap(([name, is]) => (is ? [name] : []))];
     return h(
       "button",
       {
