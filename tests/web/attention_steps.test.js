@@ -13,10 +13,13 @@ const { AttentionSteps, keysShown } = await import(
   "../../src/regard/web/components/attention_steps/attention_steps.js"
 );
 const { inPairs } = await import("../../src/regard/web/components/attention_steps/block.js");
+const { residuals } = await import("../../src/regard/web/components/attention_steps/step_map.js");
 const { indexParam, stepChoice } = await import("../../src/regard/web/components/attention_steps/step_params.js");
 const { SCORE_FUNCTIONS } = await import("../../src/regard/web/components/score_functions.js");
 const { SCORE_TERMS } = await import("../../src/regard/web/math/attention.js");
-const { NumberTable, numberText, smallText } = await import("../../src/regard/web/components/number_table.js");
+const { hidesResults, NumberTable, numberText, smallText } = await import(
+  "../../src/regard/web/components/number_table.js"
+);
 const { TokenRow } = await import("../../src/regard/web/components/token_row.js");
 const { VectorStrip } = await import("../../src/regard/web/components/vector_strip.js");
 const { subscript, WrittenSum } = await import("../../src/regard/web/components/written_sum.js");
@@ -79,6 +82,50 @@ test("the example has its steps in their order, with formulas in MathML", async 
   );
   const ids = [...root.querySelectorAll("[id]")].map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length);
+});
+
+test("one step is shown alone and chosen in the diagram", async () => {
+  const changes = [];
+  const draw = (params) =>
+    h(AttentionSteps, { detail: exampleDetail(0, false), params, onChange: (change) => changes.push(change) });
+  const all = await shown(draw({}));
+  assert.equal(all.querySelectorAll("section.step").length, 6);
+  const root = await shown(draw({ step: "softmax" }));
+  assert.equal(root.querySelectorAll("section.step").length, 1);
+  assert.match(root.querySelector("[aria-current=step]").textContent, /^5 Softmax/);
+  assert.equal(root.querySelector(".step-at").textContent, "Step 5 of 6");
+  for (const button of root.querySelectorAll(".step-map .controls button, .step-map li button")) button.click();
+  for (const button of root.querySelectorAll(".step-map .segments button")) button.click();
+  const ids = ["projections", "scores", "scaling", "visibility", "softmax", "context"];
+  assert.deepEqual(
+    changes.map(({ step }) => step),
+    [...ids, "visibility", "context", "", "softmax"],
+  );
+});
+
+test("residual connections go around each sub-layer", () => {
+  const ids = ["x", "norm-attention", "projections", "context", "add-own", "inner", "outer", "add-network"];
+  assert.deepEqual(residuals(ids), [
+    [0, 4],
+    [4, 7],
+  ]);
+  assert.deepEqual(residuals(["x", "other-self-attention", "scores", "add-own"]), [[1, 3]]);
+  assert.deepEqual(residuals(["projections", "scores"]), []);
+});
+
+test("an exercise hides results until they are asked for", async () => {
+  hidesResults.value = true;
+  const root = await shown(h(AttentionSteps, { detail: exampleDetail(0, false), params: {}, onChange() {} }));
+  const weights = () => [...root.querySelectorAll("[data-step=softmax] table.keys td")].map((cell) => cell.textContent);
+  assert.ok(weights().every((text) => text === "?"));
+  assert.equal(root.querySelector(".weights-picture"), null);
+  root.querySelector("[data-step=softmax] table.keys td:last-child button").click();
+  await settle();
+  assert.equal(weights()[2], "0.1187");
+  assert.equal(weights().filter((text) => text === "?").length, 11);
+  hidesResults.value = false;
+  await settle();
+  assert.ok(!weights().includes("?"));
 });
 
 test("a key is chosen in one table and marked in all of them", async () => {

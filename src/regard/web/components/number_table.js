@@ -4,7 +4,7 @@
 import { shade } from "../charts/colour.js";
 import { t } from "../core/i18n.js";
 import { isDark } from "../core/theme.js";
-import { h, useState } from "../core/ui.js";
+import { h, signal, useState } from "../core/ui.js";
 import { layerNorm } from "../math/block.js";
 import { tokenLabel } from "../math/tokens.js";
 
@@ -39,6 +39,24 @@ export function smallText(value) {
  */
 export function numberSpan(value) {
   return h("span", { class: "number", "data-value": String(value) }, numberText(value));
+}
+
+/** Whether results are hidden until the reader has computed them. */
+export const hidesResults = signal(false);
+
+/**
+ * A number that is the result of a step: in an exercise a button that shows it.
+ * @param {{ value: number }} props
+ */
+export function Result({ value }) {
+  const [isShown, setShown] = useState(false);
+  if (!hidesResults.value || isShown) return numberSpan(value);
+  const label = t("exercise.show");
+  return h(
+    "button",
+    { type: "button", class: "quiet hidden-result", title: label, "aria-label": label, onClick: () => setShown(true) },
+    "?",
+  );
 }
 
 /**
@@ -232,6 +250,8 @@ export function KeyTable({
 function keyCell(column, key, dark) {
   if (column.kind === "text") return h("td", { class: "told" }, column.values[key]);
   const value = column.values[key];
-  const style = column.kind === "weight" ? { "box-shadow": `inset 4px 0 0 ${shade(value, dark)}` } : undefined;
-  return h("td", { class: column.kind === "changed" ? "other" : null, style }, numberSpan(value));
+  const isShaded = column.kind === "weight" && !hidesResults.value;
+  const style = isShaded ? { "box-shadow": `inset 4px 0 0 ${shade(value, dark)}` } : undefined;
+  const result = h(Result, { key: String(value), value });
+  return h("td", { class: column.kind === "changed" ? "other" : null, style }, result);
 }

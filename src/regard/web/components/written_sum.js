@@ -4,7 +4,7 @@
 import { t } from "../core/i18n.js";
 import { h, useState } from "../core/ui.js";
 import { products } from "../math/attention.js";
-import { numberSpan, TableScroll } from "./number_table.js";
+import { numberSpan, Result, TableScroll } from "./number_table.js";
 
 /** @import { ComponentChildren } from "../core/ui.js" */
 /** @import { Matrix, Vector } from "../math/attention.js" */
@@ -44,7 +44,16 @@ export function WrittenSum({ terms, total, label }) {
         "table",
         { class: "numbers terms" },
         h("tbody", null, shown.map(row), rest.length > 0 && row(restTerm, "rest")),
-        h("tfoot", null, h("tr", null, h("th", { scope: "row", colspan: 2 }, label), h("td", null, numberSpan(total)))),
+        h(
+          "tfoot",
+          null,
+          h(
+            "tr",
+            null,
+            h("th", { scope: "row", colspan: 2 }, label),
+            h("td", null, h(Result, { key: String(total), value: total })),
+          ),
+        ),
       ),
     ),
   );

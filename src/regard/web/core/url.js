@@ -48,6 +48,8 @@ export const PARAMS = {
   fc1_row: { of: "model" }, // which number of W_1 x in the feed-forward network
   fc2_row: { of: "model" }, // which number of its output
   token: { of: "text" }, // candidate of the output layer; else the one in the output
+  step: {}, // the step that is shown alone
+  exercise: {}, // 1: results are hidden until the reader asks for one
   unscaled: {}, // 1: also without scaling
   unmasked: {}, // 1: also without masking
 

@@ -1,12 +1,13 @@
 // @ts-check
 /** The steps of attention as cards, from the token to the end of the block, each with its formula and the numbers of one query. */
 
-import { Fragment, h, useMemo } from "../../core/ui.js";
+import { h, useMemo, useRef } from "../../core/ui.js";
 import { attend } from "../../math/attention.js";
 import { cardsAfter, cardsBefore } from "./block.js";
 import { ContextCard, OutputCard } from "./context.js";
 import { ProjectionCard } from "./projections.js";
 import { ScalingCard, ScoreCard, SoftmaxCard, VisibilityCard } from "./scores.js";
+import { StepMap } from "./step_map.js";
 import { isScaled, stepChoice } from "./step_params.js";
 
 /** @import { UrlState } from "../../core/url.js" */
@@ -20,8 +21,9 @@ const MOST_ROWS = 24;
  * @param {UrlState} props.params the address
  * @param {(changes: UrlState) => void} props.onChange
  * @param {(layer: number) => void} [props.onVisit] show another attention of the trace
+ * @param {boolean} [props.isBusy]
  */
-export function AttentionSteps({ detail, params, onChange, onVisit }) {
+export function AttentionSteps({ detail, params, onChange, onVisit, isBusy = false }) {
   const choice = stepChoice(params, detail);
   const { isUnscaled, isUnmasked } = choice;
   const work = useMemo(() => attend(detail), [detail]);
@@ -32,10 +34,24 @@ export function AttentionSteps({ detail, params, onChange, onVisit }) {
   const cards = useMemo(() => stepCards(detail), [detail]);
   const keys = keysShown(work.weights, choice.key, choice.showsAllKeys);
   const step = { detail, work, changed, choice, keys, onChange, onVisit };
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const ids = cards.map(({ id }) => id);
+  const alone = ids.find((id) => id === params.step) ?? "";
+  const card = (
+    /** @type {import("./block.js").StepEntry} */ { id, Card, isHalf, ...props },
+    /** @type {number} */ at,
+  ) =>
+    (!alone || id === alone) &&
+    h(
+      "div",
+      { key: id, "data-step": id, class: isHalf && !alone ? "is-half" : null },
+      h(Card, { step, number: at + 1, isHalf: isHalf && !alone, ...props }),
+    );
   return h(
-    Fragment,
-    null,
-    cards.map(({ id, Card, ...props }, index) => h(Card, { key: id, step, number: index + 1, ...props })),
+    "div",
+    { class: "steps-frame" },
+    h(StepMap, { ids, chosen: alone, cards: list, onChoose: (id) => onChange({ step: id }) }),
+    h("div", { ref: list, class: "view steps", "aria-busy": isBusy }, cards.map(card)),
   );
 }
 

@@ -5,7 +5,7 @@ import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 import { tokenLabel } from "../../math/tokens.js";
 import { ATTENTION_FORMULAS } from "../formula.js";
-import { NumberList, numberSpan, TableScroll } from "../number_table.js";
+import { hidesResults, NumberList, numberSpan, Result, TableScroll } from "../number_table.js";
 import { VectorStrip } from "../vector_strip.js";
 import { DimensionField, dotTerms, timesParts, WrittenSum } from "../written_sum.js";
 import { MEANINGS } from "./projections.js";
@@ -75,6 +75,7 @@ function WrittenContext({ step, dimension }) {
  * @param {{ work: AttentionWork, labels: string[] }} props
  */
 function ExampleContext({ work, labels }) {
+  const result = (/** @type {number} */ value) => h(Result, { key: String(value), value });
   const rows = work.values.map((value, key) =>
     h(
       "tr",
@@ -82,7 +83,7 @@ function ExampleContext({ work, labels }) {
       h("th", { scope: "row" }, labels[key]),
       h("td", null, numberSpan(work.weights[key]), " ×"),
       value.map((entry) =>
-        h("td", null, h("span", { class: "faint" }, `${entry} = `), numberSpan(work.weights[key] * entry)),
+        h("td", null, h("span", { class: "faint" }, `${entry} = `), result(work.weights[key] * entry)),
       ),
     ),
   );
@@ -115,12 +116,12 @@ function ExampleContext({ work, labels }) {
             "tr",
             null,
             h("th", { scope: "row", colspan: 2 }, t("inside.sum")),
-            work.context.map((value) => h("td", null, numberSpan(value))),
+            work.context.map((value) => h("td", null, result(value))),
           ),
         ),
       ),
     ),
-    h("p", { class: "meaning" }, t("inside.example_meaning", { v1, v2, v3 })),
+    !hidesResults.value && h("p", { class: "meaning" }, t("inside.example_meaning", { v1, v2, v3 })),
   );
 }
 

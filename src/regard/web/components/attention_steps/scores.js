@@ -9,7 +9,7 @@ import { h, useMemo } from "../../core/ui.js";
 import { entropyBits, largestDifference, scoreTerms, steepestSlope } from "../../math/attention.js";
 import { tokenLabel } from "../../math/tokens.js";
 import { ATTENTION_FORMULAS } from "../formula.js";
-import { KeyTable, numberSpan, numberText, smallText, TableScroll } from "../number_table.js";
+import { hidesResults, KeyTable, numberSpan, numberText, Result, smallText, TableScroll } from "../number_table.js";
 import { SCORE_FUNCTIONS } from "../score_functions.js";
 import { VectorList } from "../vector_strip.js";
 import { DimensionField, matrixTerms, subscript, timesParts, WrittenSum } from "../written_sum.js";
@@ -189,9 +189,14 @@ export function SoftmaxCard({ step, number }) {
         "div",
         { class: "stack" },
         h(KeysTable, { step, caption: title, columns }),
-        h("p", { class: "total" }, t("inside.total"), " ", numberSpan(work.total)),
+        h("p", { class: "total" }, t("inside.total"), " ", h(Result, { key: String(work.total), value: work.total })),
       ),
-      h("div", { class: "stack" }, h(WeightsChart, { step }), changed && h(Changes, { step, changed })),
+      h(
+        "div",
+        { class: "stack" },
+        !hidesResults.value && h(WeightsChart, { step }),
+        changed && h(Changes, { step, changed }),
+      ),
     ),
     detail.layer.name !== "example" && h("p", { class: "faint small deviation" }, deviationText(step)),
   );

@@ -60,7 +60,7 @@ export function StepCard({ number, title, formula, text, isHalf = false, childre
       "div",
       { class: "step-head" },
       h("span", { class: "step-number", "aria-hidden": "true" }, number),
-      h("h2", { id }, title),
+      h("h2", { id, tabindex: -1 }, title),
       formula,
     ),
     h("p", { class: "step-text" }, text),

@@ -108,13 +108,15 @@ function TracedSteps({ store, request, trace }) {
       ),
     ),
     detail.error && h("section", { class: "card" }, h(Problem, { error: detail.error })),
-    h(
-      "div",
-      { class: "view steps", "aria-busy": detail.isLoading },
-      detail.data
-        ? h(AttentionSteps, { detail: detail.data, params, onChange: store.set, onVisit: visit })
-        : detail.isLoading && h(Loading, null),
-    ),
+    detail.data
+      ? h(AttentionSteps, {
+          detail: detail.data,
+          params,
+          onChange: store.set,
+          onVisit: visit,
+          isBusy: detail.isLoading,
+        })
+      : detail.isLoading && h(Loading, null),
   ];
 }
 

@@ -66,7 +66,7 @@ export function WorkedExample({ store }) {
       ),
       isShuffled && h(ShuffleCard, { order, isCausal }),
     ),
-    h("div", { class: "view steps" }, h(AttentionSteps, { detail, params, onChange: set })),
+    h(AttentionSteps, { detail, params, onChange: set }),
   ];
 }
 

@@ -149,7 +149,7 @@ function WordArithmetic({ store, caption, word, layer, head, onGone }) {
   if (!shown?.detail) return null;
   return h(
     "div",
-    { class: "view steps" },
+    { class: "view" },
     h(
       "div",
       { class: "lead" },
