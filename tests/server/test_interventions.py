@@ -56,6 +56,11 @@ def test_measures_equal_those_of_the_trace(own_api: OwnApiServer, translator: Tr
     assert [[one["piece"] for one in own] for own in predicted["positions"]] == [
         [one.piece for one in own] for own in trace.prediction.candidates
     ]
+    cold = own_api.get(f"{at}/predictions", temperature=0.5).json()["positions"][0]
+    logits = trace.prediction.hidden[0] @ trace.prediction.output.weight.T
+    shares = np.exp(2 * logits) / np.exp(2 * logits).sum()
+    wanted = [shares[one.token] for one in trace.prediction.candidates[0]]
+    assert [one["probability"] for one in cold] == pytest.approx(wanted, rel=1e-3)
     importance = own_api.get(f"{at}/head-importance", position=1).json()
     expected = trace.head_importance(1)
     for shown, layer in zip(importance["layers"], expected.layers, strict=True):
@@ -115,3 +120,23 @@ def test_prefix_and_patch_come_from_texts(own_api: OwnApiServer, translator: Tra
     patched = own_api.post("traces", text=TEXT, interventions=positions).json()
     if len(patched["source"]["pieces"]) == 4:  # then nothing of the own source is left
         assert patched["text"] == plain
+
+
+def test_beam_tree_ends_in_the_translation(own_api: OwnApiServer) -> None:
+    tree = own_api.post("beam", text=TEXT, beam_size=3).json()
+    translated = own_api.post("translate", texts=[TEXT], beam_size=3).json()
+    assert tree["outputs"][0]["text"] == translated["translations"][0][0]["text"]
+    assert tree["beam_size"] == 3
+    assert {node["state"] for node in tree["nodes"]} >= {"continued", "finished"}
+    refused = own_api.post("beam", text=TEXT, beam_size=99)
+    assert refused.status_code == 400
+
+
+def test_words_without_pieces_are_named(own_api: OwnApiServer) -> None:
+    text = "one zebra 쀍"
+    unknown = own_api.post("traces", text=text, target="").json()["unknown_words"]
+    assert "쀍" in unknown
+    assert "one" not in unknown
+    assert own_api.post("translate", texts=[text, "one"]).json()["unknown_words"] == [unknown, []]
+    model = own_api.get("models").json()["models"][0]["name"]
+    assert "one" in own_api.get(f"models/{model}/words").json()["words"]

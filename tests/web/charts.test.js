@@ -7,6 +7,8 @@ const { heatmap } = await import("../../src/regard/web/charts/heatmap.js");
 const { lines } = await import("../../src/regard/web/charts/lines.js");
 const { Plot } = await import("../../src/regard/web/charts/plot.js");
 const { regionGrid } = await import("../../src/regard/web/charts/region_grid.js");
+const { beamTree, treeLayout } = await import("../../src/regard/web/charts/beam_tree.js");
+const { tokenLinks } = await import("../../src/regard/web/charts/token_links.js");
 const { inkOn, shadeBytes } = await import("../../src/regard/web/charts/colour.js");
 const { textWidth } = await import("../../src/regard/web/charts/text_width.js");
 const { chartSvg } = await import("../../src/regard/web/charts/save.js");
@@ -306,4 +308,54 @@ test("hidden regions of an image are crossed out and described", () => {
   assert.deepEqual(chart.describe([1, 1]), ["region 4", " ✕"]);
   assert.deepEqual(chart.step([0, 0], "ArrowDown"), [1, 0]);
   assert.deepEqual(chart.hit(200, 10), [0, 1]);
+});
+
+test("lines are drawn for weights that count, or for one token", () => {
+  const data = { weights: [0.9, 0.1, 0.02, 0.98], rows: ["a", "b"], columns: ["c", "d"], title: "lines", active: null };
+  const paths = (active) => {
+    const root = newRoot();
+    const chart = tokenLinks({ ...data, active }, { width: 300 });
+    render(h("svg", null, chart.draw(false)), root);
+    return root.querySelectorAll("path").length;
+  };
+  assert.equal(paths(null), 3);
+  assert.equal(paths(["query", 0]), 2);
+  assert.equal(paths(["key", 1]), 2);
+  const chart = tokenLinks(data, { width: 300 });
+  assert.equal(chart.describe(["query", 0]), "a → c 0.90, d 0.10");
+  assert.equal(chart.describe(["key", 1]), "d ← b 0.98, a 0.10");
+  assert.deepEqual(chart.step(["query", 0], "ArrowRight"), ["key", 0]);
+  assert.deepEqual(chart.step(["key", 0], "ArrowDown"), ["key", 1]);
+  assert.deepEqual(chart.hit(2, 30), ["query", 1]);
+  assert.equal(chart.hit(2, 300), null);
+});
+
+const node = (piece, parent, log_probability, more = {}) => ({
+  ...{ piece, parent, log_probability, state: "continued", score: null, is_best: false },
+  ...more,
+});
+const NODES = [
+  node("▁a", null, -2, { state: "pruned" }),
+  node("▁b", null, -1, { is_best: true }),
+  node("▁c", 1, -3, { state: "pruned" }),
+  node("</s>", 1, -1.5, { state: "finished", score: -0.75, is_best: true }),
+];
+
+test("the best path of a beam tree is its first row", () => {
+  const { depths, rows, rowCount } = treeLayout(NODES);
+  assert.deepEqual(depths, [0, 0, 1, 1]);
+  assert.deepEqual(rows, [2, 0, 1, 0]);
+  assert.equal(rowCount, 3);
+});
+
+test("keys walk a beam tree and read its prefixes", () => {
+  const chart = beamTree({ nodes: NODES, title: "tree" });
+  assert.equal(chart.step(null, "Home"), 1);
+  assert.equal(chart.step(1, "ArrowRight"), 3);
+  assert.equal(chart.step(3, "ArrowDown"), 2);
+  assert.equal(chart.step(2, "ArrowLeft"), 1);
+  assert.equal(chart.step(1, "ArrowUp"), 1);
+  const root = newRoot();
+  render(h("p", null, chart.describe(2)), root);
+  assert.match(root.textContent, /^b c log-probability -3.000, dropped from the beam/);
 });

@@ -76,6 +76,7 @@ function fixture({ waiting = [], models = [MODEL] } = {}) {
         ],
       ],
     }),
+    contributions: answer("contributions", { source: [0.75, 0.5, 0.5], prefix: [0.25, 0.5, 0.5] }),
     evaluation: answer("evaluation", null),
     runs: answer("runs", { runs: [] }),
     async *stream(request, options) {
@@ -175,6 +176,13 @@ test("unknown words are named, unsure ones marked", async () => {
   assert.match(page.texts(".unlearned")[0], /go/);
   assert.deepEqual(page.texts(".word.is-unsure"), ["는"]);
   assert.match(page.texts(".confidence")[0], /50 %.*“는” \(25 %\)/);
+  page.leave();
+});
+
+test("a word has its shares of source and prefix", async () => {
+  const page = await opened(translateView, fixture(), { text: "I go", pinned: "target.0" });
+  await settle();
+  assert.match(page.texts(".word-detail")[0], /75 % from the source, 25 % from the words before/);
   page.leave();
 });
 

@@ -12,7 +12,7 @@ numbers of all positions are kept as arrays; `at_position` selects those of one 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -227,6 +227,18 @@ class OutputArrays:
     candidates: list[list[OutputCandidate]]
     output: LinearArrays  # the model's own
     to_pieces: IdsToPieces
+
+    def at_temperature(self, temperature: float) -> list[list[OutputCandidate]]:
+        """The most probable tokens of every position, if the logits are divided by a temperature."""
+        if temperature == 1:
+            return self.candidates
+        weight, bias = self.output
+        logits = self.hidden @ weight.T + (0 if bias is None else bias)
+        totals = np.logaddexp.reduce(logits / temperature, axis=-1)
+        return [
+            [replace(one, probability=float(np.exp(one.logit / temperature - total))) for one in own]
+            for own, total in zip(self.candidates, totals, strict=True)
+        ]
 
     def at(self, position: int) -> OutputArithmetic:
         """The most probable tokens at one position, with their rows of the output layer."""

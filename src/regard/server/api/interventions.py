@@ -3,10 +3,12 @@
 A trace that was made with interventions is measured with them. Measures that run the model wait in the queue.
 """
 
+import asyncio
 import functools
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 from starlette.responses import Response
 
 from regard.interventions import AttentionRole, Part, PatchSite, Side, StackName, SublayerName
@@ -62,6 +64,12 @@ class PredictionsResponse(msgspec.Struct, frozen=True, kw_only=True):
 
     side: Side
     positions: list[list[PredictedToken]]
+
+
+class PredictionsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The temperature by which the logits are divided."""
+
+    temperature: Annotated[float, Meta(ge=0.01, le=100)] = 1.0
 
 
 class ImportanceQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,12 +164,13 @@ async def fitting_interventions(service: Service, name: str) -> FittingIntervent
 
 
 @ENDPOINTS.add("GET", "/api/v1/traces/{trace_id}/predictions")
-async def predictions(service: Service, trace_id: str) -> PredictionsResponse:
-    """The most probable next tokens at every position of a trace."""
+async def predictions(service: Service, trace_id: str, query: PredictionsQuery) -> PredictionsResponse:
+    """The most probable next tokens at every position of a trace, at a temperature."""
     prediction = service.component(TraceCache).get(trace_id).prediction
     if prediction is None:
         raise ApiError(409, "no_prediction", "This trace predicts no tokens.")
-    return PredictionsResponse(side=prediction.side, positions=[_tokens(one) for one in prediction.candidates])
+    positions = await asyncio.to_thread(prediction.at_temperature, query.temperature)
+    return PredictionsResponse(side=prediction.side, positions=[_tokens(one) for one in positions])
 
 
 @ENDPOINTS.add("GET", "/api/v1/traces/{trace_id}/head-importance", uses_queue=True)

@@ -8,13 +8,15 @@ import asyncio
 import functools
 import secrets
 from collections import OrderedDict
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
+from regard.batch import encode_source_rows
 from regard.bundle import Bundle
+from regard.decoding.beam_tree import BeamTree, NodeState, record_beam_tree
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translation
@@ -35,10 +37,19 @@ from regard.server.endpoint import (
 from regard.server.errors import ApiError
 from regard.server.models import ServedModel
 from regard.server.service import Service
+from regard.special_tokens import END
 from regard.tracing.alignment import DecoderSide, HeadSelection, score_heads, trace_alignment
 from regard.tracing.arithmetic import AttentionArithmetic, iter_arrays
 from regard.tracing.interventions import check_positions, intervene
-from regard.tracing.trace import PositionsResponse, Trace, TraceSummary, position_encodings, trace_pair, trace_texts
+from regard.tracing.trace import (
+    MAX_TRACE_TOKENS,
+    PositionsResponse,
+    Trace,
+    TraceSummary,
+    position_encodings,
+    trace_pair,
+    trace_texts,
+)
 
 MAX_SHOWN_POSITIONS = 2048
 MAX_CACHE_BYTES = 256 * 2**20
@@ -62,6 +73,34 @@ class TraceResponse(TraceSummary, frozen=True, kw_only=True):
     model: str
     translation: TranslationRecord | None
     interventions: list[str]
+
+
+class BeamRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text whose beam search is shown."""
+
+    text: Annotated[str, Meta(min_length=1)]
+    model: ShortText | None = None
+    beam_size: BeamSize | None = None
+
+
+class BeamNodeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A token after a prefix: the number of its parent (None: the start), and the log-probability up to here."""
+
+    piece: str
+    parent: int | None
+    log_probability: float
+    state: NodeState
+    score: float | None
+    is_best: bool
+
+
+class BeamResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """Every prefix that was once in the beam, each after its parent, and the outputs, the best first."""
+
+    model: str
+    beam_size: int
+    nodes: list[BeamNodeRecord]
+    outputs: list[TranslationRecord]
 
 
 class WeightsQuery(msgspec.Struct, frozen=True):
@@ -224,6 +263,44 @@ async def trace(service: Service, body: TraceRequest) -> TraceResponse:
         translation=None if output is None else translation_record(body.text, output),
         interventions=[format_intervention(one) for one in interventions],
         **{name: getattr(summary, name) for name in TraceSummary.__struct_fields__},
+    )
+
+
+@ENDPOINTS.add("POST", "/api/v1/beam", uses_queue=True, description=ONE_SENTENCE)
+async def beam(service: Service, body: BeamRequest) -> BeamResponse:
+    """The tree of a beam search: what it kept, dropped and finished at every step."""
+    service.limits.check_texts([body.text])
+    model = service.models.choose(name=body.model)
+    options = DecodeRequest(body.beam_size, 1, False, body.read(service.limits), tuple(body.sample))
+    job, bundle = model.translate_job(options, service.limits), model.bundle
+    row = bundle.tokenizers.source.encode(body.text)
+    if not 1 <= len(row) <= MAX_TRACE_TOKENS:
+        raise ApiError(413, "text_too_long", f"A tree takes a text of 1 to {MAX_TRACE_TOKENS} tokens. Send less.")
+
+    def record() -> BeamTree:
+        network: Any = bundle.model
+        source = encode_source_rows([row], device=next(network.parameters()).device)
+        with job.intervene([body.text]):
+            return record_beam_tree(network, source, job.config.with_options(nbest=job.config.beam_size))
+
+    tree = await service.batcher.run_exclusive(record, cost=job.cost(body.text))
+    target = bundle.tokenizers.target
+    pieces = ["</s>" if one.token == END else target.pieces([one.token])[0] for one in tree.nodes]
+    return BeamResponse(
+        model=model.name,
+        beam_size=job.config.beam_size,
+        nodes=[
+            BeamNodeRecord(
+                piece=piece,
+                parent=one.parent,
+                log_probability=one.log_probability,
+                state=one.state,
+                score=one.score,
+                is_best=one.is_best,
+            )
+            for piece, one in zip(pieces, tree.nodes, strict=True)
+        ],
+        outputs=[translation_record(body.text, Translation.from_hypothesis(one, target)) for one in tree.outputs],
     )
 
 

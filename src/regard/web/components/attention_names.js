@@ -33,8 +33,9 @@ export function attentionText(role) {
   return t(TEXTS[role]);
 }
 
-/** @param {number | string} head a number from 0, or "mean" */
+/** @param {number | string} head a number from 0, "mean", or "all" together */
 export function headName(head) {
+  if (head === "all") return t("heads.all_heads");
   return head === "mean" ? t("heads.mean_of_heads") : t("heads.head", { head: Number(head) + 1 });
 }
 

@@ -1,10 +1,12 @@
 /** One head's map, large and labelled, with what the head does in numbers. */
 
 import { heatmap } from "../charts/heatmap.js";
+import { Plot } from "../charts/plot.js";
 import { readableNumber } from "../charts/scales.js";
+import { tokenLinks } from "../charts/token_links.js";
 import { t } from "../core/i18n.js";
 import { useWidth } from "../core/query.js";
-import { h, useMemo } from "../core/ui.js";
+import { h, useMemo, useState } from "../core/ui.js";
 import { darkestWeight, headStats } from "../math/head_stats.js";
 import { wordMap } from "../math/maps.js";
 import { readableToken } from "../math/tokens.js";
@@ -12,10 +14,12 @@ import { attentionText } from "./attention_names.js";
 import { TokenSigns } from "./token_row.js";
 import { EditableMap } from "./what_if/weight_editor.js";
 
+/** @import { LinkedToken } from "../charts/token_links.js" */
 /** @import { Store } from "../core/store.js" */
 /** @import { AttentionLayer, AttentionMap, AttentionRole, Trace } from "../data/backend.js" */
 
 const [NARROWEST, WIDEST] = [280, 640]; // pixels
+const MOST_LINKED = 48; // tokens of a side between which lines can be followed
 const NEIGHBOURS = /** @type {const} */ ({
   tokens: ["heads.neighbours", "heads.neighbours_past"],
   words: ["heads.neighbours_words", "heads.neighbours_past_words"],
@@ -31,9 +35,12 @@ const NOTABLE_END = 0.05; // share of the weight on the last token that is worth
  * @param {number | null} props.head null: the mean of all
  * @param {string} props.title
  * @param {boolean} props.asWords tokens of a word are merged
+ * @param {string} [props.text] how to read the map, where it does not show weights
+ * @param {boolean} [props.isEditable] its numbers are weights that the reader may change
  */
-export function HeadMap({ store, map, trace, layer, head, title, asWords }) {
+export function HeadMap({ store, map, trace, layer, head, title, asWords, text, isEditable = true }) {
   const [box, width] = useWidth();
+  const [active, setActive] = useState(/** @type {LinkedToken | null} */ (null));
   const role = layer?.role ?? "rollout";
   const sideOf = (/** @type {string | undefined} */ side) => trace[side === "target" ? "target" : "source"]; // the regions of an image are its source
   const [queries, keys] = [sideOf(layer?.queries), sideOf(layer?.keys)];
@@ -49,15 +56,21 @@ export function HeadMap({ store, map, trace, layer, head, title, asWords }) {
     const made = heatmap({ weights, rows, columns, title, most, hidden }, size);
     return { darkest: most, chart: made, weights, rows, columns };
   }, [map, trace, asWords, width, title]);
+  const links = useMemo(() => {
+    const isShort = Math.max(rows.length, columns.length) <= MOST_LINKED;
+    const data = { weights, rows, columns, title: `${title} ${t("heads.lines")}`, active };
+    return width > 0 && isShort ? tokenLinks(data, { width }) : null;
+  }, [weights, rows, columns, title, active, width]);
   return h(
     "div",
     { ref: box, class: "stack" },
-    h("p", { class: "explain" }, attentionText(role)),
+    h("p", { class: "explain" }, text ?? attentionText(role)),
     width > 0 &&
       h(EditableMap, {
         store,
         chart,
-        address: layer && { role: layer.role, layer: layer.layer, head },
+        address: isEditable && layer ? { role: layer.role, layer: layer.layer, head } : null,
+        onCell: (cell) => setActive(cell && ["query", cell[0]]),
         cellOf: (row, column) => ({
           queries: asWords ? queries.word_pieces[row] : [row],
           keys: asWords ? keys.word_pieces[column] : [column],
@@ -66,6 +79,7 @@ export function HeadMap({ store, map, trace, layer, head, title, asWords }) {
           weight: weights[row * columns.length + column],
         }),
       }),
+    links && h(Plot, { chart: links, onCell: setActive, hint: t("heads.lines_hint") }),
     !asWords && h(TokenSigns, { tokens: [...queries.pieces, ...keys.pieces], explainsWordMark: false }),
     darkest < 1 && h("p", { class: "faint" }, t("heads.darkest", { weight: readableNumber(darkest) })),
     h("p", { class: "habits" }, headText({ weights, rows: rows.length, columns: columns.length }, role, asWords)),

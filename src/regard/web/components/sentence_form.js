@@ -92,7 +92,7 @@ export function SentenceForm({
     { class: isBusy ? "card composer stack is-busy" : "card composer stack", onSubmit: submit },
     h(
       "div",
-      { class: "chips composer-head" },
+      { class: "composer-head" },
       h("label", { for: "source-text", class: "faint small" }, label),
       examples.length > 0 && h("button", { type: "button", class: "random", onClick: sendRandom }, t("form.random")),
       model && h(WordList, { key: model.name, store, model, onWord: addWord }),

@@ -24,11 +24,15 @@ export const PARAMS = {
   role: {}, // which attention: cross, encoder-self ...
   map: { of: "model" }, // LAYER/HEAD, LAYER/mean or rollout
   units: {}, // pieces or words
+  measure: {}, // of what a map shows: weights, norm or zeroing
 
   // translate and compare
   target: { of: "text" }, // forced output
   align: { of: "model" }, // LAYER.HEAD.AT: the attention that gives the alignment
   pinned: { of: "text" }, // target.2 or source.0: the word whose links stay
+  next: {}, // 1: the next token at each step is shown
+  tree: {}, // 1: the beam search is shown as a tree
+  beam: {}, // its size
   bucket: {}, // bucket of lengths whose sentences are compared
 
   // inside, and the steps of Pictures; indices count from 0
@@ -50,6 +54,7 @@ export const PARAMS = {
   token: { of: "text" }, // candidate of the output layer; else the one in the output
   step: {}, // the step that is shown alone
   exercise: {}, // 1: results are hidden until the reader asks for one
+  lens: {}, // 1: the logit lens is open
   unscaled: {}, // 1: also without scaling
   unmasked: {}, // 1: also without masking
 

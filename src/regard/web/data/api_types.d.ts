@@ -238,6 +238,30 @@ export interface AttentionLayerInfo {
   deviation: number;
 }
 
+export interface BeamRequest {
+  interventions?: (string | HeadIntervention | RowIntervention | CellIntervention | HideIntervention | WithoutIntervention | PatchIntervention | DecodeIntervention)[];
+  sample?: string[];
+  text: string;
+  model?: string | null;
+  beam_size?: number | null;
+}
+
+export interface BeamResponse {
+  model: string;
+  beam_size: number;
+  nodes: BeamNodeRecord[];
+  outputs: TranslationRecord[];
+}
+
+export interface BeamNodeRecord {
+  piece: string;
+  parent: number | null;
+  log_probability: number;
+  state: "continued" | "finished" | "pruned";
+  score: number | null;
+  is_best: boolean;
+}
+
 export interface AttentionArithmetic {
   layer: AttentionLayerInfo;
   head: number;

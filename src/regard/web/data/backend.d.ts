@@ -2,10 +2,13 @@ import type {
   AlignmentResponse,
   AttentionArithmetic,
   AttentionLayerInfo,
+  BeamRequest,
+  BeamResponse,
   CaptionSummary,
   ComparedSentences,
   CompleteRequest,
   CompleteResponse,
+  ContributionsResponse,
   EvaluationResponse,
   ExampleImageRecord,
   ExampleSentence,
@@ -14,6 +17,7 @@ import type {
   FittingInterventions,
   HeadAlignmentRecord,
   HeadImportanceResponse,
+  LogitLensResponse,
   ModelRecord,
   PositionsResponse,
   PredictionsResponse,
@@ -165,7 +169,12 @@ export interface Backend {
   arithmetic(trace: string, request: ArithmeticRequest, options?: RequestOptions): Promise<Arithmetic>;
   alignment(trace: string, request: AlignmentRequest, options?: RequestOptions): Promise<WordAlignment>;
   interventionOptions(model: string, options?: RequestOptions): Promise<InterventionOptions>;
-  predictions(trace: string, options?: RequestOptions): Promise<Predictions>;
+  normWeights(trace: string, place: HeadPlace, options?: RequestOptions): Promise<AttentionMap>;
+  valueZeroing(trace: string, layer: number, options?: RequestOptions): Promise<AttentionMap>;
+  contributions(trace: string, options?: RequestOptions): Promise<ContributionsResponse>;
+  logitLens(trace: string, position: number, options?: RequestOptions): Promise<LogitLensResponse>;
+  beam(request: BeamRequest, options?: RequestOptions): Promise<BeamResponse>;
+  predictions(trace: string, options?: RequestOptions, temperature?: number): Promise<Predictions>;
   headImportance(trace: string, position: number, options?: RequestOptions): Promise<HeadImportance>;
   headAlignment(model: string, options?: RequestOptions): Promise<{ heads: HeadAlignment[] }>;
   positions(model: string, length: number, options?: RequestOptions): Promise<PositionTable>;

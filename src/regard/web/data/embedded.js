@@ -44,6 +44,11 @@ export function embeddedBackend(data) {
     arithmetic: async (id, request) =>
       held(id).details?.[request.layer] ? arithmeticRecord(held(id), request) : absent(),
     alignment: async (_id, request) => alignmentRecord(data, request),
+    normWeights: absent,
+    valueZeroing: absent,
+    contributions: absent,
+    logitLens: absent,
+    beam: absent,
     interventionOptions: absent,
     predictions: absent,
     headImportance: absent,

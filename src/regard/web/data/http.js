@@ -89,6 +89,12 @@ export function httpBackend(root = "api/v1", apiKey = null) {
     traces: (request, options) => postJson("traces", request, options),
     weights: (id, { layer, head = "mean" }, options) => getMap(ofTrace(id, "weights"), { layer, head }, options),
     rollout: (id, options) => getMap(ofTrace(id, "rollout"), {}, options),
+    normWeights: (id, { layer, head = "mean" }, options) =>
+      getMap(ofTrace(id, "norm-weights"), { layer, head }, options),
+    valueZeroing: (id, layer, options) => getMap(ofTrace(id, "value-zeroing"), { layer }, options),
+    contributions: (id, options) => getJson(ofTrace(id, "contributions"), {}, options),
+    logitLens: (id, position, options) => getJson(ofTrace(id, "logit-lens"), { position }, options),
+    beam: (request, options) => postJson("beam", request, options),
     arithmetic: (id, { layer, head, query, fc1_row, fc2_row }, options) =>
       getJson(
         ofTrace(id, "arithmetic"),
@@ -98,7 +104,7 @@ export function httpBackend(root = "api/v1", apiKey = null) {
     alignment: (id, { layer = "mean", head = "mean", at = "output" }, options) =>
       getJson(ofTrace(id, "alignment"), { layer, head, at }, options),
     interventionOptions: (model, options) => getJson(ofModel(model, "interventions"), {}, options),
-    predictions: (id, options) => getJson(ofTrace(id, "predictions"), {}, options),
+    predictions: (id, options, temperature) => getJson(ofTrace(id, "predictions"), { temperature }, options),
     headImportance: (id, position, options) => getJson(ofTrace(id, "head-importance"), { position }, options),
     headAlignment: (model, options) => getJson(ofModel(model, "head-alignment"), {}, options),
     positions: (model, length, options) => getJson(ofModel(model, "positions"), { length }, options),

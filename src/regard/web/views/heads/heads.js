@@ -1,7 +1,7 @@
 /** Heads: every layer and head of an attention as small maps; one of them large. */
 
 import { attentionName, headName, layerHeadTitle } from "../../components/attention_names.js";
-import { Card, Lead, Segmented } from "../../components/controls.js";
+import { Card, Lead, Segmented, Select } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
 import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
 import { Empty, Loading, NoModel, Problem } from "../../components/placeholders.js";
@@ -34,7 +34,13 @@ import { HeadGrid } from "./head_grid.js";
 
 const ROLLOUT = "rollout";
 const ROLES = /** @type {AttentionRole[]} */ (["cross", "image-cross", "encoder-self", "decoder-self", "image-self"]);
-const PARAMS = { role: "", map: "", units: "pieces" };
+const ALL = "all"; // attentions of the model
+const PARAMS = { role: "", map: "", units: "pieces", measure: "weights" };
+const MEASURES = /** @type {const} */ ({
+  weights: { name: "heads.measure_weights", text: null },
+  norm: { name: "heads.measure_norm", text: "heads.measure_norm_text" },
+  zeroing: { name: "heads.measure_zeroing", text: "heads.measure_zeroing_text" },
+});
 
 export const headsView = { id: "heads", title: /** @type {const} */ ("heads.title"), View: Heads };
 
@@ -127,22 +133,34 @@ function HeadsOfTrace({ store, source, scores }) {
   const params = paramsOf(store, PARAMS);
   const maps = useMaps(store.data, source);
   const roles = ROLES.filter((role) => trace.layers.some((layer) => layer.role === role));
-  const role = roles.find((known) => known === params.role) ?? roles[0];
+  const role = params.role === ALL ? ALL : (roles.find((known) => known === params.role) ?? roles[0]);
   const changes = changesOf(store);
-  const rows = headRows(trace, role, scores, changes);
+  const shownRoles = roles.filter((known) => role === ALL || known === role);
+  const rows = shownRoles.flatMap((known) => headRows(trace, known, scores, changes, role === ALL));
   const heads = rows.flatMap((row) => row.heads);
   const chosen = heads.find(({ name }) => name === params.map) ?? heads.find(({ isBest }) => isBest) ?? heads[0];
-  const map = useQuery(() => maps.get(chosen.name), [chosen.name, maps], { keepsData: true });
   const layer = layerOf(trace, chosen.name);
+  const measure = layer && !store.data.isEmbedded && isMeasure(params.measure) ? params.measure : "weights";
+  const load = async (/** @type {AbortSignal} */ signal) => ({
+    measure,
+    name: chosen.name,
+    map: await (measure === "weights"
+      ? maps.get(chosen.name)
+      : measured(store.data, source, chosen.name, measure, signal)),
+  });
+  const map = useQuery(load, [chosen.name, maps, measure], { keepsData: true });
   const headText = chosen.name.split("/")[1];
   const head = Number.isNaN(Number(headText)) ? null : Number(headText);
-  const title = layer ? layerHeadTitle(layer, headText) : t("heads.rollout_title");
+  const title = layer ? layerHeadTitle(layer, measure === "zeroing" ? "all" : headText) : t("heads.rollout_title");
   useEffect(() => {
     store.announcement.value = title;
   }, [title]);
   const roleChoice = h(Segmented, {
     label: t("heads.attention"),
-    options: roles.map((known) => /** @type {[string, string]} */ ([known, attentionName(known)])),
+    options: [
+      .../** @type {[string, string][]} */ (roles.map((known) => [known, attentionName(known)])),
+      [ALL, t("heads.every")],
+    ],
     value: role,
     onChange: (/** @type {string} */ next) => store.set({ role: next, map: "", cell: "" }),
   });
@@ -156,13 +174,26 @@ function HeadsOfTrace({ store, source, scores }) {
     onChange: (/** @type {string} */ units) => store.set({ units, cell: "" }),
   });
   const isScored = scores.length > 0;
-  const shown = map.data && { store, map: map.data, trace, layer, head, title, asWords: params.units === "words" };
+  const { text } = MEASURES[measure];
+  const isSame = map.data?.name === chosen.name && map.data.measure === measure;
+  const shown = map.data && {
+    ...{ store, map: map.data.map, trace, layer, head, title, asWords: params.units === "words" },
+    ...(isSame && text && { text: t(text) }),
+    isEditable: measure === "weights",
+  };
+  const measureChoice = h(Select, {
+    label: t("heads.measure"),
+    options: /** @type {[string, string][]} */ (Object.entries(MEASURES).map(([id, { name }]) => [id, t(name)])),
+    value: measure,
+    onChange: (value) => store.set({ measure: value === "weights" ? "" : value, cell: "" }),
+  });
   const canDisable = layer && head !== null && isOpen(store) && !store.data.isEmbedded;
   const tools = h(
     "div",
     { class: "controls" },
     canDisable && h(DisableHead, { store, address: { role: layer.role, layer: layer.layer, head } }),
     unitChoice,
+    layer && !store.data.isEmbedded && measureChoice,
   );
   return h(
     "div",
@@ -188,10 +219,35 @@ function HeadsOfTrace({ store, source, scores }) {
           rows,
           load: maps.get,
           chosen: chosen.name,
-          onChoose: (name) => store.set({ role, map: name, cell: "" }),
+          onChoose: (name) => store.set({ role: String(role), map: name, cell: "" }),
         }),
       ),
     ),
+  );
+}
+
+/**
+ * @param {string} name
+ * @returns {name is keyof typeof MEASURES}
+ */
+function isMeasure(name) {
+  return name in MEASURES;
+}
+
+/**
+ * A measure of one head, or of a layer where it has no heads, in place of its weights.
+ * @param {Backend} data
+ * @param {TraceSource} source
+ * @param {string} name
+ * @param {"norm" | "zeroing"} measure
+ * @param {AbortSignal} signal
+ */
+function measured(data, source, name, measure, signal) {
+  const [layer, head] = name.split("/");
+  return source.withTrace(({ id }) =>
+    measure === "norm"
+      ? data.normWeights(id, { layer: Number(layer), head }, { signal })
+      : data.valueZeroing(id, Number(layer), { signal }),
   );
 }
 
@@ -230,13 +286,15 @@ function useMaps(data, source) {
  * @param {AttentionRole} role
  * @param {ScoredSelection[]} scores the best first
  * @param {string[]} [changes] interventions of the reader
+ * @param {boolean} [namesRole] the grid has other attentions, too
  * @returns {GridRow[]}
  */
-export function headRows(trace, role, scores, changes = []) {
+export function headRows(trace, role, scores, changes = [], namesRole = false) {
   const best = scores.find(({ layer, head }) => layer !== "mean" && head !== "mean");
   const layers = trace.layers.map((layer, index) => ({ ...layer, index })).filter((layer) => layer.role === role);
   const rows = layers.map(({ layer, index, heads: count }) => {
-    const title = t("heads.layer", { layer: layer + 1 });
+    const layerTitle = t("heads.layer", { layer: layer + 1 });
+    const title = namesRole ? `${attentionName(role)}: ${layerTitle}` : layerTitle;
     /** @type {(number | "mean")[]} */
     const names = [...Array(count).keys(), ...(count > 1 ? [/** @type {const} */ ("mean")] : [])];
     const heads = names.map((head) => {

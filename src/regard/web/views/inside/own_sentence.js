@@ -16,6 +16,7 @@ import { useQuery } from "../../core/query.js";
 import { h, useRef } from "../../core/ui.js";
 import { takesText } from "../../data/models.js";
 import { hasLetters, tokenLabel } from "../../math/tokens.js";
+import { LogitLens } from "./logit_lens.js";
 
 /** @import { UrlState } from "../../core/url.js" */
 /** @import { Store } from "../../core/store.js" */
@@ -117,7 +118,24 @@ function TracedSteps({ store, request, trace }) {
           isBusy: detail.isLoading,
         })
       : detail.isLoading && h(Loading, null),
+    !store.data.isEmbedded &&
+      predictsTokens(trace, layer) &&
+      h(LogitLens, {
+        store,
+        trace,
+        position: query,
+        withTrace: (use, signal) => store.traces.withTrace(request, use, { signal }),
+      }),
   ];
+}
+
+/**
+ * Whether the queries of an attention are positions that predict tokens: not those of a translator's encoder.
+ * @param {Trace} trace
+ * @param {number} layer
+ */
+function predictsTokens({ layers, target }, layer) {
+  return layers[layer].queries === "target" || !target.pieces.length;
 }
 
 /**

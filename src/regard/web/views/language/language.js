@@ -3,6 +3,7 @@
 import { layerHeadTitle } from "../../components/attention_names.js";
 import { Card, Lead, Select, Slider } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
+import { NextTokens, useSettled } from "../../components/next_tokens.js";
 import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { WeightBars } from "../../components/weight_bars.js";
@@ -20,7 +21,6 @@ import { BLANK } from "../../math/tokens.js";
 
 const SAMPLES = 5; // continuations sampled beside the greedy one
 const HOTTEST = 2; // temperature
-const SETTLE = 300; // ms after the last move of the slider until new samples are requested
 const COMMANDS = [
   "regard data generate sentences --out runs/world/data",
   "regard train recipes/world-decoder-only.toml",
@@ -97,6 +97,12 @@ function Continuations({ store, model, prompt }) {
       { title: t("language.likeliest") },
       h(ContinuationList, { store, continuations: [greedy], prompt, chosen: text }),
     ),
+    h(NextTokens, {
+      store,
+      input: JSON.stringify([model.name, text, changes]),
+      withTrace: (use, signal) =>
+        store.traces.withTrace({ model: model.name, text, ...asRequest(changes) }, use, { signal }),
+    }),
     h(Samples, { store, model, prompt, chosen: text }),
     h(TextAttention, { store, model, prompt, text }),
   );
@@ -141,19 +147,6 @@ function Samples({ store, model, prompt, chosen }) {
     query.data && h(ContinuationList, { store, continuations: query.data.continuations, prompt, chosen }),
     !query.data && !query.error && h(Loading, null),
   );
-}
-
-/**
- * A value once it has stayed the same for a moment: a slider passes many values that nobody asks for.
- * @param {number} value
- */
-function useSettled(value) {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), SETTLE);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
 
 /**

@@ -6,7 +6,7 @@ import { ribbons } from "../../charts/ribbons.js";
 import { Card } from "../../components/controls.js";
 import { EditableMap } from "../../components/what_if/weight_editor.js";
 import { t } from "../../core/i18n.js";
-import { useWidth } from "../../core/query.js";
+import { useQuery, useWidth } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
 import { h, useMemo, useState } from "../../core/ui.js";
 import { formatSelection } from "../../data/head_alignment.js";
@@ -70,6 +70,11 @@ function WordsCard({ store, kind, state, gold, hovered, last, onHover, onTarget 
   const links = alignment ? drawnLinks(alignment) : [];
   const chart = ribbons({ title, source, target, weights: alignment?.weights ?? null, links, gold, active }, layout);
   const probabilities = realWords(trace.target).map(({ pieces }) => wordProbability(trace.log_probabilities, pieces));
+  const hasShares = kind === "transformer" && !store.data.isEmbedded;
+  const shares = useQuery(
+    hasShares && (active || last) !== null && ((signal) => store.data.contributions(trace.id, { signal })),
+    [trace.id, hasShares && (active || last) !== null],
+  );
   const announce = (/** @type {WordPlace} */ word) => {
     if (alignment) store.announcement.value = describeWord(alignment, word);
   };
@@ -99,6 +104,7 @@ function WordsCard({ store, kind, state, gold, hovered, last, onHover, onTarget 
           trace,
           alignment,
           word: active ?? last,
+          shares: shares.data,
           onArithmetic: (word) => openInside(store, state, word),
         }),
       ),

@@ -1,16 +1,19 @@
 /** Translate: the translation of a sentence as it is streamed, then the attention between its words. */
 
 import { Lead } from "../../components/controls.js";
+import { NextTokens } from "../../components/next_tokens.js";
 import { NoModel, OtherModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
-import { textExperiment } from "../../components/what_if/experiment.js";
+import { asRequest, changesOf, textExperiment } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { h, useEffect, useState } from "../../core/ui.js";
+import { BeamCard } from "./beam_card.js";
 import { OutputsCard } from "./outputs.js";
 import { TracedCards } from "./traced_cards.js";
 import { PARAMS, useTranslation } from "./use_translation.js";
 
+/** @import { Model } from "../../data/backend.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { TracedTranslation, TranslationState } from "./use_translation.js" */
 
@@ -54,12 +57,12 @@ function Translate({ store }) {
   function result() {
     if (!model?.is_ready) return h(NoModel, { store, waiting: t("translate.no_model") });
     if (!isTranslator) return h(OtherModel, { store });
-    return h(Result, { store, kind: model.kind, state });
+    return h(Result, { store, model, state });
   }
 }
 
-/** @param {{ store: Store, kind: string, state: TranslationState }} props */
-function Result({ store, kind, state }) {
+/** @param {{ store: Store, model: Model, state: TranslationState }} props */
+function Result({ store, model, state }) {
   const { traced, error, outputs, outputsError } = state;
   const text = store.text.value;
   if (error) {
@@ -69,16 +72,22 @@ function Result({ store, kind, state }) {
   if (!text) return null;
   if (!traced) return h(StreamedCard, { text, partial: state.partial });
   const choose = (/** @type {string} */ target) => store.set({ target, pinned: "" });
+  const { target } = store.url.value;
+  const request = { model: model.name, text, ...(target && { target }), ...asRequest(changesOf(store)) };
+  /** @type {Parameters<typeof NextTokens>[0]["withTrace"]} */
+  const withTrace = (use, signal) => store.traces.withTrace(request, use, { signal });
   return [
     h(TracedCards, {
       key: JSON.stringify([text, traced.trace.text]),
       store,
-      kind,
+      kind: model.kind,
       state: { ...state, traced },
       onTarget: choose,
     }),
     !store.data.isEmbedded &&
       h(OutputsCard, { key: "outputs", outputs, error: outputsError, chosen: traced.trace.text, onChoose: choose }),
+    !store.data.isEmbedded && h(NextTokens, { key: "next", store, input: JSON.stringify(request), withTrace }),
+    !store.data.isEmbedded && h(BeamCard, { key: "beam", store, model, text }),
   ];
 }
 
