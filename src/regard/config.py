@@ -364,6 +364,7 @@ class DataConfig(ConfigSection, frozen=True, kw_only=True):
     train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
     sources: list[SourceConfig] = []  # several corpora instead of `train`
     valid: list[str] = []  # empty: some pairs are held out of `train`; a captioner needs its own validation images
+    old_valid: list[str] = []  # fine-tuning: examples like those of the start model, scored beside `valid`
     languages: list[str] = []  # language codes: [source, target], as in ["en", "ko"]; for one language, [code]
     image_folder: str = ""  # folder of the images; empty: the captions' folder, or `images` in it
     image_store: str = ""  # directory for prepared images, which several runs may share; empty: in the run's directory
@@ -395,6 +396,7 @@ class TrainingConfig(ConfigSection, frozen=True, kw_only=True):
     seed: NonNegativeInt = 0
     start_from: str = ""  # fine-tuning: directory of the model that training starts from; empty: random weights
     start_digest: str = ""  # SHA-256 of the weights of that model; `regard train` records it
+    freeze: list[str] = []  # what is not trained: "embeddings", or the beginnings of parameters' names, as "encoder"
     steps: PositiveInt = 10_000
     batch_tokens: PositiveInt = 4096  # padded tokens of the longer side in one batch
     gradient_accumulation: PositiveInt = 1  # batches in one step
@@ -545,6 +547,8 @@ def _find_contradictions(config: Config) -> Iterator[str]:
         yield "data.sources: data.train is set as well; name every corpus in data.sources, or one in data.train"
     if config.data.sources and isinstance(model, CaptionerConfig):
         yield "data.sources: a captioner reads one file of captions; name it in data.train"
+    if config.data.old_valid and isinstance(model, CaptionerConfig):
+        yield "data.old_valid: it is for pairs and texts; score a captioner's old images with `regard evaluate`"
     codes, expected_count = config.data.languages, 1 if isinstance(model, CaptionerConfig | LanguageModelConfig) else 2
     if codes and (len(codes) != expected_count or len({code for code in codes if code.strip()}) != expected_count):
         text = "the captions" if isinstance(model, CaptionerConfig) else "the text"

@@ -237,7 +237,8 @@ def describe_event(event: TrainingEvent, steps: int) -> str:
     prefix = f"step {event.step:,}/{steps:,}  "
     match event:
         case TrainingStarted():
-            size = f"{event.examples:,} examples, {event.parameters:,} parameters"
+            trained = f" ({event.trained_parameters:,} trained)" if event.trained_parameters is not None else ""
+            size = f"{event.examples:,} examples, {event.parameters:,} parameters{trained}"
             facts = f"{size}, {event.device}, {event.threads} thread(s)"
             precision = f", {event.precision}" if event.precision else ""
             return prefix + "; ".join([f"start: {facts}{precision}", *event.notes])
@@ -248,6 +249,10 @@ def describe_event(event: TrainingEvent, steps: int) -> str:
             named = {"BLEU": event.bleu, "chrF": event.chrf, "CIDEr": event.cider}
             scores = "".join(f"  {name} {value:.1f}" for name, value in named.items() if value is not None)
             best = "  (the best so far)" if event.is_best else ""
+            if event.old_loss is not None:
+                before = {"BLEU": event.old_bleu, "chrF": event.old_chrf}
+                named_before = "".join(f"  {name} {value:.1f}" for name, value in before.items() if value is not None)
+                best += f"\n    old data  loss {event.old_loss:.3f}{named_before}"
             samples = zip(("source", "reference", "model"), event.samples[0], strict=True) if event.samples else ()
             cut = MAX_SAMPLE_CHARACTERS
             lines = [f"\n    {label:<10}{text[:cut]}{'…' * (len(text) > cut)}" for label, text in samples]

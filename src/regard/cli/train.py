@@ -73,6 +73,7 @@ Examples:
   regard train --pairs train.tsv --languages en,de --dry-run --report data.html
   regard train --text novel.txt --run runs/novel
   regard train --from opus-mt-en-de --pairs own.tsv
+  regard train --from opus-mt-en-de --pairs own.tsv --replay old.tsv --old-valid old-valid.tsv
   regard train --run runs/world-transformer --resume
   regard train world-transformer --processes 2
   torchrun --nproc-per-node 8 -m regard train recipes/world-transformer.toml""",
@@ -83,6 +84,26 @@ Examples:
     "start_from",
     metavar="MODEL",
     help="Fine-tune this model or run, with its own architecture and vocabulary, instead of random weights.",
+)
+@click.option(
+    "--replay",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="With --from: data like those of MODEL, used beside the new ones so that it does not forget. A file of pairs "
+    "or of text; for a source and a target file, give the option twice.",
+)
+@click.option(
+    "--replay-weight",
+    type=click.FloatRange(0, 100, min_open=True),
+    help="Uses of each replayed example in an epoch. [default: as many examples as there are new ones]",
+)
+@click.option(
+    "--old-valid",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="Examples like those of MODEL, scored at each validation beside the new ones; given as --replay is.",
 )
 @click.option(
     "--run",
@@ -113,6 +134,9 @@ Examples:
 def command(
     recipe: Path | None,
     start_from: str | None,
+    replay: tuple[Path, ...],
+    replay_weight: float | None,
+    old_valid: tuple[Path, ...],
     run: Path | None,
     resume: bool,
     dry_run: bool,
@@ -144,10 +168,29 @@ def command(
     options = replace(
         read_data_options(recipe, data), start_from=start_from or "", run=run, resume=resume, probes=probes
     )
+    if replay or replay_weight or old_valid:
+        options = _with_old_data(options, replay, replay_weight, old_valid)
     if dry_run:
         inspect_run(options, with_cost=True, report=report, as_json=as_json)
     else:
         run_training(options, report=report, as_json=as_json)
+
+
+def _with_old_data(
+    options: TrainOptions, replay: tuple[Path, ...], weight: float | None, old_valid: tuple[Path, ...]
+) -> TrainOptions:
+    """The options with data like those of the start model."""
+    if options.files is None:
+        raise RegardError(
+            "--replay and --old-valid need --from and files to train on. In a recipe, name the replayed corpus in "
+            "[[data.sources]] with its weight, and data.old_valid."
+        )
+    if not options.start_from and not options.resume:
+        raise RegardError("--replay and --old-valid are for fine-tuning. Give the model with --from.")
+    if weight and not replay:
+        raise RegardError("--replay-weight needs --replay.")
+    files = replace(options.files, replay=replay, replay_weight=weight, old_valid=old_valid)
+    return replace(options, files=files)
 
 
 def run_training(options: TrainOptions, *, report: Path | None = None, as_json: bool) -> None:

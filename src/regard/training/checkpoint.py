@@ -260,7 +260,7 @@ def _restore_trainer(trainer: Trainer, checkpoint: Checkpoint) -> None:
             part: shard_like(tensor, parameter) for part, tensor in moments.get(name, {}).items()
         }
     if trainer.ema is not None:
-        known = checkpoint.ema or {name: checkpoint.weights[name].clone() for name in trainer.ema.weights}
+        known = {name: checkpoint.ema.get(name, checkpoint.weights[name].clone()) for name in trainer.ema.weights}
         trainer.ema.weights = {name: shard_like(tensor, own[name]) for name, tensor in known.items()}
     trainer.step, trainer.seconds = state.step, state.seconds
     trainer.position, trainer.epoch = EpochPosition(state.epoch, state.cursor), state.epoch

@@ -131,7 +131,7 @@ def check_files(config: Config, started_in: Path | None, *, has_training_files: 
         raise RegardError("data.valid is empty. Name a file of captions to validate on.")
     if not data.valid and not has_training_files:  # held-out translations of a teacher measure similarity to it
         raise RegardError("data.valid is empty. Name a file of pairs, or a source and a target file, to validate on.")
-    sets = [*([corpus.files for corpus in data.corpora] if has_training_files else []), data.valid]
+    sets = [*([corpus.files for corpus in data.corpora] if has_training_files else []), data.valid, data.old_valid]
     paths = [Path(name) for one in sets for name in (one[:1] if is_captioner else one)]  # then comes the split
     for path in paths:
         if not path.exists():
@@ -140,9 +140,10 @@ def check_files(config: Config, started_in: Path | None, *, has_training_files: 
     if isinstance(config.model, LanguageModelConfig):
         for path in paths:
             check_monolingual(path)
-        pairs = read_monolingual(data.valid)
-    elif data.valid and not is_captioner:
-        pairs = read_pairs(data.valid, languages=data.languages)
+        pairs = read_monolingual([*data.valid, *data.old_valid])
+    elif not is_captioner:
+        given = [files for files in (data.valid, data.old_valid) if files]
+        pairs = chain.from_iterable(read_pairs(files, languages=data.languages) for files in given)
     for _ in pairs:
         pass  # a line without a partner, or that is not UTF-8, is an error
 

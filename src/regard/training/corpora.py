@@ -5,7 +5,7 @@ The order of the batches follows from the seed and the epoch, so a run can be re
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -197,6 +197,14 @@ class StoredCorpus:
             vocabulary=describe_vocabularies(prepared.tokenizers),
             is_held_out=prepared.held_out is not None,
         )
+
+
+def validate_old(corpus: Corpus, bundle: Bundle) -> Validation | None:
+    """The scores on examples like those of the start model; None if there are none."""
+    if not isinstance(corpus, StoredCorpus) or not corpus.prepared.old_valid:
+        return None
+    old = replace(corpus, prepared=replace(corpus.prepared, valid=corpus.prepared.old_valid))
+    return old.validate(bundle)  # type: ignore[attr-defined,no-any-return]  # each kind of examples has its own
 
 
 @dataclass(frozen=True)

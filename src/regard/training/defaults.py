@@ -6,6 +6,8 @@ layers, few pieces and much dropout), and one too small stops learning early.
 
 from dataclasses import dataclass
 
+import msgspec
+
 from regard.config import (
     CaptionerConfig,
     Config,
@@ -77,6 +79,18 @@ def measure_corpus(data: DataConfig, *, is_text: bool = False) -> CorpusSize:
             size = max(len(pair.source.encode()), len(pair.target.encode()))
             tokens += corpus.weight * (size + BYTES_PER_TOKEN) / BYTES_PER_TOKEN  # END is a token too
     return CorpusSize(pairs, int(tokens), is_text)
+
+
+def with_replay_weight(data: DataConfig, weight: float | None, *, is_text: bool = False) -> DataConfig:
+    """The weight of the last corpus, which is replayed: by default as many of its examples as of all others."""
+    *new, replay = data.sources
+    if weight is None:
+        counts = [
+            measure_corpus(DataConfig(train=one.files, languages=data.languages), is_text=is_text).pairs
+            for one in data.sources
+        ]
+        weight = min(1.0, round(sum(counts[:-1]) / max(1, counts[-1]), 3)) or 0.001
+    return msgspec.structs.replace(data, sources=[*new, msgspec.structs.replace(replay, weight=weight)])
 
 
 def measure_captions(data: DataConfig) -> CorpusSize:

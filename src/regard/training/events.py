@@ -26,6 +26,7 @@ class TrainingStarted(EventBase, frozen=True, kw_only=True, tag="start"):
 
     examples: int
     parameters: int
+    trained_parameters: int | None = None  # None: all
     device: str
     threads: int
     precision: str = ""  # of products
@@ -51,6 +52,9 @@ class Validated(EventBase, frozen=True, kw_only=True, tag="validation"):
     chrf: float | None = None
     cider: float | None = None  # of captions only
     signature: str = ""  # sacrebleu's, of BLEU
+    old_loss: float | None = None  # on data.old_valid; None without it
+    old_bleu: float | None = None
+    old_chrf: float | None = None
     is_best: bool
     samples: list[tuple[str, str, str]] = []  # source, reference, output
 

@@ -24,7 +24,7 @@ from regard.training.checkpoint import (
     save_trainer,
     scheduled_checkpoints,
 )
-from regard.training.corpora import Corpus, rank_batches
+from regard.training.corpora import Corpus, rank_batches, validate_old
 from regard.training.distributed import SINGLE_PROCESS, ProcessGroup
 from regard.training.events import (
     EVENT_LOG,
@@ -171,6 +171,7 @@ def _run_validation(trainer: Trainer, bundle: Bundle) -> Validated:
     trainer.validations_without_improvement = 0 if score > before else trainer.validations_without_improvement + 1
     if is_best:
         trainer.best_metric, trainer.best_step = score, trainer.step
+    old = validate_old(trainer.corpus, bundle) if group.is_rank0 else None
     return Validated(
         step=trainer.step,
         loss=found.loss,
@@ -178,6 +179,9 @@ def _run_validation(trainer: Trainer, bundle: Bundle) -> Validated:
         chrf=found.chrf,
         cider=found.cider,
         signature=found.signature,
+        old_loss=old.loss if old else None,
+        old_bleu=old.bleu if old else None,
+        old_chrf=old.chrf if old else None,
         is_best=is_best,
         samples=found.samples,
     )
@@ -211,10 +215,13 @@ def _started_event(trainer: Trainer, notes: list[str]) -> TrainingStarted:
         bucket_by_length=corpus.bucket_by_length,
         corpora=corpus.weights,
     )
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    trained = sum(parameter.numel() for parameter in trainer.model.parameters() if parameter.requires_grad)
     return TrainingStarted(
         step=trainer.step,
         examples=len(corpus.lengths[0]),
-        parameters=sum(parameter.numel() for parameter in trainer.model.parameters()),
+        parameters=parameters,
+        trained_parameters=None if trained == parameters else trained,
         device=trainer.device,
         precision=trainer.precision,
         threads=torch.get_num_threads(),

@@ -96,8 +96,10 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         dtype: torch.dtype,
     ) -> Tensor:
         loss = weight.new_zeros(())
-        hidden_gradient, weight_gradient = torch.empty_like(hidden, dtype=dtype), torch.zeros_like(weight)
-        bias_gradient = None if bias is None else torch.zeros_like(bias)
+        _, has_trained_weight, has_trained_bias, *_ = context.needs_input_grad
+        hidden_gradient = torch.empty_like(hidden, dtype=dtype)
+        weight_gradient = torch.zeros_like(weight) if has_trained_weight else None
+        bias_gradient = torch.zeros_like(bias) if bias is not None and has_trained_bias else None
         buffer = weight.new_empty(min(len(hidden), LOSS_CHUNK_ROWS), len(weight))  # reused: no new pages for a chunk
         hidden, weight = hidden.to(dtype), weight.to(dtype)
         product_buffer = buffer if dtype == buffer.dtype else torch.empty_like(buffer, dtype=dtype)
@@ -110,14 +112,15 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
                 bias_gradient += logits.sum(dim=0)
             gradient = rounded.copy_(logits)
             torch.mm(gradient, weight, out=hidden_gradient[rows])
-            _add_product(weight_gradient, gradient.t(), hidden[rows])
+            if weight_gradient is not None:
+                _add_product(weight_gradient, gradient.t(), hidden[rows])
         context.save_for_backward(hidden_gradient, weight_gradient, bias_gradient)
         return loss
 
     @staticmethod
     def backward(context: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
-        hidden, weight, bias = context.saved_tensors
-        return hidden * scale, weight * scale, None if bias is None else bias * scale, None, None, None
+        gradients = (None if saved is None else saved * scale for saved in context.saved_tensors)
+        return *gradients, None, None, None
 
 
 def _project_logits(hidden: Tensor, weight: Tensor, bias: Tensor | None, *, product: Tensor, out: Tensor) -> None:

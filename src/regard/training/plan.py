@@ -37,6 +37,7 @@ from regard.training.defaults import (
     fine_tuning_config,
     measure_captions,
     measure_corpus,
+    with_replay_weight,
 )
 from regard.training.events import TrainingEvent
 
@@ -60,14 +61,18 @@ class TextFiles:
     languages: tuple[str, ...] = ()
     is_by_endings: bool = False  # the languages come from the endings of the file names
     is_text: bool = False  # plain text for a language model
+    replay: tuple[Path, ...] = ()  # fine-tuning: a corpus like that of the start model, used beside the others
+    replay_weight: float | None = None  # None: as many examples as of the other corpora
+    old_valid: tuple[Path, ...] = ()
 
     def data(self) -> DataConfig:
-        """The data section that names the files."""
-        valid, languages = [str(path) for path in self.valid], list(self.languages)
-        corpora = [[str(path) for path in files] for files in self.corpora]
+        """The data section that names the files; the replay corpus is the last one."""
+        valid, old_valid = ([str(path) for path in files] for files in (self.valid, self.old_valid))
+        corpora = [[str(path) for path in files] for files in (*self.corpora, *([self.replay] if self.replay else []))]
+        shared = DataConfig(valid=valid, old_valid=old_valid, languages=list(self.languages))
         if len(corpora) == 1:
-            return DataConfig(train=corpora[0], valid=valid, languages=languages)
-        return DataConfig(sources=[SourceConfig(files=files) for files in corpora], valid=valid, languages=languages)
+            return msgspec.structs.replace(shared, train=corpora[0])
+        return msgspec.structs.replace(shared, sources=[SourceConfig(files=files) for files in corpora])
 
 
 @dataclass(frozen=True)
@@ -316,6 +321,7 @@ def _plan_config(
             train=given.train,
             sources=[msgspec.structs.replace(one, weight=weight) for one, weight in zip(given.sources, cycle(weights))],
             valid=given.valid or saved.valid,
+            old_valid=given.old_valid or saved.old_valid,
             languages=([] if files.is_by_endings else given.languages) or saved.languages,
         )
         config = msgspec.structs.replace(config, data=data)
@@ -339,10 +345,10 @@ def _fine_tuning_config(options: TrainOptions, start: "StartModel") -> tuple[Con
     Config(data=data, model=model).check_consistency(origin=options.origin)  # before the corpus is read
     if not data.corpora:
         raise RegardError("data.train is empty. Name the files to fine-tune on.")
-    if isinstance(model, CaptionerConfig):
-        size = measure_captions(data)
-    else:
-        size = measure_corpus(data, is_text=isinstance(model, LanguageModelConfig))
+    is_text = isinstance(model, LanguageModelConfig)
+    if files and files.replay:
+        data = with_replay_weight(data, files.replay_weight, is_text=is_text)
+    size = measure_captions(data) if isinstance(model, CaptionerConfig) else measure_corpus(data, is_text=is_text)
     defaults = fine_tuning_config(start.config, data, size)
     config = _with_overrides(defaults, options)
     if config.training.steps < defaults.training.steps:  # warm-up and validations have to fit into fewer steps
@@ -466,9 +472,9 @@ def load_run_config(run: Path) -> Config:
 
     data, is_captioner = config.data, isinstance(config.model, CaptionerConfig)
     # The second word of a captioner's files is the name of a split, and the probes of other models are sentences.
-    train, valid = (
+    train, valid, old_valid = (
         [resolve(path) for path in own[:1]] + own[1:] if is_captioner else list(map(resolve, own))
-        for own in (data.train, data.valid)
+        for own in (data.train, data.valid, data.old_valid)
     )
     sources = [msgspec.structs.replace(one, files=list(map(resolve, one.files))) for one in data.sources]
     probes, model = config.training.probes, config.model
@@ -483,6 +489,7 @@ def load_run_config(run: Path) -> Config:
             train=train,
             sources=sources,
             valid=valid,
+            old_valid=old_valid,
             image_folder=resolve(data.image_folder),
             image_store=resolve(data.image_store),
         ),

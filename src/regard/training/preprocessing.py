@@ -7,7 +7,7 @@ differ in their `CorpusFormat` only.
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -48,6 +48,10 @@ class CorpusFormat:
     examples: str = "pairs"  # in messages
     monolingual: bool = False  # the text is the target, and sources are empty
 
+    def pairs_with_text(self, files: Sequence[str]) -> list[Pair]:
+        """The examples of validation files that are not blank."""
+        return [pair for pair in self.pairs(files) if pair.has_text(monolingual=self.monolingual)]
+
     def training_pairs(self, data: DataConfig) -> Iterator[Pair]:
         """The examples of all training corpora, one after the other."""
         return chain.from_iterable(self.pairs(corpus.files) for corpus in data.corpora)
@@ -69,6 +73,7 @@ class PreparedText:
     corpora: list[SourceConfig]
     valid: list[Pair]
     held_out: Path | None = None  # the file of the validation examples, if they are held out of the training data
+    old_valid: list[Pair] = field(default_factory=list)  # of the start model's data
 
     @property
     def weights(self) -> list[CorpusWeight]:
@@ -143,8 +148,7 @@ def prepare_text(config: Config, run: Path, corpus_format: CorpusFormat, *, prog
     if kept is not None:
         valid = _held_out_pairs(config, corpus_format, kept, progress)
     else:
-        pairs = corpus_format.pairs(config.data.valid)
-        valid = [pair for pair in pairs if pair.has_text(monolingual=corpus_format.monolingual)]
+        valid = corpus_format.pairs_with_text(config.data.valid)
     if not valid:
         paths, one = config.data.valid or config.data.train_files, corpus_format.examples.removesuffix("s")
         raise RegardError(f"{', '.join(paths)} has no {one} to validate on. Give at least one.")
@@ -165,7 +169,8 @@ def prepare_text(config: Config, run: Path, corpus_format: CorpusFormat, *, prog
         report_progress = partial(progress, "tokenising")
         store = write_store(run / "token_store", packed, fingerprint=store_fingerprint, progress=report_progress)
     shutil.rmtree(run / STORE_PARTS, ignore_errors=True)
-    return PreparedText(corpus_format, tokenizers, store, config.data.corpora, valid, kept)
+    old_valid = corpus_format.pairs_with_text(config.data.old_valid) if config.data.old_valid else []
+    return PreparedText(corpus_format, tokenizers, store, config.data.corpora, valid, kept, old_valid)
 
 
 def _held_out_pairs(config: Config, corpus_format: CorpusFormat, path: Path, progress: StageProgress) -> list[Pair]:

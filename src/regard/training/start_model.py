@@ -1,4 +1,4 @@
-"""The model that a run starts from (fine-tuning): its config, a copy of it in the run, and its weights in a new model.
+"""The model that a run starts from (fine-tuning): its config, its copy in the run, its weights, and its frozen parts.
 
 A run keeps its own copy, so that it starts and resumes with the same bits wherever the original is later.
 """
@@ -103,6 +103,37 @@ def load_start_weights(model: nn.Module, config: ModelConfig, run: Path) -> Load
     for name in fitting:
         own[name].copy_(given[name])
     return LoadedWeights([name for name in own if name in fitting], initialised, unused)
+
+
+def freeze_parameters(model: nn.Module, parts: Sequence[str]) -> None:
+    """Exclude parts of a model from training: "embeddings", or every parameter whose name begins with a part.
+
+    The statistics of a batch normalisation whose weights are frozen stay as they are, too.
+    """
+    named = dict(model.named_parameters())
+    for part in parts:
+        frozen = [name for name in named if is_in_part(name, part)]
+        if not frozen:
+            choices = sorted({name.split(".")[0] for name in named})
+            raise RegardError(
+                f"training.freeze has {part!r}, which names no parameter. Choose embeddings, or the beginning of a "
+                f"parameter's name: {', '.join(choices)}, or one inside them, as in encoder.blocks.0."
+            )
+        for name in frozen:
+            named[name].requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in named.values()):
+        raise RegardError(f"training.freeze is {list(parts)}, and nothing is left to train. Remove a part.")
+    for module in model.modules():
+        is_frozen = not any(parameter.requires_grad for parameter in module.parameters())
+        if is_frozen and isinstance(module, nn.modules.batchnorm._BatchNorm):
+            module.eval()
+
+
+def is_in_part(name: str, part: str) -> bool:
+    """Whether a parameter belongs to a part of `training.freeze`."""
+    if part == "embeddings":
+        return any(step.endswith("embedding") for step in name.split("."))
+    return f"{name}.".startswith(f"{part}.")
 
 
 # --- what a run may not change ---------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from regard.training.distributed import (
 )
 from regard.training.events import StepSkipped, StepsLogged
 from regard.training.objective import Objective
-from regard.training.start_model import load_start_weights
+from regard.training.start_model import freeze_parameters, load_start_weights
 
 ADAM_BETAS = (0.9, 0.98)  # as published with the Transformer
 MAX_CONSECUTIVE_SKIPS = 5
@@ -97,12 +97,14 @@ def create_trainer(config: Config, run: Path, corpus: Corpus, group: ProcessGrou
     else:
         load_pretrained_encoder(bundle.model, config.model)
     model = bundle.model.to(device).train()
+    freeze_parameters(model, options.freeze)
     objective = Objective(model, options.label_smoothing)
     is_sharded = options.parallelism == "fsdp" and group.size > 1
     if is_sharded:
         shard_parameters(objective, group, device)
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=1e-9, weight_decay=options.weight_decay, fused=True
+        trained, lr=0.0, betas=ADAM_BETAS, eps=1e-9, weight_decay=options.weight_decay, fused=True
     )
     ema = ExponentialMovingAverage(model, options.ema_decay) if options.ema_decay else None
     size = microbatch_thread_count(model, threads=threads, device=device, sharded=is_sharded)
@@ -257,11 +259,11 @@ def average_weights(count: int, load: Callable[[int], dict[str, Tensor]]) -> dic
 
 
 class ExponentialMovingAverage:
-    """An exponential moving average of a model's parameters; its decay is smaller in the first steps."""
+    """An exponential moving average of a model's trained parameters; its decay is smaller in the first steps."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
-        self.parameters = [(name, parameter) for name, parameter in model.named_parameters()]
+        self.parameters = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
         self.weights = {name: parameter.detach().clone() for name, parameter in self.parameters}
 
     @torch.no_grad()

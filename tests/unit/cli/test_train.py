@@ -510,3 +510,27 @@ def test_fine_tuning_prints_where_it_started(regard: Regard, transformer: Path, 
     assert f"fine-tuning {transformer}" in ended.out
     assert "step 0/2  validation" in ended.out
     assert f"tensors loaded from {transformer}; none initialised" in ended.out
+
+
+def test_replayed_pairs_are_as_many_as_new(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
+    lines = [(corpus / f"train.{code}").read_text(encoding="utf-8").splitlines() for code in ("en", "ko")]
+    rows = ["\t".join(pair) for pair in zip(*lines, strict=True)]
+    (tmp_path / "new.tsv").write_text("\n".join(rows[:10]) + "\n", encoding="utf-8")
+    old = ["--replay", corpus / "train.en", "--replay", corpus / "train.ko", "--old-valid", corpus / "valid.en"]
+    ended = regard(
+        *("train", "--from", transformer, "--pairs", tmp_path / "new.tsv", "--valid-pairs", tmp_path / "new.tsv"),
+        *(*old, "--old-valid", corpus / "valid.ko", "--run", tmp_path / "run"),
+        *("--set", "training.steps=2", "--set", "training.threads=1", "--skip-language-check"),
+    )
+    assert ended.code == 0, ended.err
+    assert "old data  loss" in ended.out
+    new, replayed = Config.load(tmp_path / "run" / CONFIG_FILE).data.sources
+    assert new.weight == 1.0
+    assert replayed.weight == pytest.approx(10 / len(rows), abs=0.001)
+
+
+@pytest.mark.parametrize("option", ["--replay", "--old-valid"])
+def test_old_data_need_a_start_model(regard: Regard, corpus: Path, option: str) -> None:
+    ended = regard("train", *text_files(corpus), option, corpus / "train.en")
+    assert ended.code == 2
+    assert "are for fine-tuning. Give the model with --from" in ended.err

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import regard
+from regard.batch import Batch
 from regard.bundle import load_bundle, named_tensors
 from regard.config import Config, EncoderOnlyConfig
 from regard.data.readers import read_pairs
@@ -15,8 +16,16 @@ from regard.errors import RegardError
 from regard.files import weights_digest
 from regard.interop.import_model import detect, write_model
 from regard.models.factory import build_model
+from regard.training.checkpoint import load_checkpoint
 from regard.training.events import CheckpointSaved, TrainingStarted, Validated
-from regard.training.start_model import START_FOLDER, copy_start_model, load_start_weights
+from regard.training.objective import compute_loss
+from regard.training.start_model import (
+    START_FOLDER,
+    copy_start_model,
+    freeze_parameters,
+    is_in_part,
+    load_start_weights,
+)
 from regard.training.validation import validate_pairs
 from tests.support.foreign_models import LINES, write_family, write_marian
 from tests.support.small_images import picture_config, write_scenes
@@ -167,3 +176,54 @@ def test_only_a_new_head_is_initialised(tmp_path: Path) -> None:
     given, own = named_tensors(bundle.model), named_tensors(model)
     assert all(torch.equal(own[name], given[name]) for name in report.loaded)
     assert {*report.loaded, *report.initialised} == own.keys()
+
+
+@pytest.mark.parametrize("part", ["embeddings", "encoder", "decoder.blocks.0"])
+def test_frozen_parts_stay_bitwise_equal(folder: Path, tmp_path: Path, part: str) -> None:
+    recipe = table(folder, freeze=[part], learning_rate=0.01, weight_decay=0.1, ema_decay=0.5)
+    events = list(regard.train(recipe, start_from=folder / "base", run=tmp_path))
+    before, after = (named_tensors(load_bundle(one).model) for one in (tmp_path / START_FOLDER, tmp_path / "model"))
+    checkpoint = load_checkpoint(tmp_path / "checkpoints/step-00000004")
+    frozen = {name for name in before if is_in_part(name, part)}
+    assert {name for name in before if torch.equal(before[name], checkpoint.weights[name])} == frozen
+    assert all(torch.equal(before[name], after[name]) for name in frozen)
+    assert {key.rpartition("/")[0] for key in checkpoint.optimizer} == before.keys() - frozen
+    start = events[0]
+    assert isinstance(start, TrainingStarted)
+    assert start.trained_parameters == sum(before[name].numel() for name in before.keys() - frozen)
+
+
+def test_frozen_gradients_do_not_change_the_others(folder: Path) -> None:
+    bundle = load_bundle(folder / "base/model")
+    batch = Batch.from_pairs([[5, 6, 7]], [[7, 6]])
+    gradients = []
+    for parts in ([], ["embeddings"]):
+        freeze_parameters(bundle.model, parts)
+        bundle.model.zero_grad()
+        compute_loss(bundle.model, batch, smoothing=0.1).backward()
+        gradients.append({name: one.grad for name, one in bundle.model.named_parameters() if one.requires_grad})
+    assert gradients[1]
+    assert all(torch.equal(gradient, gradients[0][name]) for name, gradient in gradients[1].items())
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (["coder"], "names no parameter. Choose embeddings, or"),
+        (["embeddings", "encoder", "decoder"], "nothing is left"),
+    ],
+)
+def test_unusable_freeze_is_refused(folder: Path, parts: list[str], message: str) -> None:
+    with pytest.raises(RegardError, match=message):
+        freeze_parameters(load_bundle(folder / "base/model").model, parts)
+
+
+def test_old_data_are_scored_beside_new(folder: Path, tmp_path: Path) -> None:
+    recipe = table(folder)
+    recipe["data"]["old_valid"] = [str(folder / "train.src"), str(folder / "train.trg")]
+    events = list(regard.train(recipe, start_from=folder / "base", run=tmp_path))
+    for event in (event for event in events if isinstance(event, Validated) and event.is_best):
+        latest = event
+    bundle = load_bundle(tmp_path / "model")
+    assert latest.loss == pytest.approx(validate_pairs(bundle, list(read_pairs(valid_files(folder)))).loss)
+    assert latest.old_loss == pytest.approx(validate_pairs(bundle, list(read_pairs(recipe["data"]["old_valid"]))).loss)
