@@ -37,6 +37,13 @@ test("a log has one point per event that has the number", () => {
   assert.equal(log.step, 25);
 });
 
+test("a fine-tuned run has curves of the old data", () => {
+  const scored = { event: "validation", step: 5, loss: 2, bleu: 20, old_loss: 1.5, old_bleu: 40, is_best: true };
+  const log = readTrainingLog([...EVENTS, scored]);
+  assert.deepEqual(log.oldLoss, [[5, 1.5]]);
+  assert.deepEqual(log.oldBleu, [[5, 40]]);
+});
+
 test("an empty log has not begun", () => {
   const log = readTrainingLog([]);
   assert.equal(log.hasBegun, false);

@@ -64,9 +64,9 @@ SIZE_PRESETS = [
 MAX_BATCH_TOKENS = 8_192  # tokens computed at once; a larger batch is the sum of several
 HEAD_WIDTH = 64
 MAX_STEPS = 300_000
-# Fine-tuning: a fifth of the epochs, and a third of the learning rate or less. See docs/fine-tuning.md.
-TUNING_FRACTION, MIN_TUNING_EPOCHS, MIN_TUNING_STEPS = 5, 3, 200
-TUNING_RATE, MAX_TUNING_WARMUP = 3e-4, 100
+# Fine-tuning: a fifth of the epochs, and a lower learning rate. docs/fine-tuning.md has the measurements.
+TUNING_FRACTION, MIN_TUNING_EPOCHS, MIN_TUNING_STEPS, MAX_TUNING_WARMUP = 5, 3, 200, 100
+BERT_RATE, BERT_WIDTH, MAX_TUNING_RATE = 5e-5, 768, 1e-3
 
 
 def measure_corpus(data: DataConfig, *, is_text: bool = False) -> CorpusSize:
@@ -153,7 +153,7 @@ def fine_tuning_config(start: Config, data: DataConfig, corpus_size: CorpusSize,
     training = TrainingConfig(
         steps=steps,
         batch_tokens=batch_tokens,
-        learning_rate=TUNING_RATE,
+        learning_rate=fine_tuning_rate(start.model),
         warmup_steps=min(MAX_TUNING_WARMUP, steps // 10),
         label_smoothing=0.1 if is_translator else 0.0,
         validate_every=every,
@@ -162,6 +162,13 @@ def fine_tuning_config(start: Config, data: DataConfig, corpus_size: CorpusSize,
         validation_metric="loss" if isinstance(start.model, LanguageModelConfig) else "bleu",
     )
     return Config(model=start.model, tokenizer=start.tokenizer, decoding=start.decoding, data=data, training=training)
+
+
+def fine_tuning_rate(model: ModelConfig) -> float:
+    """The usual rate of BERT, more for a narrower model; wide models were trained longer, and forget faster."""
+    stack = getattr(model, "decoder", None) or getattr(model, "transformer", None)
+    width = getattr(stack, "width", BERT_WIDTH)
+    return min(MAX_TUNING_RATE, float(f"{BERT_RATE * (BERT_WIDTH / width) ** 2:.1g}"))
 
 
 def describe_fine_tuning(config: Config, corpus_size: CorpusSize) -> list[str]:

@@ -9,6 +9,8 @@
  * @property {number | null} [bleu] a language model has none
  * @property {number | null} [chrf]
  * @property {number | null} [cider]
+ * @property {number | null} [old_loss] on examples like those of the model that was fine-tuned
+ * @property {number | null} [old_bleu]
  * @property {boolean} is_best
  * @property {[source: string, reference: string, output: string][]} [samples]
  */
@@ -42,6 +44,8 @@ export function readTrainingLog(events) {
     bleu: curve(validations, "bleu"),
     chrf: curve(validations, "chrf"),
     cider: curve(validations, "cider"),
+    oldLoss: curve(validations, "old_loss"),
+    oldBleu: curve(validations, "old_bleu"),
     best: validations.filter(({ is_best }) => is_best).at(-1) ?? null,
     validations: validations.filter(({ samples }) => samples?.length),
     probeSteps: events.filter(({ event }) => event === "probe").map(({ step }) => step),

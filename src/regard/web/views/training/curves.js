@@ -27,6 +27,7 @@ export function Curves({ log, stepRange }) {
     series: [
       { name: t("training.train_loss"), points: log.loss },
       { name: t("training.valid_loss"), points: log.validationLoss },
+      ...(log.oldLoss.length > 0 ? [{ name: t("training.old_loss"), points: log.oldLoss }] : []),
     ],
   };
   const scores = {
@@ -36,6 +37,7 @@ export function Curves({ log, stepRange }) {
     series: [
       { name: "BLEU", points: log.bleu },
       { name: "chrF", points: log.chrf },
+      ...(log.oldBleu.length > 0 ? [{ name: t("training.old_bleu"), points: log.oldBleu }] : []),
     ],
   };
   const cider = {
