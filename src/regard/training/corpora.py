@@ -204,7 +204,7 @@ def validate_old(corpus: Corpus, bundle: Bundle) -> Validation | None:
     if not isinstance(corpus, StoredCorpus) or not corpus.prepared.old_valid:
         return None
     old = replace(corpus, prepared=replace(corpus.prepared, valid=corpus.prepared.old_valid))
-    return old.validate(bundle)  # type: ignore[attr-defined,no-any-return]  # each kind of examples has its own
+    return old.validate(bundle)  # each kind of examples has its own
 
 
 @dataclass(frozen=True)
