@@ -176,7 +176,7 @@ class MapLayout:
 
 def draw_map(attention_map: AttentionMap) -> str:
     """The map as the text of an SVG file, light or dark as the viewer prefers."""
-    layout = MapLayout.for_map(attention_map)
+    layout, titles = MapLayout.for_map(attention_map), title_lines(attention_map)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {layout.width} {layout.height}" role="img" '
         f'width="{layout.width}" height="{layout.height}" font-family="{FAMILY}" font-size="{FONT}">',
@@ -184,7 +184,11 @@ def draw_map(attention_map: AttentionMap) -> str:
         f"<desc>{xml_text(attention_map.subtitle)}</desc>",
         f"<style>{_dark_rules(attention_map)}</style>",
         f'<rect class="ground" width="{layout.width}" height="{layout.height}" fill="{GROUND[0]}"/>',
-        *_svg_heading(attention_map),
+        *(
+            _svg_text(EDGE, EDGE + 14 + TITLE_STEP * number, line, f'font-size="{TITLE}" font-weight="600"')
+            for number, line in enumerate(titles)
+        ),
+        _svg_text(EDGE, EDGE + 14 + TITLE_STEP * len(titles), attention_map.subtitle, 'class="faint"', FAINT[0]),
         *(_svg_image(attention_map, layout) if layout.is_painted else _svg_cells(attention_map, layout)),
         *(_svg_labels(attention_map, layout) if layout.is_labelled else ()),
         *_svg_gold(attention_map, layout),
@@ -222,18 +226,6 @@ def title_lines(attention_map: AttentionMap) -> list[str]:
 
 
 # --- the parts of a drawing ------------------------------------------------------------------------------------------
-
-
-def _svg_heading(attention_map: AttentionMap) -> Iterator[str]:
-    for number, line in enumerate(title_lines(attention_map)):
-        yield _svg_text(EDGE, EDGE + 14 + TITLE_STEP * number, line, f'font-size="{TITLE}" font-weight="600"')
-    yield _svg_text(
-        EDGE,
-        EDGE + 14 + TITLE_STEP * len(title_lines(attention_map)),
-        attention_map.subtitle,
-        'class="faint"',
-        FAINT[0],
-    )
 
 
 def _shade_level(attention_map: AttentionMap, weight: float) -> int:
@@ -400,7 +392,12 @@ def plot_attention(
     """
     heads = _check_weights(weights)
     labels = _check_labels("rows", rows), _check_labels("columns", rows if columns is None else columns)
-    _check_lengths(heads, *labels)
+    if heads.shape[1:] != (len(labels[0]), len(labels[1])):
+        _, queries, keys = heads.shape
+        raise RegardError(
+            f"each map is {queries} by {keys} (queries by keys), but there are {len(labels[0])} row labels and "
+            f"{len(labels[1])} column labels. Give {queries} rows and {keys} columns."
+        )
     names = [f"head {number}" for number in range(1, len(heads) + 1)] if len(heads) > 1 else [""]
     color_scale = color_scale_of(heads)  # one scale for all heads, so that they can be compared
     drawing = AttentionFigure(
@@ -416,7 +413,15 @@ def plot_attention(
 
 def _check_weights(weights: Any) -> NDArray[np.float64]:
     """The weights as (heads, queries, keys), checked."""
-    array = _to_array(weights)
+    if hasattr(weights, "detach"):  # a tensor, on any device and of any type
+        weights = weights.detach().cpu().double().numpy()
+    try:
+        array = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        raise RegardError(
+            f"the weights are {type(weights).__name__}, not a table of numbers. Give an array, a tensor, or lists "
+            "of numbers that are all of one length."
+        ) from None
     if array.ndim not in (2, 3) or not array.size:
         hint = " From a batch, give one example: weights[0]." if array.ndim == 4 else ""
         raise RegardError(
@@ -431,28 +436,7 @@ def _check_weights(weights: Any) -> NDArray[np.float64]:
     return array if array.ndim == 3 else array[None]
 
 
-def _to_array(weights: Any) -> NDArray[np.float64]:
-    if hasattr(weights, "detach"):  # a tensor, on any device and of any type
-        weights = weights.detach().cpu().double().numpy()
-    try:
-        return np.asarray(weights, np.float64)
-    except (TypeError, ValueError):
-        raise RegardError(
-            f"the weights are {type(weights).__name__}, not a table of numbers. Give an array, a tensor, or lists "
-            "of numbers that are all of one length."
-        ) from None
-
-
 def _check_labels(name: str, labels: Sequence[str]) -> list[str]:
     if isinstance(labels, str):
         raise RegardError(f"{name} is one text, {labels!r}; give a list of labels.")
     return [str(label) for label in labels]
-
-
-def _check_lengths(heads: NDArray[np.float64], rows: list[str], columns: list[str]) -> None:
-    _, queries, keys = heads.shape
-    if (queries, keys) != (len(rows), len(columns)):
-        raise RegardError(
-            f"each map is {queries} by {keys} (queries by keys), but there are {len(rows)} row labels and "
-            f"{len(columns)} column labels. Give {queries} rows and {keys} columns."
-        )

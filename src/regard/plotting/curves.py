@@ -16,7 +16,6 @@ from regard.errors import RegardError
 from regard.files import atomic_file
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#a3507d", "#8a6100", "#444444"]
@@ -51,28 +50,24 @@ def plot_curves(
     with rc_context({"font.family": _installed_fonts()}):  # text keeps the fonts it was made with
         figure = Figure(figsize=SIZE_INCHES, layout="constrained")
         axes = figure.add_subplot()
-        _draw_lines(axes, lines)
+        for number, line in enumerate(lines):
+            axes.plot(
+                [x for x, _ in line.points],
+                [y for _, y in line.points],
+                label=line.name,
+                color=COLORS[number % len(COLORS)],
+                linestyle=DASHES[number % len(DASHES)],
+                marker=MARKERS[number % len(MARKERS)],
+                markersize=5,
+            )
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
         axes.set(title=title, xlabel=x_label, ylabel=y_label)
         if x_ticks:
             axes.set_xticks([position for position, _ in x_ticks], [label for _, label in x_ticks])
         if lines:
             figure.legend(loc="outside right upper", frameon=False)
     return figure
-
-
-def _draw_lines(axes: "Axes", lines: Sequence[Line]) -> None:
-    for number, line in enumerate(lines):
-        axes.plot(
-            [x for x, _ in line.points],
-            [y for _, y in line.points],
-            label=line.name,
-            color=COLORS[number % len(COLORS)],
-            linestyle=DASHES[number % len(DASHES)],
-            marker=MARKERS[number % len(MARKERS)],
-            markersize=5,
-        )
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def save_figure(figure: "Figure", out: Path | str) -> Path:

@@ -141,14 +141,6 @@ def _text(name: str) -> str:
     return f'<span lang="en">{escape(english)}</span><span lang="ko">{escape(korean)}</span>'
 
 
-def _svg_text(name: str, x: float, y: float, attributes: str = "") -> str:
-    english, korean = TEXTS[name]
-    return "".join(
-        f'<text lang="{code}" x="{x}" y="{y}" {attributes}>{escape(text)}</text>'
-        for code, text in (("en", english), ("ko", korean))
-    )
-
-
 def _heading(name: str) -> str:
     return f"<h2>{_text(name)}</h2>"
 
@@ -189,7 +181,8 @@ def _finding_bars(corpora: Sequence[CorpusReport]) -> str:
     longest, marks = max(1, *counts.values()), []
     for row, (name, count) in enumerate(counts.items()):
         top, width = row * (BAR_HEIGHT + 6), (BAR_WIDTH - LABEL_WIDTH - 110) * count / longest
-        marks.append(_svg_text(name, 0, top + 16))
+        for code, text in zip(("en", "ko"), TEXTS[name], strict=True):
+            marks.append(f'<text lang="{code}" x="0" y="{top + 16}">{escape(text)}</text>')
         marks.append(
             f'<rect x="{LABEL_WIDTH}" y="{top}" width="{width:.1f}" height="{BAR_HEIGHT}" fill="var(--gold)"/>'
         )

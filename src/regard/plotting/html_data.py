@@ -6,7 +6,7 @@ fewer steps and, if only a few steps would remain, fewer probes. The page states
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Self
 
 import msgspec
@@ -121,20 +121,30 @@ def trace_page_data(
     experiment: Experiment | None = None,
 ) -> dict[str, Any]:
     """Everything that the page shows of a trace, as JSON values."""
+    if trace.source.pieces and trace.target.pieces:
+        task = "translation"
+    else:  # one side of a language model's trace is empty
+        task = "fill-mask" if trace.source.pieces else "text-generation"
+    log_probability, positions = sum(trace.log_probabilities), trace.position_table
     return {
-        "models": [model_record(trace, name, languages, _task_of_trace(trace))],
+        "models": [model_record(trace, name, languages, task)],
         "source": " ".join(trace.source.words[:-1]) or trace.text,
         "trace": {
             "id": "embedded",
             "model": name,
             **msgspec.to_builtins(trace.summary()),
-            "translation": _translation_record(trace),
+            "translation": {
+                "text": trace.text,
+                "score": log_probability,
+                "log_probability": log_probability,
+                "alignment": None,
+            },
         },
         "weights": layer_weights(trace),
         "rollout": _encode_array(trace.rollout()) if trace.layers_with_role("encoder-self") else None,
         "details": attention_data(trace),
         **block_data(trace),
-        "positions": _position_record(trace),
+        "positions": positions and {"table": _encode_array(positions.table), "trained": positions.trained},
         "gold": None if gold is None else sorted(map(list, gold)),
         "experiment": None if experiment is None else experiment.record(),
     }
@@ -200,23 +210,6 @@ def model_record(trace: Trace, name: str, languages: tuple[str, str], task: str 
     }
 
 
-def _position_record(trace: Trace) -> dict[str, Any] | None:
-    known = trace.position_table
-    return None if known is None else {"table": _encode_array(known.table), "trained": known.trained}
-
-
-def _task_of_trace(trace: Trace) -> str:
-    """The task of the model: one side of a language model's trace is empty."""
-    if trace.source.pieces and trace.target.pieces:
-        return "translation"
-    return "fill-mask" if trace.source.pieces else "text-generation"
-
-
-def _translation_record(trace: Trace) -> dict[str, Any]:
-    log_probability = sum(trace.log_probabilities)
-    return {"text": trace.text, "score": log_probability, "log_probability": log_probability, "alignment": None}
-
-
 def _attention_record(layer: AttentionArrays, has_matrices: bool) -> dict[str, Any]:
     """The parts of `AttentionArithmetic`; matrices once for all heads and queries."""
     arrays = {part: _encode_array(getattr(layer, part)) for part in ("x", "query", "key", "value", "key_inputs")}
@@ -244,8 +237,8 @@ def _matrices(layer: AttentionArrays) -> dict[str, Any]:
         for part, rows in (("weight", linear.weight), ("bias", linear.bias)):
             if rows is not None:  # several heads may use one head of keys and values
                 own_heads = len(rows) // layer.key.shape[-1]
-                by_head = np.repeat(_by_head(rows, own_heads), heads // own_heads, axis=0)
-                found[f"{name}_{part}"] = _encode_array(by_head)
+                by_head = rows.reshape(own_heads, -1, *rows.shape[1:])
+                found[f"{name}_{part}"] = _encode_array(np.repeat(by_head, heads // own_heads, axis=0))
     return found
 
 
@@ -294,10 +287,6 @@ def _prediction_record(prediction: OutputArrays) -> dict[str, Any]:
 
 def _feed_forward_bytes(block: BlockArrays) -> int:
     return block.fc1.weight.nbytes + block.fc2.weight.nbytes
-
-
-def _by_head(rows: NDArray[np.float32], heads: int) -> NDArray[np.float32]:
-    return rows.reshape(heads, -1, *rows.shape[1:])
 
 
 def _score_record(layer: AttentionArrays, mark: str) -> dict[str, Any] | None:
@@ -374,19 +363,30 @@ class SizeBudget:
 def run_page_data(run: RunData) -> dict[str, Any]:
     """Everything that the page shows of the run, as JSON values."""
     budget = _size_budget(run)
-    saved = {step: _fit_snapshot(run.load_snapshot(step), budget) for step in budget.steps}
-    metadata = {msgspec.json.encode(one.metadata): one.metadata for one in saved.values()}
-    indices = {content: index for index, content in enumerate(metadata)}
+    metadata: dict[bytes, dict[str, Any]] = {}  # equal ones once
+    maps: dict[str, list[Any]] = {}
+    metadata_of: dict[str, bytes] = {}
+    for step in budget.steps:
+        saved = run.load_snapshot(step)
+        lists = {name: saved.metadata[name][: budget.probes] for name in ("labels", "targets")}
+        own = saved.metadata | lists | {"steps": budget.steps}
+        metadata_of[str(step)] = key = msgspec.json.encode(own)
+        metadata[key] = own
+        maps[str(step)] = [
+            [_pack_weights(layer, budget.levels) for layer in probe] for probe in saved.maps[: budget.probes]
+        ]
+    is_complete = budget.levels == LEVELS_16_BIT
+    omitted = {"steps": len(budget.steps), "of_steps": len(run.steps), "probes": budget.probes}
     return {
         "models": [_run_model_record(run)],
         "run": {
             "record": run.record | ({"state": "stopped"} if run.record["state"] == "training" else {}),
             "events": _shown_events(run.events, set(budget.steps)),
             "probes": list(metadata.values()),
-            "probes_by_step": {str(step): indices[msgspec.json.encode(one.metadata)] for step, one in saved.items()},
-            "maps": {str(step): _pack_maps(one.maps, budget.levels) for step, one in saved.items()},
+            "probes_by_step": {step: list(metadata).index(key) for step, key in metadata_of.items()},
+            "maps": maps,
             "images": [{"name": name, "address": address} for name, address in run.images],
-            "omitted": _omitted(run, budget),
+            "omitted": None if is_complete else omitted | {"of_probes": len(run.load_snapshot(run.steps[-1]).maps)},
         },
     }
 
@@ -403,11 +403,6 @@ def _size_budget(run: RunData) -> SizeBudget:
         probes -= 1
         room = MAX_MAP_BYTES // sum(sizes[:probes])
     return SizeBudget(_evenly_spaced(steps, max(2, room)), probes, LEVELS_8_BIT)
-
-
-def _fit_snapshot(saved: ProbeSnapshot, budget: SizeBudget) -> ProbeSnapshot:
-    lists = {name: saved.metadata[name][: budget.probes] for name in ("labels", "targets")}
-    return replace(saved, metadata=saved.metadata | lists | {"steps": budget.steps}, maps=saved.maps[: budget.probes])
 
 
 def _evenly_spaced(items: Sequence[Any], most: int) -> list[Any]:
@@ -428,23 +423,12 @@ def _shown_events(events: list[dict[str, Any]], steps: set[int]) -> list[dict[st
     return [one for one in events if one["event"] not in HIDDEN_EVENTS and is_kept.get(one["event"], bool)(one)]
 
 
-def _pack_maps(maps: ProbeMaps, levels: int) -> list[Any]:
-    return [[_pack_weights(layer, levels) for layer in probe] for probe in maps]
-
-
 def _pack_weights(weights: NDArray[np.floating], levels: int) -> dict[str, Any]:
     """Whole numbers from 0 to `levels`, little-endian, row by row."""
     numbers = np.rint(np.clip(weights.astype(np.float64), 0, 1) * levels).astype(
         "<u2" if levels == LEVELS_16_BIT else "u1"
     )
     return {"shape": list(weights.shape), "levels": levels, "data": b64encode(numbers.tobytes()).decode()}
-
-
-def _omitted(run: RunData, budget: SizeBudget) -> dict[str, int] | None:
-    if budget.levels == LEVELS_16_BIT:
-        return None
-    probes = len(run.load_snapshot(run.steps[-1]).maps)
-    return {"steps": len(budget.steps), "of_steps": len(run.steps), "probes": budget.probes, "of_probes": probes}
 
 
 def _run_model_record(run: RunData) -> dict[str, Any]:

@@ -213,7 +213,8 @@ def _svg_panels(layout: PanelLayout, number: int, top: int) -> Iterator[str]:
     yield f'<g transform="translate(0 {top})">'
     if image_maps.title:
         yield _panel_text(EDGE, EDGE + 14, image_maps.title, f'font-size="{TITLE}" font-weight="600"')
-    yield f'<defs><image id="image{number}" {_panel_size(layout)} href="{_image_uri(image_maps.image)}"/></defs>'
+    photo = _uri(encode_png(image_maps.image.transpose(1, 2, 0)))
+    yield f'<defs><image id="image{number}" {_panel_size(layout)} href="{photo}"/></defs>'
     left, upper = layout.corner(0)
     yield f'<use href="#image{number}" x="{left}" y="{upper}"/>'
     for word in range(len(image_maps.words)):
@@ -266,10 +267,6 @@ def _panel_size(layout: PanelLayout) -> str:
 
 def _panel_text(x: float, y: float, text: str, attributes: str = "", colour: str = INK[0]) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" {attributes}>{xml_text(text)}</text>'
-
-
-def _image_uri(image: NDArray[np.uint8]) -> str:
-    return _uri(encode_png(image.transpose(1, 2, 0)))
 
 
 def _mask_uri(light: NDArray[np.float64]) -> str:

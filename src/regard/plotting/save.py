@@ -88,38 +88,32 @@ def save(trace: Trace, out: Path | str, *, name: str = "model", **options: Unpac
     path = Path(out)
     kind = file_suffix(path)
     require_attention(trace)
-    _check_options(options)
-    if kind == ".html" and _selection(trace, options) != _selection(trace, {}):
-        forbid_selection_for_html("role, layer, head, pieces and at='input'")
-    write_file(
-        path,
-        trace_html(trace, name=name) if kind == ".html" else _render_selection(trace, _selection(trace, options), kind),
-    )
+    known = list(MapOptions.__annotations__)
+    if unknown := [name for name in options if name not in known]:
+        raise RegardError(f"save has no option {', '.join(unknown)}; the options are {', '.join(known)}.")
+    if options.get("at", "output") not in ("output", "input"):
+        raise RegardError(f"at is {options.get('at')!r}; give 'output' or 'input'.")
+    selection = _selection(trace, options)
+    if kind == ".html":
+        if selection != _selection(trace, {}):
+            forbid_selection_for_html("role, layer, head, pieces and at='input'")
+        content = trace_html(trace, name=name)
+    else:
+        check_selection(trace, selection, first=0)
+        if selection.role != "image-cross":
+            content = render_map(select_map(trace, selection), kind)
+        elif trace.image is None:
+            raise RegardError("this trace was made without its image. Make it with captioner.trace(image, tokens).")
+        else:
+            content = render_image_maps([trace_image_maps(trace, selection, trace.image)], kind)
+    write_file(path, content)
     return path
-
-
-def _render_selection(trace: Trace, selection: MapSelection, kind: str) -> bytes:
-    check_selection(trace, selection, first=0)
-    if selection.role != "image-cross":
-        return render_map(select_map(trace, selection), kind)
-    if trace.image is None:
-        raise RegardError("this trace was made without its image. Make it with captioner.trace(image, tokens).")
-    return render_image_maps([trace_image_maps(trace, selection, trace.image)], kind)
 
 
 def _selection(trace: Trace, options: MapOptions) -> MapSelection:
     unit: Literal["words", "pieces"] = "pieces" if options.get("pieces") else "words"
     role = options.get("role") or trace.layers[-1].role
     return MapSelection(role, options.get("layer"), options.get("head"), options.get("at", "output"), unit)
-
-
-def _check_options(options: MapOptions) -> None:
-    """Refuse unknown options."""
-    known = list(MapOptions.__annotations__)
-    if unknown := [name for name in options if name not in known]:
-        raise RegardError(f"save has no option {', '.join(unknown)}; the options are {', '.join(known)}.")
-    if options.get("at", "output") not in ("output", "input"):
-        raise RegardError(f"at is {options.get('at')!r}; give 'output' or 'input'.")
 
 
 def show(trace: Trace, *, name: str = "model") -> Any:

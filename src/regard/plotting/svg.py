@@ -5,6 +5,7 @@ Weights are drawn in even steps of lightness, so that they read the same in grey
 """
 
 import math
+import re
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -22,6 +23,7 @@ RAMPS: dict[Theme, tuple[tuple[float, float, float], ...]] = {  # lightness, chr
     "light": ((0.985, 0.006, 250), (0.68, 0.115, 245), (0.34, 0.13, 264)),
     "dark": ((0.235, 0.016, 262), (0.56, 0.125, 252), (0.93, 0.06, 215)),
 }
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def color_of(weight: float, theme: Theme = "light") -> RGB:
@@ -33,20 +35,19 @@ def color_of(weight: float, theme: Theme = "light") -> RGB:
 @cache
 def color_ramp(theme: Theme) -> tuple[RGB, ...]:
     """The colours of the weights 0, 1/255, ... 1."""
-    return tuple(_ramp_color(RAMPS[theme], step / (RAMP_STEPS - 1)) for step in range(RAMP_STEPS))
+    (first, middle, last), colors = RAMPS[theme], []
+    for step in range(RAMP_STEPS):
+        part = step / (RAMP_STEPS - 1)
+        start, end, along = (first, middle, part * 2) if part < 0.5 else (middle, last, part * 2 - 1)
+        lightness = first[0] + (last[0] - first[0]) * part
+        chroma, hue = (start[axis] + (end[axis] - start[axis]) * along for axis in (1, 2))
+        colors.append(_from_oklch(lightness, chroma, math.radians(hue)))
+    return tuple(colors)
 
 
 def to_hex(colour: RGB) -> str:
     """The colour in CSS notation."""
     return "#" + "".join(f"{part:02x}" for part in colour)
-
-
-def _ramp_color(stops: tuple[tuple[float, float, float], ...], part: float) -> RGB:
-    first, middle, last = stops
-    start, end, along = (first, middle, part * 2) if part < 0.5 else (middle, last, part * 2 - 1)
-    lightness = first[0] + (last[0] - first[0]) * part
-    chroma, hue = (start[axis] + (end[axis] - start[axis]) * along for axis in (1, 2))
-    return _from_oklch(lightness, chroma, math.radians(hue))
 
 
 def _from_oklch(lightness: float, chroma: float, hue: float) -> RGB:
@@ -89,12 +90,7 @@ def write_file(out: Path, content: bytes) -> None:
 
 def xml_text(text: str) -> str:
     """Escaped text without the characters that XML forbids."""
-    return escape("".join(character if _is_xml_character(character) else "�" for character in text))
-
-
-def _is_xml_character(character: str) -> bool:
-    code = ord(character)
-    return code in (0x9, 0xA, 0xD) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000
+    return escape(_NOT_XML.sub("�", text))
 
 
 def svg_to_png(svg: str) -> bytes:

@@ -3,7 +3,7 @@
 Column labels are arranged as stairs, so that words of any length and script are above their column.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from rich.cells import cell_len, set_cell_size
@@ -24,10 +24,12 @@ def print_map(console: Console, attention_map: AttentionMap) -> None:
     """Print the map; a map that is too wide for the terminal is printed in parts, one below the other."""
     console.print(Text(printable_text(attention_map.title), style="bold"), soft_wrap=True)
     console.print(Text(printable_text(attention_map.subtitle), style="dim"), soft_wrap=True)
-    is_colored = has_colors(console)
-    for start, end in _column_ranges(console.width, attention_map):
+    labels, is_colored = _label_cells(attention_map.rows), has_colors(console)
+    taken = labels + 1 + len(" 0.00 ") + _label_cells(attention_map.columns)
+    count = max(MIN_COLUMNS, (console.width - taken) // CELL_WIDTH)
+    for start in range(0, max(1, len(attention_map.columns)), count):
         console.print()
-        for line in _map_lines(attention_map, start, end, is_colored=is_colored):
+        for line in _map_lines(attention_map, range(len(attention_map.columns))[start : start + count], is_colored):
             console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
@@ -41,26 +43,19 @@ def printable_text(text: str) -> str:
     return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
-def _column_ranges(width: int, attention_map: AttentionMap) -> Iterator[tuple[int, int]]:
-    """Ranges of columns that fit beside the labels, with at least MIN_COLUMNS each."""
-    taken = _label_cells(attention_map.rows) + 1 + len(" 0.00 ") + _label_cells(attention_map.columns)
-    count = max(MIN_COLUMNS, (width - taken) // CELL_WIDTH)
-    for start in range(0, max(1, len(attention_map.columns)), count):
-        yield start, min(start + count, len(attention_map.columns))
-
-
-def _map_lines(attention_map: AttentionMap, start: int, end: int, *, is_colored: bool) -> Iterator[Text]:
-    margin = " " * (_label_cells(attention_map.rows) + 1)
-    for column in range(start, end):
-        stairs = "│ " * (column - start)
-        yield Text(f"{margin}{stairs}{_shorten_to_cells(attention_map.columns[column])}")
-    for row, label in enumerate(attention_map.rows):
-        line = Text(_right_aligned(_shorten_to_cells(label), _label_cells(attention_map.rows)) + " ")
-        for column in range(start, end):
-            line.append_text(
-                shaded_cell(float(attention_map.weights[row, column]) / attention_map.max_weight, is_colored=is_colored)
-            )
-        yield line.append_text(Text(f" {_top_column(attention_map, row)}", style="dim"))
+def _map_lines(attention_map: AttentionMap, columns: range, is_colored: bool) -> Iterator[Text]:
+    """Some columns of a map; each row ends with its largest weight and the column of it, for screen readers."""
+    margin = _label_cells(attention_map.rows)
+    labels = [_shorten_to_cells(label) for label in attention_map.columns]
+    for column in columns:
+        stairs = "│ " * (column - columns.start)
+        yield Text(f"{' ' * margin} {stairs}{labels[column]}")
+    for label, weights in zip(map(_shorten_to_cells, attention_map.rows), attention_map.weights, strict=True):
+        line = Text(f"{' ' * (margin - cell_len(label))}{label} ")
+        for column in columns:
+            line.append_text(shaded_cell(float(weights[column]) / attention_map.max_weight, is_colored=is_colored))
+        top = int(np.argmax(weights)) if labels else 0
+        yield line.append_text(Text(f" {float(weights[top]):.2f} {labels[top]}" if labels else " ", style="dim"))
 
 
 def shaded_cell(brightness: float, *, is_colored: bool) -> Text:
@@ -72,14 +67,6 @@ def shaded_cell(brightness: float, *, is_colored: bool) -> Text:
     return Text(SHADE_CHARACTERS[level] * CELL_WIDTH)
 
 
-def _top_column(attention_map: AttentionMap, row: int) -> str:
-    """The column with the largest weight, as text for screen readers."""
-    if not attention_map.columns:
-        return ""
-    column = int(np.argmax(attention_map.weights[row]))
-    return f"{float(attention_map.weights[row, column]):.2f} {_shorten_to_cells(attention_map.columns[column])}"
-
-
 def _shorten_to_cells(label: str) -> str:
     plain = printable_text(label)
     return plain if cell_len(plain) <= MAX_LABEL_WIDTH else f"{set_cell_size(plain, MAX_LABEL_WIDTH - 1).rstrip()}…"
@@ -89,10 +76,6 @@ def _label_cells(labels: list[str]) -> int:
     return max((cell_len(_shorten_to_cells(label)) for label in labels), default=0)
 
 
-def _right_aligned(label: str, width: int) -> str:
-    return " " * (width - cell_len(label)) + label
-
-
 def print_image_maps(console: Console, image_maps: ImageMaps) -> None:
     """Print the caption, then each word with its grid; the brightest cell has the word's largest weight."""
     console.print(Text(printable_text(image_maps.title), style="bold"), soft_wrap=True)
@@ -100,13 +83,12 @@ def print_image_maps(console: Console, image_maps: ImageMaps) -> None:
     side_by_side = max(1, (console.width + GRID_GAP) // (width + GRID_GAP))
     for start in range(0, len(image_maps.words), side_by_side):
         console.print()
-        for line in _image_map_lines(
-            image_maps, range(start, min(start + side_by_side, len(image_maps.words))), has_colors(console)
-        ):
+        shown = range(len(image_maps.words))[start : start + side_by_side]
+        for line in _image_map_lines(image_maps, shown, has_colors(console)):
             console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
-def _image_map_lines(image_maps: ImageMaps, words: Sequence[int], is_colored: bool) -> Iterator[Text]:
+def _image_map_lines(image_maps: ImageMaps, words: range, is_colored: bool) -> Iterator[Text]:
     rows, columns = image_maps.maps.shape[1:]
     gap, width = Text(" " * GRID_GAP), CELL_WIDTH * columns
     lights = [image_maps.brightness(word) for word in words]
