@@ -98,7 +98,9 @@ def detect_language(text: str, candidates: Sequence[str]) -> list[tuple[str, flo
     text = text[:MAX_DETECTED_CHARACTERS].encode("utf-8", "replace").decode()
     if not any(character.isalpha() for character in text):
         return [(code, 0.0) for code in candidates]
-    probabilities = dict(_identifier().rank(text))
+    with _LOCK:  # two threads must not read the model at once
+        identifier = _load_identifier()
+    probabilities = dict(identifier.rank(text))
     own = {code: _DETECTOR_CODES.get(base_code(code), (base_code(code),)) for code in candidates}
     preferred = {code for codes in own.values() for code in codes}
     weights = {code: p * (CANDIDATE_ODDS if code in preferred else 1.0) for code, p in probabilities.items()}
@@ -110,14 +112,9 @@ def detect_language(text: str, candidates: Sequence[str]) -> list[tuple[str, flo
     return sorted(found.items(), key=lambda one: -one[1])
 
 
-def _identifier() -> Any:
-    """The detector; reading its model takes seconds, and two threads must not do it at once."""
-    with _LOCK:
-        return _load_identifier()
-
-
 @cache
 def _load_identifier() -> Any:
+    """The detector; reading its model takes seconds."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

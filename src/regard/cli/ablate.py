@@ -22,7 +22,7 @@ from regard.cli.options import (
 from regard.config import decode_options
 
 if TYPE_CHECKING:
-    from regard.inference.ablation import AblationReport, EvaluationSet, HeadAblation, Quality
+    from regard.inference.ablation import AblationReport, EvaluationSet
     from regard.interventions import AttentionRole, HeadAction
 
 ROLES = ["encoder-self", "decoder-self", "cross"]
@@ -97,7 +97,11 @@ def command(
     figures = [f"{baseline.bleu:.2f}", f"{baseline.chrf:.2f}"]
     figures += [] if baseline.aer is None else [f"{baseline.aer:.4f}"]
     rows = [["whole model", "", *figures]]
-    rows += [[f"{one.role} {one.layer}", str(one.head), *_changes(one, baseline)] for one in report.heads]
+    for one in report.heads:
+        changes = [f"{one.quality.bleu - baseline.bleu:+.2f}", f"{one.quality.chrf - baseline.chrf:+.2f}"]
+        if one.quality.aer is not None and baseline.aer is not None:
+            changes.append(f"{one.quality.aer - baseline.aer:+.4f}")
+        rows.append([f"{one.role} {one.layer}", str(one.head), *changes])
     names = ["without", "head", "BLEU", "chrF", *(["AER"] if baseline.aer is not None else [])]
     print_table(names, rows)
 
@@ -110,13 +114,6 @@ def read_test_set(model: Path, source: Path, reference: Path, gold: Path | None,
     links = GoldLinks.read(gold, gold_index_base) if gold else None
     texts = ParallelTexts.read(source, reference, links)
     return EvaluationSet(texts.sources, texts.targets, texts.gold)
-
-
-def _changes(one: HeadAblation, baseline: Quality) -> list[str]:
-    changes = [f"{one.quality.bleu - baseline.bleu:+.2f}", f"{one.quality.chrf - baseline.chrf:+.2f}"]
-    if one.quality.aer is None or baseline.aer is None:
-        return changes
-    return [*changes, f"{one.quality.aer - baseline.aer:+.4f}"]
 
 
 def _plot(report: AblationReport, path: Path) -> None:

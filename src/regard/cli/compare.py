@@ -254,9 +254,11 @@ def table_rows(
         ["alignment error", *(f"{one.alignment.aer:.4f}" if one.alignment else NO_VALUE for one in models)],
         ["attention", *(str(one.alignment) if one.alignment else NO_VALUE for one in models)],
     ]
+    kinds = [f"{one.kind} ({one.score}, {one.query_state})" if one.query_state else one.kind for one in models]
+    scores = [{score.name: format_score(score) for score in one.scores} for one in models]  # long outputs have no TER
     return [
-        ["kind", *map(_kind_label, models)],
-        *([name, *(_score_cell(one, name) for one in models)] for name in names),
+        ["kind", *kinds],
+        *([name, *(own.get(name, NO_VALUE) for own in scores)] for name in names),
         *compared,
         *lengths,
         *(alignments if has_gold else []),
@@ -264,16 +266,6 @@ def table_rows(
         ["tokens/s", *(f"{one.tokens_per_second:,.0f}" for one in models)],
         *_size_rows(models),
     ]
-
-
-def _kind_label(model: TranslationReport) -> str:
-    """The kind of model; RNNs with attention differ in their score function and query state as well."""
-    return f"{model.kind} ({model.score}, {model.query_state})" if model.query_state else model.kind
-
-
-def _score_cell(model: TranslationReport, name: str) -> str:
-    """A score of a model; TER is not computed for very long outputs."""
-    return next((format_score(score) for score in model.scores if score.name == name), NO_VALUE)
 
 
 def _size_rows(models: Sequence[TranslationReport | CaptionReport]) -> list[list[str]]:

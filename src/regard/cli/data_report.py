@@ -36,6 +36,7 @@ def describe_report(report: DataReport) -> list[str]:
     columns = [Path(one.name.split(", ")[0]).name for one in corpora]
     reasons = [reason for reason in DROP_REASONS if any(one.dropped.get(reason) for one in corpora)]
     found = [name for name in FINDINGS if any(one.findings[name].count for one in corpora)]
+    cut = MAX_SHOWN_CHARACTERS
     used = sum(one.kept * one.weight for one in corpora) or 1
     rows = [
         [f"{report.examples} read", *(f"{one.read:,}" for one in corpora)],
@@ -47,15 +48,19 @@ def describe_report(report: DataReport) -> list[str]:
         *([["weight", *(f"{one.weight:g}" for one in corpora)]] if several else []),
         *([["share of an epoch", *(f"{one.kept * one.weight / used:.0%}" for one in corpora)]] if several else []),
         ["checked one by one", *(f"{one.inspected:,}" for one in corpora)],
-        *([FINDINGS[name], *(_count(one.findings[name].count, one.inspected) for one in corpora)] for name in found),
     ]
+    for name in found:
+        counts = [(one.findings[name].count, max(1, one.inspected)) for one in corpora]
+        rows.append([FINDINGS[name], *(f"{count:,} ({count / inspected:.1%})" for count, inspected in counts)])
     direction = " to ".join(map(language_name, report.languages)) or "languages unknown"
     lines = [format_table([f"the data ({direction})", *columns], rows)]
     for name in found:
         source, target = next(one.findings[name].examples[0] for one in corpora if one.findings[name].count)
-        shown = " | ".join(_shorten(text) for text in (source, target) if text)
+        texts = [text for text in (source, target) if text]
+        shown = " | ".join(text[:cut] + "…" * (len(text) > cut) for text in texts)
         lines.append(f"  {FINDINGS[name]}: {shown}")
-    return [*lines, *_validation_lines(report), *_warnings(report)]
+    origin = "held out of the training files" if report.is_held_out else "in files of their own"
+    return [*lines, f"validation: {report.valid:,} {report.examples}, {origin}", *_warnings(report)]
 
 
 def describe_cost(cost: CostEstimate) -> list[str]:
@@ -81,11 +86,6 @@ def write_report(path: Path | None, report: DataReport, cost: CostEstimate | Non
         echo(f"The report of the data is in {path}.", to_error=True)
 
 
-def _validation_lines(report: DataReport) -> list[str]:
-    origin = "held out of the training files" if report.is_held_out else "in files of their own"
-    return [f"validation: {report.valid:,} {report.examples}, {origin}"]
-
-
 def _warnings(report: DataReport) -> list[str]:
     from regard.data.inspection import FINDINGS
 
@@ -107,14 +107,6 @@ def _warnings(report: DataReport) -> list[str]:
                     "Check the columns and the languages, or filter the corpus."
                 )
     return warnings
-
-
-def _count(count: int, inspected: int) -> str:
-    return f"{count:,} ({count / max(1, inspected):.1%})"
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 1]}…"
 
 
 def format_bytes(count: float) -> str:

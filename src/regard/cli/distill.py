@@ -70,10 +70,16 @@ def command(
     )
     student = make_plan(options, has_training_files=False).config  # its errors come before the teachers' long work
     _check_student(paths, source, student)
-    has_export = is_exported and _is_exportable(student)
+    if is_exported:
+        from regard.interop.ctranslate2 import is_installed, unsupported_features
+
+        reasons = unsupported_features(student) if is_installed() else ["CTranslate2 is not installed"]
+        if reasons:
+            echo(f"the student will not be exported: {'; '.join(reasons)}", to_error=True)
+            is_exported = False
     _translate(paths, source, run, beam_size)
     run_training(options, as_json=as_json)
-    if has_export:
+    if is_exported:
         _export(run, files)
 
 
@@ -93,15 +99,6 @@ def _check_student(teachers: list[Path], source: Path, student: Config) -> None:
                 f"{teacher} translates {' to '.join(own)}, but the student's data.languages are {languages}. "
                 f"Give another teacher, or --set 'data.languages={json.dumps(own)}'."
             )
-
-
-def _is_exportable(student: Config) -> bool:
-    from regard.interop.ctranslate2 import is_installed, unsupported_features
-
-    reasons = unsupported_features(student) if is_installed() else ["CTranslate2 is not installed"]
-    if reasons:
-        echo(f"the student will not be exported: {'; '.join(reasons)}", to_error=True)
-    return not reasons
 
 
 def _translate(teachers: list[Path], source: Path, run: Path, beam_size: int | None) -> None:

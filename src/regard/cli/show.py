@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from regard.models.interface import AttentionRole
     from regard.plotting.attention_map import AttentionMap, MapSelection
     from regard.plotting.html_data import RunData, TracedCaption
-    from regard.tracing.trace import Trace
     from regard.training.runs import Run
 
 ROLES = ["cross", "encoder-self", "decoder-self", "image-cross", "image-self"]
@@ -212,7 +211,9 @@ def _show_sentence(
             after = model.trace(text, options.target, **options.search) if model.task == "translation" else None
             trace = after or model.trace(text)
         check_positions(read_interventions(changes), trace)
-        _report_change(before, trace)
+        for name, one in (("before", before), ("after", trace)):
+            score = f"  (log-probability {sum(one.log_probabilities):.2f})" if one.log_probabilities else ""
+            echo(f"{name}: {one.text}{score}", to_error=True)
     require_attention(trace)
     if options.suffix == ".html":
         experiment = None if before is None else Experiment(changes, before)
@@ -220,13 +221,6 @@ def _show_sentence(
     else:
         _draw_map(select_map(trace, options.selection(trace.layers[-1].role)), options)
     return trace.text
-
-
-def _report_change(before: Trace, after: Trace) -> None:
-    """The output before and after an intervention, with its log-probability."""
-    for name, trace in (("before", before), ("after", after)):
-        score = f"  (log-probability {sum(trace.log_probabilities):.2f})" if trace.log_probabilities else ""
-        echo(f"{name}: {trace.text}{score}", to_error=True)
 
 
 def _draw_map(drawn: AttentionMap, options: ShowOptions) -> None:

@@ -79,8 +79,10 @@ def decode_steps(
         yield search
         if not search.is_running:
             return
-        with threads_for(parameters * len(next_scores)):
-            next_scores = _step(model, search)
+        with threads_for(parameters * len(next_scores)), torch.inference_mode(), batch_rows(search.sentences):
+            decoded = model.decode(search.last_tokens, search.memory, search.state)
+            search.state = decoded.state
+            next_scores = _next_token_scores(decoded, search.is_scored)
 
 
 def _with_interventions(
@@ -119,15 +121,6 @@ def _prefill(
     repeated = repeat_rows(decoded.state, width, batch=len(max_lengths), device=tokens.device)
     search.start(tokens[:, 1:], scores, repeated)
     return search, _next_token_scores(decoded, is_scored).repeat_interleave(width, dim=0)
-
-
-@torch.inference_mode()
-def _step(model: GenerativeModel, search: BeamSearch) -> Float[Tensor, "N V"]:
-    """Score the token after the last one of each hypothesis."""
-    with batch_rows(search.sentences):
-        decoded = model.decode(search.last_tokens, search.memory, search.state)
-    search.state = decoded.state
-    return _next_token_scores(decoded, search.is_scored)
 
 
 def _prefix_score(decoded: DecoderOutput, tokens: Int[Tensor, "B T"]) -> Float[Tensor, " B"]:

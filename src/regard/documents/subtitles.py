@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left
+from functools import partial
 
 from regard.documents.markup import tokenize_markup
 from regard.documents.segments import SegmentBuilder, Template
@@ -34,24 +35,20 @@ def _cues(lines: list[str]) -> Template:
     template: Template = []
     is_dialogue = sum(_DASH.match(line) is not None for line in lines) > 1
     for group in [[line] for line in lines] if is_dialogue else [lines] if lines else []:
-        last = group[-1].rstrip("\r\n")
-        template += [*_cue_segment([*group[:-1], last], group[0]), group[-1][len(last) :]]
+        first_end, last_end = (line[len(line.rstrip("\r\n")) :] for line in (group[0], group[-1]))
+        text = "".join(group).removesuffix(last_end)
+        builder = SegmentBuilder()
+        if dash := _DASH.match(text):
+            builder.add_placeholder(dash[0])
+        for token in tokenize_markup(text[len(dash[0]) if dash else 0 :]):
+            if token.kind != "text" and token.name in _TAGS:
+                builder.add_tag(token.kind, token.name, token.raw)
+            else:
+                for index, piece in enumerate(_PLACING.split(token.raw)):
+                    (builder.add_placeholder if index % 2 else builder.add_text)(piece)
+        serialize = partial(wrap, lines=len(group), newline=first_end)
+        template += [*builder.build(break_at_newlines=False, serialize=serialize), last_end]
     return template
-
-
-def _cue_segment(lines: list[str], first: str) -> Template:
-    newline = first[len(first.rstrip("\r\n")) :]
-    builder = SegmentBuilder()
-    text = "".join(lines)
-    if dash := _DASH.match(text):
-        builder.add_placeholder(dash[0])
-    for token in tokenize_markup(text[len(dash[0]) if dash else 0 :]):
-        if token.kind != "text" and token.name in _TAGS:
-            builder.add_tag(token.kind, token.name, token.raw)
-        else:
-            for index, piece in enumerate(_PLACING.split(token.raw)):
-                (builder.add_placeholder if index % 2 else builder.add_text)(piece)
-    return [*builder.build(break_at_newlines=False, serialize=lambda said: wrap(said, len(lines), newline))]
 
 
 def wrap(text: str, lines: int, newline: str) -> str:

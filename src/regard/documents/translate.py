@@ -175,8 +175,11 @@ def _render_segment(split: SplitSegment, translations: SentenceTranslations, cho
         parts.append(_shift_range(AlignedRange((0, len(part.text)), (0, len(text))), position, length))
         position, length = position + len(part.text), length + len(text)
         texts.append(text)
-    aligned = AlignedText(split.segment.text, "".join(texts), parts, words, guesses)
-    return split.segment.serialize(project_markup(split.segment.spans, aligned, split.segment.escape))
+    segment, output_text = split.segment, "".join(texts)
+    if not segment.spans:
+        return segment.serialize(segment.escape(output_text))
+    aligned = AlignedText(segment.text, output_text, parts, words, guesses)
+    return segment.serialize(project_markup(segment.spans, aligned, segment.escape))
 
 
 def _with_final_mark(sentence: str, translation: str) -> str:

@@ -32,6 +32,15 @@ class GoldAlignment:
     sure: Links
     possible: Links
 
+    def reversed(self) -> "GoldAlignment":
+        """The links from target to source."""
+        sure, possible = (frozenset((target, source) for source, target in some) for some in (self.sure, self.possible))
+        return GoldAlignment(sure=sure, possible=possible)
+
+    def fits(self, sources: int, targets: int) -> bool:
+        """Whether all linked words exist in sentences of so many words."""
+        return all(source < sources and target < targets for source, target in self.possible)
+
 
 @dataclass(frozen=True)
 class AlignmentScore:

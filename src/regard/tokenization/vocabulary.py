@@ -36,19 +36,14 @@ def train_sentencepiece(lines: Iterable[str], *, model_type: ModelType = "unigra
         )
     if vocab_size < len(RESERVED) + 2:
         raise RegardError(f"the vocabulary's size is {vocab_size}; give at least {len(RESERVED) + 2}.")
+    texts = (normalize(line.replace(_RESERVED_CHARACTER, " ")) for line in lines)
+    cut = MAX_LINE_CHARACTERS
+    parts = (text[start : start + cut].strip() for text in texts for start in range(0, len(text), cut))
     # Each distinct line once: on repeated lines the unigram training takes quadratic time.
-    sample = list(dict.fromkeys(_reservoir_sample(_training_lines(lines))))
+    sample = list(dict.fromkeys(_reservoir_sample(part for part in parts if part)))
     if not sample:
         raise RegardError("there is no text to train a vocabulary on. Give at least one line that is not blank.")
     return _train_on_sample(sample, model_type, vocab_size)
-
-
-def _training_lines(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        text = normalize(line.replace(_RESERVED_CHARACTER, " "))
-        for start in range(0, len(text), MAX_LINE_CHARACTERS):
-            if part := text[start : start + MAX_LINE_CHARACTERS].strip():
-                yield part
 
 
 def _reservoir_sample(lines: Iterator[str], largest: int = MAX_SAMPLE_LINES) -> list[str]:
@@ -67,6 +62,10 @@ def _train_on_sample(sample: list[str], model_type: ModelType, vocab_size: int) 
     if model_type in ("unigram", "bpe"):  # every character is a piece; an eighth of the pieces is left for longer ones
         available = vocab_size - len(RESERVED) - (256 if with_bytes else 0)
         sample = _with_common_characters(sample, most=available - available // 8)
+    pieces = {identity: piece for piece, identity in RESERVED.items()}
+    ids = {"pad": PADDING, "unk": UNKNOWN, "bos": BEGIN, "eos": END}
+    special: dict[str, Any] = {f"{name}_id": identity for name, identity in ids.items()}
+    special |= {f"{name}_piece": pieces.pop(identity) for name, identity in ids.items()}
     writer = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sample),
@@ -83,21 +82,14 @@ def _train_on_sample(sample: list[str], model_type: ModelType, vocab_size: int) 
         unk_surface=" ⁇ " if model_type == "word" else "⁇",
         num_threads=THREADS,
         minloglevel=2,
-        **_special_token_options(),
+        control_symbols=list(pieces.values()),
+        **special,
     )
     model = writer.getvalue()
-    pieces = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
-    if pieces < vocab_size:
-        _log.warning("the text gives only %d of the %d pieces; the vocabulary has no more", pieces, vocab_size)
+    size = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size()
+    if size < vocab_size:
+        _log.warning("the text gives only %d of the %d pieces; the vocabulary has no more", size, vocab_size)
     return model
-
-
-def _special_token_options() -> dict[str, Any]:
-    pieces = {identity: piece for piece, identity in RESERVED.items()}
-    ids = {"pad": PADDING, "unk": UNKNOWN, "bos": BEGIN, "eos": END}
-    options: dict[str, Any] = {f"{name}_id": identity for name, identity in ids.items()}
-    options |= {f"{name}_piece": pieces.pop(identity) for name, identity in ids.items()}
-    return options | {"control_symbols": list(pieces.values())}
 
 
 def _with_common_characters(sample: list[str], most: int) -> list[str]:

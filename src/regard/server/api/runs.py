@@ -324,8 +324,9 @@ class GoldFiles:
                 f"{prefix} has {len(sources)} sources, {len(targets)} targets and {len(links)} alignments. "
                 "Give equally many of each."
             )
-        for candidate in (links, [_reverse_links(one) for one in links]):
-            if all(map(_links_fit, sources, targets, candidate)):
+        sizes = [(len(source.split()), len(target.split())) for source, target in zip(sources, targets, strict=True)]
+        for candidate in (links, [one.reversed() for one in links]):
+            if all(one.fits(*size) for one, size in zip(candidate, sizes, strict=True)):
                 return GoldAlignments(sources, targets, candidate)
         raise RegardError(f"{paths[2]} links words that its sentences do not have. Give the links of these sentences.")
 
@@ -335,13 +336,3 @@ class GoldFiles:
         known = {word for source in gold.sources for word in source.split()}
         worked = [one for one in BUILT_IN_EXAMPLES.get(languages, []) if known.issuperset(one.source.split())]
         return [*worked, *gold.examples(limit)]
-
-
-def _links_fit(source: str, target: str, links: GoldAlignment) -> bool:
-    source_words, target_words = len(source.split()), len(target.split())
-    return all(one < source_words and other < target_words for one, other in links.possible)
-
-
-def _reverse_links(links: GoldAlignment) -> GoldAlignment:
-    sure, possible = (frozenset((target, source) for source, target in some) for some in (links.sure, links.possible))
-    return GoldAlignment(sure=sure, possible=possible)
