@@ -28,9 +28,9 @@ from regard.files import (
     read_while_unchanged,
     write_manifest,
 )
-from regard.input_files import TensorInfo
 from regard.models.factory import build_model
 from regard.process import available_memory
+from regard.safetensors_header import TensorInfo
 from regard.tokenization.tokenizer import TokenizerPair
 
 BUNDLE_FILES = (CONFIG_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, WEIGHTS_FILE)

@@ -19,7 +19,7 @@ from msgspec import Meta
 
 from regard.config_errors import MAX_SHOWN_PROBLEMS, find_problems, format_problems, override_hint, shorten
 from regard.errors import RegardError
-from regard.input_files import MEBIBYTE, read_input
+from regard.files import MEBIBYTE, read_input
 
 PositiveInt = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 NonNegativeInt = Annotated[int, Meta(ge=0, le=2**31 - 1)]

@@ -1,4 +1,7 @@
-"""Files of runs and models: atomic writes, a manifest with the hash of each file, and locks.
+"""Files that are read and written: bounded regular files, atomic writes, and a manifest with the hash of each file.
+
+Someone else may have written a path or a file. A named pipe would block its reader, a device such as /dev/zero has no
+end, and a sparse file of terabytes costs its author nothing. Each is an error before anything is read.
 
 A directory or file is written under a temporary name beside its own, flushed to the disk, and renamed, so that it
 appears whole or not at all whenever the process is killed. The temporary name contains the process id, so the next
@@ -6,22 +9,17 @@ process can remove what a killed one left.
 
 The manifest lists the SHA-256 of every file. Of 400 single flipped bits in a weights file, the file format itself
 detects four; a hash detects all.
-
-The system releases a lock however its holder ends. Windows and some network file systems have no such locks: there, do
-not train twice in one directory, and prepare a shared image store with one run first.
 """
 
-import errno
 import glob
 import hashlib
-import logging
 import os
 import re
 import shutil
-import sys
-import time
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -29,18 +27,82 @@ import msgspec
 
 from regard.config_errors import shorten
 from regard.errors import RegardError
-from regard.input_files import (
-    MEBIBYTE,
-    TensorInfo,
-    check_size,
-    open_input,
-    own_descriptor,
-    read_input,
-    read_tensor_header,
-)
 from regard.process import available_memory
+from regard.safetensors_header import TensorInfo, read_tensor_header
 
+MEBIBYTE = 1 << 20
 Result = TypeVar("Result")
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+MAX_LINKS = 40  # symbolic links in a row; Linux follows no more
+READABLE_FILE = "Give the path of a readable file."
+_KINDS = {  # in the style of the system's own reasons
+    stat.S_IFDIR: "Is a directory",
+    stat.S_IFIFO: "Is a named pipe",
+    stat.S_IFSOCK: "Is a socket",
+    stat.S_IFCHR: "Is a device",
+    stat.S_IFBLK: "Is a device",
+}
+
+
+def open_input(path: Path, *, advice: str = READABLE_FILE) -> BufferedReader:
+    """A regular file, opened for reading; anything else is an error at once.
+
+    What this process has open already, as /dev/stdin or the <(...) of a shell, may be a pipe.
+    """
+    try:
+        descriptor = own_descriptor(path)
+        if descriptor is not None:
+            return os.fdopen(os.dup(descriptor), "rb")
+        _check_regular(os.stat(path), path, advice)  # before it is opened: opening can have effects on a device
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+        file = os.fdopen(descriptor, "rb")
+        _check_regular(os.fstat(descriptor), path, advice)  # another file may have its name by now
+    except OSError as error:
+        raise unreadable_error(path, error.strerror or str(error), advice) from None
+    except ValueError:  # of a NUL or half of a surrogate pair, which no file name can have
+        raise unreadable_error(Path(repr(str(path))), "no file can have this name", advice) from None
+    return file
+
+
+def read_input(path: Path, *, max_bytes: int, advice: str = READABLE_FILE) -> bytes:
+    """The content of a regular file of at most `max_bytes` bytes."""
+    with open_input(path, advice=advice) as file:
+        check_size(os.fstat(file.fileno()).st_size, max_bytes, path, advice)
+        content = file.read(max_bytes + 1)
+    check_size(len(content), max_bytes, path, advice)
+    return content
+
+
+def check_size(size: int, max_bytes: int, path: Path, advice: str) -> None:
+    """Refuse a file that is larger than allowed."""
+    if size > max_bytes:
+        raise unreadable_error(path, f"it has {size:,} bytes, and at most {max_bytes:,} are allowed", advice)
+
+
+def unreadable_error(path: Path, reason: str, advice: str) -> RegardError:
+    """The error for a file that cannot be read, with what to do."""
+    return RegardError(f"{path} cannot be read: {reason}. {advice}")
+
+
+def own_descriptor(path: Path) -> int | None:
+    """The descriptor of this process that a path leads to, directly or through links; else None."""
+    own = (f"/proc/{os.getpid()}/fd", "/dev/fd")
+    for _ in range(MAX_LINKS):
+        parent = os.path.realpath(path.parent)
+        if parent in own and path.name.isdecimal():
+            return int(path.name)
+        if not path.is_symlink():
+            break
+        path = Path(parent, path.readlink())
+    return None
+
+
+def _check_regular(status: os.stat_result, path: Path, advice: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise unreadable_error(path, _KINDS.get(stat.S_IFMT(status.st_mode), "Is not a regular file"), advice)
+
 
 # --- atomic writes ---------------------------------------------------------------------------------------------------
 
@@ -343,80 +405,3 @@ def _damaged_error(path: Path) -> RegardError:
 def _sha256_of_file(path: Path) -> str:
     with open_input(path, advice=RESTORE) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# --- locks -----------------------------------------------------------------------------------------------------------
-
-LOCK_NAME = "lock"
-LOCK_POLL_SECONDS = 0.5
-UNSUPPORTED_LOCK_ERRNOS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of some network file systems
-_log = logging.getLogger(__name__)
-_held_run_locks: set[Path] = set()
-
-
-def try_lock(descriptor: int) -> bool | None:
-    """Whether this process now has the lock; None if there are no locks: on Windows, or on some file systems."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in UNSUPPORTED_LOCK_ERRNOS:
-            raise
-        return None
-    return True
-
-
-@contextmanager
-def lock_run(run: Path) -> Iterator[None]:
-    """Hold the lock of a run: two processes that write the same checkpoints would corrupt them. It is reentrant."""
-    path = (run / LOCK_NAME).resolve()
-    if path in _held_run_locks:
-        yield
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise RegardError(
-            f"{path} cannot be written: {error.strerror}. Choose a directory that can be written, with --run."
-        ) from None
-    try:
-        _acquire_run_lock(descriptor, run)
-        _held_run_locks.add(path)
-        yield
-    finally:
-        _held_run_locks.discard(path)
-        os.close(descriptor)
-
-
-def _acquire_run_lock(descriptor: int, run: Path) -> None:
-    is_ours = try_lock(descriptor)
-    if is_ours is False:
-        holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
-        raise RegardError(
-            f"{run} is in use by process {holder}. Wait until it ends, stop it (kill {holder}), "
-            "or start another run with --run DIR."
-        )
-    if is_ours is None:
-        _log.warning("%s cannot be locked on this file system: make sure that no other process trains in it", run)
-    with suppress(OSError):  # a full disk: the lock holds, without the process id in it
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
-
-
-@contextmanager
-def wait_for_lock(directory: Path, while_waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of a directory; if another process has it, wait."""
-    descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        while try_lock(descriptor) is False:
-            while_waiting()
-            time.sleep(LOCK_POLL_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RegardError
-from regard.files import lock_run, wait_for_lock
+from regard.locks import lock_run, wait_for_lock
 from tests.support.commands import started
 
 HOLDER = """
 import sys
 from pathlib import Path
-from regard.files import lock_run
+from regard.locks import lock_run
 with lock_run(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

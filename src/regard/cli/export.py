@@ -7,8 +7,7 @@ import click
 from regard.cli.console import echo
 from regard.cli.options import PATH, model_argument
 from regard.errors import RegardError
-from regard.files import MAX_METADATA_BYTES, find_model_directory
-from regard.input_files import read_input
+from regard.files import MAX_METADATA_BYTES, find_model_directory, read_input
 from regard.interop.export_model import EXPORT_FORMATS, FLOAT32
 
 QUANTIZATIONS = list(dict.fromkeys(name for one in EXPORT_FORMATS.values() for name in one.quantizations))

@@ -19,7 +19,7 @@ import msgspec
 
 from regard.data.readers.lines import error_at, numbered_lines
 from regard.errors import RegardError
-from regard.input_files import MEBIBYTE, open_input, read_input
+from regard.files import MEBIBYTE, open_input, read_input
 from regard.tokenization.text import nfc
 
 CAPTIONS_FILE = "captions.txt"

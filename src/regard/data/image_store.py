@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from regard.data.images import load_image
 from regard.data.token_store import fingerprint
 from regard.errors import RegardError
-from regard.files import LOCK_NAME, wait_for_lock
+from regard.locks import LOCK_NAME, wait_for_lock
 
 VERSION = 1  # of the layout on disk
 HEADER, VALUES, BLOCKS = "images.json", "values", "blocks.jsonl"

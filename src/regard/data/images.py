@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.input_files import MEBIBYTE, read_input
+from regard.files import MEBIBYTE, read_input
 from regard.tokenization.text import nfc
 
 if TYPE_CHECKING:

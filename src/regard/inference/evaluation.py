@@ -14,10 +14,9 @@ import msgspec
 
 from regard.config import DecodeOptions, decode_options
 from regard.errors import RegardError
-from regard.files import atomic_file
+from regard.files import MEBIBYTE, atomic_file, read_input
 from regard.inference.interface import ModelPipeline, Progress, check_texts
 from regard.inference.translator import Translation, Translator
-from regard.input_files import MEBIBYTE, read_input
 from regard.metrics.text import (
     LengthBucket,
     Score,

@@ -14,18 +14,29 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 from regard.config import CaptionerConfig, Config, DecoderOnlyConfig, EncoderOnlyConfig, ModelConfig
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, EXPORT, directory_kind, find_model_directory, weights_digest
+from regard.files import (
+    CONFIG_FILE,
+    EXPORT,
+    EXPORT_VERSION,
+    MEBIBYTE,
+    directory_kind,
+    find_model_directory,
+    read_input,
+    read_verified,
+    weights_digest,
+)
 from regard.inference.ctranslate2_engine import CTranslate2Engine, unsupported_options
 from regard.inference.interface import EngineName, StrPath, Task
 from regard.inference.translator import Translator
 from regard.interop.ctranslate2 import (
+    EXPORT_INFO_FILE,
     INSTALL_HINT,
     ExportedModel,
     Quantization,
     export_ctranslate2,
     is_installed,
-    read_export,
-    read_export_info,
+    parse_export,
+    parse_export_info,
     unsupported_features,
 )
 from regard.process import gc_frozen_import
@@ -215,12 +226,19 @@ def _export_places(directory: Path, quantization: Quantization) -> list[Path]:
     return [in_cache] if model.is_relative_to(PACKAGE) else [directory / CACHE_FOLDER / name, in_cache]
 
 
+def read_export(directory: Path) -> ExportedModel:
+    """The export in a directory, each file checked against its hash."""
+    return parse_export(read_verified(directory, EXPORT, EXPORT_VERSION), directory)
+
+
 def _read_cached_export(cached: Path, directory: Path) -> ExportedModel | None:
     """The export that was kept, if it is complete and made from the current weights."""
     if directory_kind(cached) != EXPORT:
         return None
     try:
-        return read_export(cached) if read_export_info(cached).weights == weights_digest(directory) else None
+        info = read_input(cached / EXPORT_INFO_FILE, max_bytes=MEBIBYTE)
+        is_current = parse_export_info(info, cached).weights == weights_digest(directory)
+        return read_export(cached) if is_current else None
     except RegardError:
         return None  # damaged: it is made again
 

@@ -21,8 +21,9 @@ import msgspec
 from regard.config import DecodingConfig
 from regard.data.readers.lines import numbered_lines
 from regard.errors import RegardError
-from regard.files import MANIFEST_NAME, atomic_file, try_lock
+from regard.files import MANIFEST_NAME, atomic_file
 from regard.inference.translator import CHUNK_LINES, Translation, Translator
+from regard.locks import try_lock
 from regard.metrics.alignment import GoldAlignment, format_alignment
 
 PARTIAL_SUFFIX, PROGRESS_SUFFIX = ".partial", ".progress.json"

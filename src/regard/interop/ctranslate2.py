@@ -29,10 +29,8 @@ from regard.files import (
     SOURCE_TOKENIZER_FILE,
     TARGET_TOKENIZER_FILE,
     atomic_directory,
-    read_verified,
     write_manifest,
 )
-from regard.input_files import MEBIBYTE, read_input
 from regard.special_tokens import BEGIN, END, RESERVED, UNKNOWN
 from regard.tokenization.tokenizer import TokenizerPair
 
@@ -141,24 +139,18 @@ def require_finite_weights(tensors: "dict[str, Tensor]") -> None:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read_export(directory: Path) -> ExportedModel:
-    """The export in a directory, each file checked against its hash."""
-    files = read_verified(directory, EXPORT, EXPORT_VERSION)
+def parse_export(files: dict[str, bytes], directory: Path) -> ExportedModel:
+    """The export that these files of a directory are."""
     missing = sorted({CONFIG_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, EXPORT_INFO_FILE} - set(files))
     if missing:
         raise RegardError(f"{directory} has no {', '.join(missing)}. Export the model again.")
     config = Config.from_toml(files.pop(CONFIG_FILE), origin=str(directory / CONFIG_FILE))
     tokenizers = TokenizerPair.from_bytes(files.pop(SOURCE_TOKENIZER_FILE), files.pop(TARGET_TOKENIZER_FILE))
-    return ExportedModel(config, tokenizers, _decode_info(files.pop(EXPORT_INFO_FILE), directory), files)
+    return ExportedModel(config, tokenizers, parse_export_info(files.pop(EXPORT_INFO_FILE), directory), files)
 
 
-def read_export_info(directory: Path) -> ExportInfo:
-    """Where the export in a directory comes from, without the rest of it."""
-    advice = "Export the model again."
-    return _decode_info(read_input(directory / EXPORT_INFO_FILE, max_bytes=MEBIBYTE, advice=advice), directory)
-
-
-def _decode_info(content: bytes, directory: Path) -> ExportInfo:
+def parse_export_info(content: bytes, directory: Path) -> ExportInfo:
+    """Where the export in a directory comes from."""
     try:
         return msgspec.json.decode(content, type=ExportInfo)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -12,8 +12,15 @@ from torch import Tensor, nn
 from regard.bundle import load_weights, named_tensors, read_tensors
 from regard.config import CaptionerConfig, EfficientNetConfig, ImageEncoderConfig, ModelConfig
 from regard.errors import RegardError
-from regard.files import MANIFEST_NAME, atomic_directory, directory_kind, read_verified, write_manifest
-from regard.input_files import MEBIBYTE, read_input
+from regard.files import (
+    MANIFEST_NAME,
+    MEBIBYTE,
+    atomic_directory,
+    directory_kind,
+    read_input,
+    read_verified,
+    write_manifest,
+)
 from regard.interop.foreign import convert_pickle
 from regard.layers.image_encoders import ImageEncoder
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.bundle import Bundle, load_weights, new_bundle, read_tensors
 from regard.config import Config
 from regard.errors import RegardError
-from regard.input_files import read_input
+from regard.files import read_input
 from regard.interop.ctranslate2 import SUPPRESSED_LOGIT, require_finite_weights
 from regard.special_tokens import BEGIN, RESERVED
 from regard.tokenization.tokenizer import TokenizerPair

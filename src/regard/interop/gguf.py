@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import RegardError
-from regard.input_files import open_input
+from regard.files import open_input
 from regard.interop.foreign import MAX_LAYERS, MAX_MODEL_BYTES, ForeignModel, Misfits, Tensors
 from regard.interop.huggingface_family import arrange_tokenizer, assemble
 from regard.interop.llama import LLAMA, LLAMA_BLOCK

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from regard.errors import RegardError
-from regard.files import atomic_file
-from regard.input_files import MEBIBYTE, read_input
+from regard.files import MEBIBYTE, atomic_file, read_input
 
 EVENT_LOG = "events.jsonl"
 MAX_LOG_BYTES = 1024 * MEBIBYTE

@@ -15,7 +15,7 @@ import torch
 from regard.bundle import Bundle, save_bundle
 from regard.config import Config
 from regard.data.batching import plan_epoch
-from regard.files import lock_run
+from regard.locks import lock_run
 from regard.training.checkpoint import (
     explain_out_of_memory,
     load_weights,

@@ -25,8 +25,8 @@ from regard.config import (
     read_table,
 )
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, atomic_file, lock_run
-from regard.input_files import MEBIBYTE, read_input
+from regard.files import CONFIG_FILE, MEBIBYTE, atomic_file, read_input
+from regard.locks import lock_run
 from regard.training import checks
 from regard.training.checks import LANGUAGE_KINDS
 from regard.training.defaults import (

@@ -24,8 +24,7 @@ from regard.data.readers.text import Pair, PairBlock
 from regard.data.token_store import TokenStore, fingerprint, open_store, write_store
 from regard.data.tokenize import TokenizeJob, tokenize_corpus
 from regard.errors import RegardError
-from regard.files import MAX_METADATA_BYTES, atomic_file
-from regard.input_files import read_input
+from regard.files import MAX_METADATA_BYTES, atomic_file, read_input
 from regard.process import usable_cores
 from regard.special_tokens import UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair, train_tokenizer_pair

@@ -18,8 +18,8 @@ from regard.config import CaptionerConfig, Config
 from regard.data.captions import read_captioned
 from regard.data.images import load_image
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, LOCK_NAME, MANIFEST_NAME
-from regard.input_files import MEBIBYTE, read_input
+from regard.files import CONFIG_FILE, MANIFEST_NAME, MEBIBYTE, read_input
+from regard.locks import LOCK_NAME
 from regard.models.interface import AttentionRole, role_of
 from regard.tracing.trace import TokenSequence
 from regard.training.events import EVENT_LOG, MAX_LOG_BYTES

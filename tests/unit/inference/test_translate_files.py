@@ -8,7 +8,6 @@ import pytest
 from regard.bundle import save_bundle
 from regard.config import TransformerConfig, TransformerStackConfig
 from regard.errors import RegardError
-from regard.files import try_lock
 from regard.inference import translate_files
 from regard.inference.open import load
 from regard.inference.translate_files import (
@@ -21,6 +20,7 @@ from regard.inference.translate_files import (
     translation_settings,
 )
 from regard.inference.translator import Translator
+from regard.locks import try_lock
 from tests.support.random_translators import random_translator, texts
 
 STACK = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)

@@ -13,9 +13,10 @@ from regard.bundle import Bundle
 from regard.config import TransformerConfig
 from regard.errors import RegardError
 from regard.inference.ctranslate2_engine import CTranslate2Engine
+from regard.inference.open import read_export
 from regard.inference.translator import Translator
 from regard.interop.argos import Archive, export_argos
-from regard.interop.ctranslate2 import export_ctranslate2, read_export
+from regard.interop.ctranslate2 import export_ctranslate2
 from regard.interop.ctranslate2_import import Variables
 from regard.interop.import_model import detect
 from tests.support.foreign_models import TEXTS, write_argos, write_ctranslate2

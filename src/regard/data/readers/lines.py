@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from regard.errors import RegardError
-from regard.input_files import READABLE_FILE, open_input, unreadable_error
+from regard.files import READABLE_FILE, open_input, unreadable_error
 
 MAX_LINE_BYTES = 16 * 2**20  # a file without newlines must not fill the memory
 STREAM_BLOCK_BYTES = 2**16  # read at once from a pipe: its capacity

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.input_files import MEBIBYTE, read_input
+from regard.files import MEBIBYTE, read_input
 from regard.worlds import SeededRandom, written_corpus
 from regard.worlds.scenes.captions import english_caption, korean_caption
 from regard.worlds.scenes.scene import (
