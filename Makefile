@@ -5,7 +5,7 @@ READY := .venv/.ready
 
 LOCKED := --all-extras --no-emit-project --no-hashes --no-annotate --no-header --quiet
 
-.PHONY: setup demo test test-failed test-fast check docs wheel lock clean
+.PHONY: setup demo pretrained test test-failed test-fast check docs wheel lock clean
 
 setup: $(READY)
 
@@ -16,6 +16,11 @@ $(READY): pyproject.toml constraints.txt
 
 demo: setup
 	$(BIN)/regard demo
+
+# Train the models that come with regard again, and compare the figures: about three hours on two cores. Without the text of
+# Tatoeba it says where to get it; PRETRAINED="--tatoeba FOLDER" gives its folder.
+pretrained: setup
+	$(BIN)/python benchmarks/pretrained.py $(PRETRAINED)
 
 # Two tests run side by side, and torch's threads would spin for each other on a core that the other test needs.
 test: setup

@@ -63,7 +63,7 @@ _LOCATIONS = {
     "word_image_maps": "regard.tracing.image_maps",
 }
 
-_SUBPACKAGES = ("plotting",)  # used by their names, as in regard.plotting.show(trace)
+_SUBPACKAGES = ("plotting", "pretrained")  # used by their names, as in regard.plotting.show(trace)
 
 __all__ = sorted(_LOCATIONS)  # noqa: PLE0605
 

@@ -1,6 +1,7 @@
 """The public names with their types, for editors and type checkers; `__init__.py` imports them when they are used."""
 
 from regard import plotting as plotting
+from regard import pretrained as pretrained
 from regard.attention.attend import AttentionOutput as AttentionOutput
 from regard.attention.attend import attend as attend
 from regard.attention.attention_layer import AttentionLayer as AttentionLayer

@@ -31,8 +31,10 @@ from regard.files import (
 from regard.models.factory import build_model
 from regard.process import available_memory
 from regard.safetensors_header import TensorInfo
+from regard.tokenization.known_words import KnownWords, words_of
 from regard.tokenization.tokenizer import TokenizerPair
 
+KNOWN_WORDS_FILE = "words.bin"
 BUNDLE_FILES = (CONFIG_FILE, SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, WEIGHTS_FILE)
 
 
@@ -44,6 +46,7 @@ class Bundle:
     tokenizers: TokenizerPair
     model: nn.Module
     digest: str = ""  # SHA-256 of the file that the weights were loaded from; empty: from no file
+    known_words: KnownWords | None = None  # of the source texts that it was trained on, where they were recorded
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -58,6 +61,16 @@ class Bundle:
     def max_source_tokens(self) -> int:
         """How many tokens of a text the model reads; a longer text is truncated."""
         return max_source_tokens(self.model.max_positions)  # type: ignore[arg-type]
+
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a source text that the model does not know, each once.
+
+        Where the words of its training text were recorded, they are those that are not among them; else those that the
+        vocabulary has no pieces for.
+        """
+        if self.known_words is None:
+            return self.tokenizers.source.unknown_words(text)
+        return [word for word in dict.fromkeys(words_of(text)) if word not in self.known_words]
 
 
 class SkipInitialization(TorchFunctionMode):
@@ -106,13 +119,29 @@ def new_bundle(config: Config, tokenizers: TokenizerPair) -> Bundle:
     return Bundle(config, tokenizers, _build(config, tokenizers))
 
 
-def save_bundle(directory: str | PathLike[str], bundle: Bundle) -> None:
-    """Write the bundle; it appears complete or not at all, and replaces an older one only when it is complete."""
+def save_bundle(
+    directory: str | PathLike[str],
+    bundle: Bundle,
+    *,
+    dtype: torch.dtype | None = None,
+    more_files: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write the bundle; it appears complete or not at all, and replaces an older one only when it is complete.
+
+    `dtype` is that of the weights in the file: float16 halves it. A loaded model computes in float32 all the same.
+    """
+    tensors = named_tensors(bundle.model)
+    if dtype is not None:
+        tensors = {name: one.to(dtype) if one.is_floating_point() else one for name, one in tensors.items()}
     with atomic_directory(Path(directory)) as staging:
         (staging / CONFIG_FILE).write_text(bundle.config.to_toml(), encoding="utf-8")
         (staging / SOURCE_TOKENIZER_FILE).write_bytes(bundle.tokenizers.source.to_bytes())
         (staging / TARGET_TOKENIZER_FILE).write_bytes(bundle.tokenizers.target.to_bytes())
-        (staging / WEIGHTS_FILE).write_bytes(save_tensors(named_tensors(bundle.model)))
+        (staging / WEIGHTS_FILE).write_bytes(save_tensors(tensors))
+        if bundle.known_words is not None:
+            (staging / KNOWN_WORDS_FILE).write_bytes(bundle.known_words.to_bytes())
+        for name, content in (more_files or {}).items():
+            (staging / name).write_bytes(content)
         write_manifest(staging, MODEL, MODEL_VERSION)
 
 
@@ -137,8 +166,8 @@ def _read_bundle(files: VerifiedFiles) -> Bundle:
         _check_fit(describe_tensors(config, tokenizers), header, origin=str(weights))
 
     content = files.read(WEIGHTS_FILE, check_header)
-    for name in files.digests.keys() - set(BUNDLE_FILES):
-        files.read(name)  # only to verify it
+    more_files = {name: files.read(name) for name in files.digests.keys() - set(BUNDLE_FILES)}  # all are verified
+    known = more_files.get(KNOWN_WORDS_FILE)
     with SkipInitialization():
         model = _build(config, tokenizers)
     tensors = read_tensors(content, weights)
@@ -148,7 +177,8 @@ def _read_bundle(files: VerifiedFiles) -> Bundle:
             "training diverged: train it again with a lower training.learning_rate, or use another checkpoint."
         )
     load_weights(model, tensors, origin=str(weights))
-    return Bundle(config, tokenizers, model, digest=files.digests[WEIGHTS_FILE])
+    known_words = None if known is None else KnownWords.from_bytes(known)
+    return Bundle(config, tokenizers, model, digest=files.digests[WEIGHTS_FILE], known_words=known_words)
 
 
 def named_tensors(model: nn.Module) -> dict[str, Tensor]:

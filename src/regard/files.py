@@ -27,6 +27,8 @@ import msgspec
 
 from regard.config_errors import shorten
 from regard.errors import RegardError
+from regard.pretrained import find as find_pretrained
+from regard.pretrained import names as pretrained_names
 from regard.process import available_memory
 from regard.safetensors_header import TensorInfo, read_tensor_header
 
@@ -344,7 +346,9 @@ def directory_kind(directory: Path) -> str | None:
 
 
 def find_model_directory(path: Path) -> Path:
-    """The directory itself or, for a run, its model directory."""
+    """The directory itself; for a run its model directory; for the name of a model that comes with regard its own."""
+    if pretrained := find_pretrained(path):
+        return pretrained
     inside = path / "model"
     return inside if (inside / MANIFEST_NAME).exists() and not (path / MANIFEST_NAME).exists() else path
 
@@ -369,7 +373,7 @@ def read_manifest(directory: Path, kind: str, version: int) -> Manifest:
     if not (directory / MANIFEST_NAME).exists():
         raise RegardError(
             f"{directory} is not a {kind}: it has no {MANIFEST_NAME}. Give the directory of a {kind}, such as "
-            "runs/NAME/model."
+            f"runs/NAME/model, or the name of a model that comes with regard: {', '.join(pretrained_names())}."
         )
     manifest = _decode_manifest(directory)
     if (manifest.kind, kind) == (EXPORT, MODEL):

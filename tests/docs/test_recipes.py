@@ -8,7 +8,8 @@ import torch
 from regard.config import Config
 from regard.models.factory import build_model
 
-RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
+FOLDER = Path(__file__).parents[2] / "recipes"
+RECIPES = sorted(FOLDER.rglob("*.toml"))
 MODELS = ("rnn", "rnn-attention", "transformer")
 LINEAGE = {f"{data}-{model}.toml" for data in ("world", "multi30k") for model in MODELS}
 CAPTIONERS = {f"scenes-{model}.toml" for model in ("rnn", "attention", "transformer")}
@@ -22,7 +23,7 @@ def test_all_named_recipes_exist() -> None:
     }
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.relative_to(FOLDER).with_suffix("")))
 def test_a_recipe_loads_and_builds(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("# "), "a recipe starts with a comment about its purpose"
     config = Config.load(path)
@@ -36,6 +37,6 @@ def test_a_recipe_loads_and_builds(path: Path) -> None:
 
 
 def test_base_recipe_has_the_published_size() -> None:
-    model = Config.load(Path(RECIPES[0].parent / "transformer-base.toml")).model
+    model = Config.load(FOLDER / "transformer-base.toml").model
     for stack in (model.encoder, model.decoder):  # type: ignore[union-attr]
         assert (stack.layers, stack.width, stack.heads, stack.ffn_width) == (6, 512, 8, 2048)

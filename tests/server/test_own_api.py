@@ -276,7 +276,7 @@ def test_probes_are_the_maps_of_the_run(own_api: OwnApiServer) -> None:
 
 def test_quality_is_the_measured_one(own_api: OwnApiServer) -> None:
     answer = own_api.get("evaluation").json()
-    assert answer["test"] == {"sentences": 24}
+    assert answer["test"] == {"sentences": 24, "has_sentences": True}
     assert [one["model"] for one in answer["models"]] == ["there", "else"]
     best = {"layer": 2, "head": None, "at": "input", "aer": 0.125, "precision": 0.9, "recall": 0.9}
     assert [one["alignment"] for one in answer["models"]] == [best, None]

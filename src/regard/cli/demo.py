@@ -1,4 +1,4 @@
-"""`regard demo`: a server that shows the runs, and one job after another that trains them.
+"""`regard demo`: a server with the models that come with regard, and jobs that train others while you watch.
 
 Each job is a command that a user can run, and its output shows that it is done. So a demo that was stopped continues
 with the next job, and a finished one starts at once.
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import click
 
+from regard import pretrained
 from regard.cli import ChildStopper
 from regard.cli.console import echo, warn
 from regard.cli.options import PATH
@@ -39,6 +40,7 @@ PROBES = (  # a short sentence; then longer ones, whose word order differs in Ko
     "The singer who learned Korean laughed because she was happy",
 )
 STOP_TIMEOUT = 10.0  # seconds that a process has to save and exit
+TRAINING_NICENESS = 10  # the page comes first: training takes what the server and the browser leave
 
 
 @click.command(name="demo")
@@ -66,10 +68,11 @@ def command(
     browser: bool,
     exit_when_done: bool,
 ) -> None:
-    """Open the page and train every generation of the lineage on sentences that regard generates.
+    """Open the page with the models that come with regard, and train others to watch in its Training view.
 
-    The Transformer comes first; last comes a captioner, on images that regard draws. Ctrl-C stops; the next call
-    continues from there, or starts at once if everything is trained.
+    The page works at once. In the background every generation of the lineage is trained on sentences that regard
+    generates, the Transformer first; last comes a captioner, on images that regard draws. Ctrl-C stops; the next call
+    continues from there.
     """
 
     from regard.training.plan import packaged_recipes
@@ -92,7 +95,7 @@ def command(
             if job.is_done or stopper.received or server.poll() is not None:
                 continue
             echo(f"\n{job.title}: regard {' '.join(job.arguments)}")
-            code = stopper.wait_for(_start_process(job.arguments))
+            code = stopper.wait_for(_start_process(job.arguments, niceness=TRAINING_NICENESS))
             if code and not stopper.received:
                 raise RegardError(
                     f"{job.title} has failed (exit code {code}); its error is above. Run the same command again to "
@@ -187,7 +190,7 @@ def _data_option(split: str, paths: list[str]) -> str:
 def _running_server(demo: Demo, port: int, *, browser: bool) -> Iterator[subprocess.Popen[bytes]]:
     """The server of the page, which logs to a file; it is stopped at the end."""
     log = demo.directory / "server.log"
-    runs = [f"--run={demo.directory / name}" for name in RECIPES]
+    runs = [*pretrained.names(), *(f"--run={demo.directory / name}" for name in RECIPES)]
     results = [f"--gold={demo.world / 'test'}", f"--report={demo.directory / 'evaluation.json'}"]
     demo.world.mkdir(exist_ok=True)
     with log.open("wb") as file:
@@ -209,12 +212,16 @@ def _running_server(demo: Demo, port: int, *, browser: bool) -> Iterator[subproc
         process.wait(STOP_TIMEOUT)
 
 
-def _start_process(arguments: list[str], **streams: object) -> subprocess.Popen[bytes]:
+def _start_process(arguments: list[str], *, niceness: int = 0, **streams: object) -> subprocess.Popen[bytes]:
+    def before_exec() -> None:
+        exit_with_parent()
+        os.nice(niceness)
+
     return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
         [sys.executable, "-m", "regard", *arguments],
         env=PASSIVE_WAIT | os.environ,
         process_group=0,  # so that Ctrl-C reaches it once, through us
-        preexec_fn=exit_with_parent,  # noqa: PLW1509  (this process has no threads)
+        preexec_fn=before_exec,  # noqa: PLW1509  (this process has no threads)
         **streams,
     )
 

@@ -2,10 +2,12 @@
 
 import dataclasses
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from regard import pretrained
 from regard.cli.console import echo, warn
 from regard.cli.options import PATH, engine_option, quantization_option
 from regard.errors import RegardError
@@ -25,6 +27,8 @@ def _keep_blank_keys(_context: click.Context, _parameter: click.Parameter, keys:
     name="serve",
     epilog="""\b
 Examples:
+  regard serve
+  regard serve en-fr fr-en
   regard serve runs/world-transformer/model
   regard serve runs --gold runs/world/data/test
   regard serve --run runs/world-transformer        (a run that is still training)
@@ -68,8 +72,9 @@ Examples:
 def command(limits: tuple[str, ...], **settings: Any) -> None:
     """Serve MODELS over HTTP: the page, and APIs for existing clients of LibreTranslate, DeepL and others.
 
-    MODELS are directories such as runs/NAME/model, runs, or folders of runs. Without models the page has the worked
-    example of attention and the positions view. The server listens on this machine only, unless --host is given.
+    MODELS are directories such as runs/NAME/model, runs, folders of runs, or names of models that come with regard
+    (`regard info` lists them). Without MODELS and --run, all that come with regard are served. The server listens on
+    this machine only, unless --host is given.
     SIGTERM, SIGHUP and Ctrl-C finish the admitted requests, then stop.
     """
     from regard.server.app import ServerSettings, serve
@@ -79,7 +84,7 @@ def command(limits: tuple[str, ...], **settings: Any) -> None:
         if path and not path.exists():
             warn(f"{path} does not exist yet; it is used as soon as it does")
     if not settings["models"] and not settings["runs"]:
-        warn("no MODEL was given: the page has the worked example and positions, and nothing can be translated")
+        settings["models"] = tuple(map(Path, pretrained.names()))
     if not settings["keys"] and not _is_loopback(settings["host"]):
         warn(f"other machines can reach {settings['host']}, and no key is required. Set one with --api-key.")
     settings["engine"] = settings["engine"] or "auto"

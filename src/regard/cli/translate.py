@@ -46,12 +46,14 @@ GZIP_EXPANSION = 3.0  # of text, for the estimate of the time left
     name="translate",
     epilog="""\b
 Examples:
+  regard translate en-fr "Where is the train station?"
   echo "Robots must obey orders" | regard translate runs/world-transformer/model
   regard translate runs/x/model --input test.en --output test.ko --alignments test.align
   regard translate runs/x/model --input 'parts/*.gz' --output translated
   regard translate runs/x/model --input 'parts/*.gz' --output translated --ray 10.0.0.1:6379""",
 )
 @model_argument
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option(
     "--input",
     "source",
@@ -82,6 +84,7 @@ Examples:
 @json_option
 def command(
     model: Path,
+    texts: tuple[str, ...],
     source: str,
     output: Path | None,
     beam_size: int | None,
@@ -93,13 +96,18 @@ def command(
     ray_address: str | None,
     as_json: bool,
 ) -> None:
-    """Translate with MODEL, a directory such as runs/NAME/model or an export: as many lines out as in, in their order.
+    """Translate with MODEL: as many lines out as in, in their order.
+
+    MODEL is a directory such as runs/NAME/model, an export, or the name of a model that comes with regard: `regard
+    info` lists them. Each TEXT is a line; without one, lines are read from --input.
 
     The model takes a line as one sentence; of several sentences it may leave some out. A blank line stays blank. Only a
     newline ends a line. Text is UTF-8 whatever the locale is. Files that end in .gz are read and written as gzip.
 
     From file to file the work is saved as it goes: repeat an interrupted command to continue it.
     """
+    if texts and source != "-":
+        raise click.UsageError("both TEXT and --input are given. Remove one of the two.")
     tasks = _file_tasks(source, output, alignments)
     translator = load_translator(model, engine, quantization, with_weights=alignments is not None)
     config = translator.decoding_config(**decode_options(beam_size=beam_size, nbest=nbest))
@@ -107,11 +115,11 @@ def command(
     from regard.inference.translate_files import OutputFormat
 
     wanted = OutputFormat(nbest, scores, as_json, alignments=alignments is not None)
-    is_resumable = output is not None and tasks[0].source.is_file()
+    is_resumable = output is not None and tasks[0].source.is_file() and not texts
     if output is None or not is_resumable or any(map(is_written_directly, tasks[0].outputs)):
         if ray_address:
             raise RegardError("--ray translates files into files. Give --input and --output.")
-        _translate_stream(translator, config, wanted, tasks[0], to_stdout=output is None)
+        _translate_stream(translator, config, wanted, tasks[0], texts, to_stdout=output is None)
         return
 
     from regard.inference.translate_files import local_chunks, progress_path, translate_files, translation_settings
@@ -161,16 +169,22 @@ def _file_tasks(source: str, output: Path | None, alignments: Path | None) -> li
 
 
 def _translate_stream(
-    translator: Translator, config: DecodingConfig, wanted: OutputFormat, task: FileTask, *, to_stdout: bool
+    translator: Translator,
+    config: DecodingConfig,
+    wanted: OutputFormat,
+    task: FileTask,
+    texts: tuple[str, ...],
+    *,
+    to_stdout: bool,
 ) -> None:
-    """Translate a pipe or a terminal, each line as soon as it arrives, or to standard output or a device."""
+    """Translate texts, a pipe or a terminal, each line as soon as it arrives, or to standard output or a device."""
     from regard.data.readers.lines import STANDARD_INPUT, display_name, numbered_lines, stream_lines
     from regard.inference.translate_files import compress_for, translate_chunks
 
     is_file, done = task.source.is_file(), 0
-    if str(task.source) == STANDARD_INPUT and sys.stdin.isatty():
+    if str(task.source) == STANDARD_INPUT and sys.stdin.isatty() and not texts:
         echo("Type a line to translate; Ctrl-D ends.", to_error=True)
-    blocks: Iterable[Iterable[str]] = stream_lines(task.source)
+    blocks: Iterable[Iterable[str]] = [texts] if texts else stream_lines(task.source)
     if is_file:
         blocks = [(line for _, line in numbered_lines(task.source))]
     with ExitStack() as stack:

@@ -3,6 +3,7 @@
 Nothing here imports torch, so that an exported model starts without it.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -76,6 +77,11 @@ class GeneratedText:
     log_probability: float
     tokens: list[int]
     is_finished: bool = True  # False: it reached the length limit before END
+
+    @property
+    def confidence(self) -> float:
+        """The geometric mean of the tokens' probabilities, END included: from 0 to 1, for texts of any length."""
+        return math.exp(self.log_probability / (len(self.tokens) + 1))
 
     @classmethod
     def from_hypothesis(cls, hypothesis: Hypothesis, tokenizer: Tokenizer) -> Self:

@@ -96,7 +96,10 @@ def load(
     device: str = "cpu",
     with_weights: bool = True,
 ) -> "Pipeline":
-    """Open the model or the export in a directory (a run's directory stands for its model).
+    """Open the model or the export in a directory (a run's directory stands for its model), or a model by its name.
+
+    A name such as "en-fr" is that of a model that comes with regard (`regard.pretrained.names()`); a path that exists
+    comes first.
 
     `task` refuses a model for another task. The engine "auto" is the fastest one that gives the same text: ctranslate2
     in float32 where it can run the model, else torch. A quantization selects ctranslate2; all but float32 change some
@@ -203,6 +206,8 @@ def _translator_on_ctranslate2(
         raise UnsupportedModelError([f"CTranslate2 is not installed: {INSTALL_HINT}"])
     if device != "cpu":
         raise UnsupportedModelError([f"the device is {device}, and this engine runs on CPUs"])
+    if (path := directory / CONFIG_FILE).is_file() and (reasons := unsupported_features(Config.load(path))):
+        raise UnsupportedModelError(reasons)  # before the weights are read in vain
     places, bundle = _export_places(directory, quantization), None
     export = next((found for place in places if (found := _read_cached_export(place, directory))), None)
     if export is None or with_weights:
@@ -245,8 +250,6 @@ def _read_cached_export(cached: Path, directory: Path) -> ExportedModel | None:
 
 def _export_now(bundle: "Bundle", places: list[Path], quantization: Quantization) -> ExportedModel:
     """Export the model, and keep the export for the next time in the first place that can be written."""
-    if reasons := unsupported_features(bundle.config):
-        raise UnsupportedModelError(reasons)
     for place in places:
         with suppress(RegardError):
             export_ctranslate2(bundle, place, quantization=quantization)

@@ -178,6 +178,10 @@ class Translator(ModelPipeline):
             text=source,
         )
 
+    def unknown_words(self, text: str) -> list[str]:
+        """The words of a text that the model does not know, each once."""
+        return (self.bundle or self.tokenizers.source).unknown_words(text)
+
     def save(self, path: StrPath) -> None:
         """Write the model as a bundle (an export as an export), which `regard.load` opens."""
         if self.bundle is not None:

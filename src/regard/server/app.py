@@ -23,6 +23,7 @@ from starlette.types import ASGIApp
 from regard.errors import RegardError
 from regard.inference.interface import EngineName
 from regard.interop.ctranslate2 import Quantization
+from regard.pretrained import EVALUATION_FILE, EXAMPLES_FOLDER, is_pretrained
 from regard.server.api import captions, deepl, interventions, libretranslate, runs, text, traces
 from regard.server.auth import ApiKeys, HostPolicy, parse_proxy_address
 from regard.server.batcher import Batcher
@@ -130,11 +131,14 @@ def build_service(settings: ServerSettings) -> Service:
     found = find_models(settings.models, settings.runs)
     models = ModelRegistry(found, engine=settings.engine, quantization=settings.quantization)
     batcher = Batcher(settings.limits, metrics.record_batch, workers=settings.workers)
-    gold = runs.GoldFiles(settings.gold)
+    has_pretrained = any(is_pretrained(one.directory) for one in found)
+    examples = sorted(file.with_suffix("") for file in EXAMPLES_FOLDER.glob("*.align")) if has_pretrained else []
+    gold = runs.GoldFiles(*([settings.gold] if settings.gold else []), *examples)
+    reports = [settings.report] if settings.report else []
     components = [
         metrics,
         gold,
-        runs.EvaluationReportFile(settings.report),
+        runs.EvaluationReports([*reports, EVALUATION_FILE] if has_pretrained else reports),
         traces.TraceCache(),
         traces.HeadAlignmentCache(gold),
         captions.ExampleImageCache(),

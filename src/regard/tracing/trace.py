@@ -273,7 +273,7 @@ def trace_pair(bundle: Bundle, source_tokens: list[int], target_tokens: list[int
     device = next(bundle.model.parameters()).device
     side = TokenSequence.from_pieces([*both.source.pieces(source_tokens), "</s>"])
     trace = trace_source(bundle, encode_source_rows([source_tokens], device=device), side, target_tokens)
-    unknown = both.source.unknown_words(text or both.source.decode(source_tokens))
+    unknown = bundle.unknown_words(text or both.source.decode(source_tokens))
     return replace(trace, unknown_words=unknown)
 
 

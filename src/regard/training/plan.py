@@ -266,7 +266,8 @@ def packaged_recipes() -> Path:
 
 def recipe_names() -> list[str]:
     """The names of the recipes that come with regard."""
-    return sorted(path.stem for path in packaged_recipes().glob("*.toml"))
+    folder = packaged_recipes()
+    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.toml"))
 
 
 def find_recipe(given: Path) -> Path:
@@ -274,7 +275,7 @@ def find_recipe(given: Path) -> Path:
     if given.exists():
         return given
     packaged = packaged_recipes() / given.with_suffix(".toml")
-    if given.name == str(given) and packaged.is_file():
+    if given.with_suffix("").as_posix() in recipe_names():
         return packaged
     raise RegardError(
         f"{given} cannot be read: there is no such file. Give the path of a TOML recipe, or the name of one that comes "

@@ -21,6 +21,8 @@ from regard.errors import RegardError
 from regard.files import CONFIG_FILE, MANIFEST_NAME, MEBIBYTE, read_input
 from regard.locks import LOCK_NAME
 from regard.models.interface import AttentionRole, role_of
+from regard.pretrained import find as find_pretrained
+from regard.pretrained import names as pretrained_names
 from regard.tracing.trace import TokenSequence
 from regard.training.events import EVENT_LOG, MAX_LOG_BYTES
 
@@ -59,6 +61,7 @@ def find_models(models: Iterable[Path], runs: Iterable[Path] = ()) -> list[Found
 
 
 def _models_at(path: Path) -> list[FoundModel]:
+    path = find_pretrained(path) or path
     if (path / MANIFEST_NAME).exists():
         run = path.parent if (path.parent / EVENT_LOG).exists() else None
         own = path.resolve()
@@ -68,7 +71,8 @@ def _models_at(path: Path) -> list[FoundModel]:
     inside = [_model_of_run(child) for child in sorted(path.iterdir()) if _is_run(child)] if path.is_dir() else []
     if not inside:
         raise RegardError(
-            f"{path} has no model. Give a model's directory such as runs/NAME/model, a run, or a folder of runs."
+            f"{path} has no model. Give a model's directory such as runs/NAME/model, a run, a folder of runs, or the "
+            f"name of a model that comes with regard: {', '.join(pretrained_names())}."
         )
     return inside
 

@@ -24,6 +24,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_file_name_is_a_bundled_recipe(regard: Regard) -> None:
     assert find_recipe(Path("world-transformer")) == find_recipe(Path("world-transformer.toml"))
     assert find_recipe(Path("world-transformer")) == ROOT / "recipes" / "world-transformer.toml"
+    assert find_recipe(Path("pretrained/en-fr")) == ROOT / "recipes" / "pretrained" / "en-fr.toml"
     ended = regard("train", "world-transformer")
     assert ended.code == 2  # the recipe was read: what is missing is what it trains on
     assert "To generate it: regard data generate sentences --out runs/world/data" in ended.err

@@ -36,7 +36,7 @@ def test_languages_without_files_have_no_gold(tmp_path: Path) -> None:
     files = written(tmp_path, ["a b c"], ["a b c"], ["0-0"])
     assert files.load(("en", "de")).sources == []
     assert files.load(("", "")).sources == []
-    assert GoldFiles(None).examples(("en", "ko")) == []
+    assert GoldFiles().examples(("en", "ko")) == []
     assert [one.source for one in files.examples(("en", "ko"))] == ["a b c"]
 
 

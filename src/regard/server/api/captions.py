@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
-from regard.data.captions import CaptionedImage, find_captions_file, read_captioned
+from regard.data.captions import find_captions_file, read_captioned
 from regard.data.images import IMAGE_FORMATS, MAX_PIXELS, encode_png
 from regard.errors import RegardError
 from regard.inference.captioner import Caption, Captioner
@@ -32,6 +32,7 @@ from regard.plotting.html_data import (
     caption_summary,
     image_data_uri,
 )
+from regard.pretrained import is_pretrained
 from regard.server.api.text import MAX_INTERVENTIONS, ShortText, decode_with_callback
 from regard.server.api.traces import TraceCache
 from regard.server.batcher import BatchCancelled
@@ -42,7 +43,15 @@ from regard.server.requests import Upload
 from regard.server.service import Service
 from regard.tracing.image_maps import partial_word_maps
 from regard.tracing.interventions import check_positions, intervene
-from regard.worlds.scenes import read_boxes
+from regard.worlds.scenes import (
+    GoldBoxes,
+    caption_text,
+    draw_scene,
+    draw_splits,
+    gold_boxes,
+    read_boxes,
+    scene_caption,
+)
 
 ENDPOINTS = Endpoints()
 WEIGHT_DECIMALS = 4  # of the weights in a stream
@@ -96,9 +105,10 @@ class ExampleImagesResponse(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ExampleImage:
-    """A captioned image, and the boxes of the words of its caption if they are known."""
+    """An image, its captions, and the boxes of the words of its caption if they are known."""
 
-    captioned: CaptionedImage
+    picture: Path | bytes
+    captions: list[str]
     gold: GoldCaption | None
 
 
@@ -109,10 +119,14 @@ class ExampleImageCache:
         self._by_directory: dict[Path, list[ExampleImage]] = {}
 
     async def all(self, model: ServedModel) -> list[ExampleImage]:
-        """The first images of the model's validation set; none if it no longer exists."""
+        """The first images of the model's validation set; none if it no longer exists.
+
+        For the captioner that comes with regard they are drawn: new scenes, none of which it was trained on.
+        """
         captioner = model.require(Captioner)
         if model.directory not in self._by_directory:
-            self._by_directory[model.directory] = await asyncio.to_thread(_load_examples, captioner)
+            load = _draw_examples if is_pretrained(model.directory) else _load_examples
+            self._by_directory[model.directory] = await asyncio.to_thread(load, captioner)
         return self._by_directory[model.directory]
 
     async def get(self, model: ServedModel, number: int) -> ExampleImage:
@@ -134,7 +148,20 @@ def _load_examples(captioner: Captioner) -> list[ExampleImage]:
         boxes = read_boxes(boxes_file) if boxes_file.is_file() else {}
     except RegardError:
         return []
-    return [ExampleImage(one, GoldCaption.from_boxes(boxes.get("/".join(one.image.parts[-2:])))) for one in captioned]
+    return [
+        ExampleImage(one.image, one.captions, GoldCaption.from_boxes(boxes.get("/".join(one.image.parts[-2:]))))
+        for one in captioned
+    ]
+
+
+def _draw_examples(captioner: Captioner) -> list[ExampleImage]:
+    drawn = []
+    for scene in draw_splits({"test": MAX_EXAMPLE_IMAGES})["test"]:
+        words = scene_caption(scene)
+        boxes = GoldBoxes("", [word.text for word in words], gold_boxes(scene, words))
+        png = encode_png(draw_scene(scene, captioner.image_encoder.image_size).transpose(1, 2, 0))
+        drawn.append(ExampleImage(png, [caption_text(words)], GoldCaption.from_boxes(boxes)))
+    return drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +233,7 @@ async def list_examples(service: Service, name: str) -> ExampleImagesResponse:
     examples = await service.component(ExampleImageCache).all(service.models.get(name))
     return ExampleImagesResponse(
         [
-            ExampleImageRecord(number=number, captions=one.captioned.captions, has_boxes=one.gold is not None)
+            ExampleImageRecord(number=number, captions=one.captions, has_boxes=one.gold is not None)
             for number, one in enumerate(examples)
         ]
     )
@@ -217,7 +244,7 @@ async def example_image(service: Service, name: str, number: int) -> Response:
     """One of them as the model gets it."""
     model = service.models.get(name)
     example = await service.component(ExampleImageCache).get(model, number)
-    square = await asyncio.to_thread(load_square, model.require(Captioner), example.captioned.image)
+    square = await asyncio.to_thread(load_square, model.require(Captioner), example.picture)
     return Response(encode_png(square.transpose(1, 2, 0)), media_type=PNG_TYPE)
 
 
@@ -231,7 +258,7 @@ async def _read_input(service: Service, upload: Upload[CaptionQuery]) -> Caption
     gold = None
     if query.example is not None:
         example = await service.component(ExampleImageCache).get(model, query.example)
-        picture, gold = example.captioned.image, example.gold
+        picture, gold = example.picture, example.gold
     square = await service.batcher.run_exclusive(lambda: load_square(captioner, picture), cost=1)
     given = [query.interventions] if isinstance(query.interventions, str) else query.interventions
     if len(given) > MAX_INTERVENTIONS:

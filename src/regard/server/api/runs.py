@@ -1,7 +1,7 @@
 """/api/v1 for runs: training events, probes, the evaluation report, and example sentences with gold alignments."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -14,8 +14,10 @@ from regard.data.images import encode_png
 from regard.data.readers.lines import read_lines
 from regard.errors import RegardError
 from regard.inference.evaluation import EvaluationReport, TranslationReport
+from regard.inference.interface import Task
 from regard.metrics.alignment import GoldAlignment, parse_alignments
 from regard.plotting.html_data import PNG_TYPE
+from regard.pretrained import is_pretrained
 from regard.server.endpoint import (
     FLOATS,
     Content,
@@ -85,10 +87,17 @@ class ExampleSentencesResponse(msgspec.Struct, frozen=True):
     examples: list[ExampleSentence]
 
 
+class EvaluationQuery(msgspec.Struct, frozen=True):
+    """A model of the report; without one, or if no report has it, the first report."""
+
+    model: str | None = None
+
+
 class TestSetSize(msgspec.Struct, frozen=True):
-    """The size of the test set."""
+    """The size of the test set, and whether the report has its sentences too, not only figures."""
 
     sentences: int
+    has_sentences: bool
 
 
 class EvaluationResponse(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,19 +186,19 @@ async def _read(read: Callable[..., Result], *arguments: object) -> Result:
 
 
 @ENDPOINTS.add("GET", "/api/v1/evaluation")
-async def evaluation(service: Service) -> EvaluationResponse | None:
+async def evaluation(service: Service, query: EvaluationQuery) -> EvaluationResponse | None:
     """The figures of the models on a test set; null without a report."""
-    return service.component(EvaluationReportFile).figures()
+    return service.component(EvaluationReports).find(query.model).figures()
 
 
 @ENDPOINTS.add("GET", "/api/v1/evaluation/{bucket:number}")
-async def evaluation_bucket(service: Service, bucket: int) -> ComparedSentences:
+async def evaluation_bucket(service: Service, bucket: int, query: EvaluationQuery) -> ComparedSentences:
     """Sentences of one length bucket, with the output of each model."""
-    return service.component(EvaluationReportFile).sentences(bucket)
+    return service.component(EvaluationReports).find(query.model).sentences(bucket)
 
 
 class EvaluationReportFile:
-    """The report of `regard compare --report FILE`, read again whenever the file changes."""
+    """A report of `regard compare --report FILE`, read again whenever the file changes."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -205,7 +214,13 @@ class EvaluationReportFile:
         if report is None:
             return None
         models = [msgspec.structs.replace(one, outputs=[], truncated=[]) for one in report.models]
-        return EvaluationResponse(test=TestSetSize(models[0].sentences), models=models)
+        size = TestSetSize(models[0].sentences, has_sentences=bool(report.sources))
+        return EvaluationResponse(test=size, models=models)
+
+    def has_model(self, name: str) -> bool:
+        """Whether the report has figures of this model."""
+        report = self._refresh()
+        return report is not None and any(one.model == name for one in report.models)
 
     def sentences(self, bucket: int) -> ComparedSentences:
         """The first sentences of a length bucket, counted from 0 as in the figures."""
@@ -237,6 +252,19 @@ class EvaluationReportFile:
         return self._report
 
 
+class EvaluationReports:
+    """The report that was given, and that of the models that come with regard if they are served."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._files = [EvaluationReportFile(path) for path in paths] or [EvaluationReportFile(None)]
+
+    def find(self, model: str | None) -> EvaluationReportFile:
+        """The report with the model; else the first that exists."""
+        named = [one for one in self._files if model is not None and one.has_model(model)]
+        existing = [one for one in self._files if one.figures() is not None]
+        return [*named, *existing, *self._files][0]
+
+
 # --- example sentences and gold alignments ---
 
 
@@ -250,6 +278,10 @@ WORKED_EXAMPLE_REVERSED = ExampleSentence(
     links=[(target, source) for source, target in WORKED_EXAMPLE.links or []],
 )
 BUILT_IN_EXAMPLES = {("en", "ko"): [WORKED_EXAMPLE], ("ko", "en"): [WORKED_EXAMPLE_REVERSED]}
+PROMPTS: dict[Task, list[str]] = {  # for the language models that come with regard
+    "text-generation": ["AI가", "유나는 도서관에서", "비가 오면", "가난한 소방관이"],
+    "fill-mask": ["AI가 ___ 바꾼다", "유나는 도서관에서 책을 ___", "폴이 ___ 때문에 에마가 웃었다"],
+}
 
 
 @ENDPOINTS.add("GET", "/api/v1/examples")
@@ -260,6 +292,10 @@ async def examples(service: Service, query: ExamplesQuery) -> ExampleSentencesRe
         gold = await asyncio.to_thread(service.component(GoldFiles).examples, languages, query.limit)
         if gold:
             return ExampleSentencesResponse(gold)
+    for model in service.models.all:
+        if model.name == query.model and model.task in PROMPTS and is_pretrained(model.directory):
+            prompts = [ExampleSentence(source=text, target="", links=None) for text in PROMPTS[model.task]]
+            return ExampleSentencesResponse(prompts)
     for model, run in _runs(service):
         is_suitable = model.languages == languages and model.task != "image-to-text"
         if is_suitable and query.model in (None, model.name):
@@ -297,26 +333,28 @@ class GoldAlignments:
 
 
 class GoldFiles:
-    """The files at a prefix: sentences in PREFIX.en, PREFIX.ko and so on, and their alignments in PREFIX.align.
+    """The files at each prefix: sentences in PREFIX.en, PREFIX.ko and so on, and their alignments in PREFIX.align.
 
     The alignments may be those of either direction: the one in which every link is within its sentences.
     """
 
-    def __init__(self, prefix: Path | None) -> None:
-        self.prefix = prefix
-        if prefix is not None and not prefix.parent.is_dir():
-            raise RegardError(
-                f"{prefix.parent} does not exist. --gold takes the part of the path before .en, .ko and .align."
-            )
+    def __init__(self, *prefixes: Path) -> None:
+        self.prefixes = prefixes
+        for prefix in prefixes:
+            if not prefix.parent.is_dir():
+                raise RegardError(
+                    f"{prefix.parent} does not exist. --gold takes the part of the path before .en, .ko and .align."
+                )
 
     def load(self, languages: tuple[str, str]) -> GoldAlignments:
-        """The pairs for a direction; empty if there are no files for it."""
-        if self.prefix is None or not all(languages):
-            return GoldAlignments()
-        prefix = self.prefix
-        paths = [prefix.with_name(f"{prefix.name}.{suffix}") for suffix in (*languages, "align")]
-        if not all(path.exists() for path in paths):
-            return GoldAlignments()
+        """The pairs for a direction, from the first prefix that has them; empty if there are no files for it."""
+        for prefix in self.prefixes if all(languages) else ():
+            paths = [prefix.with_name(f"{prefix.name}.{suffix}") for suffix in (*languages, "align")]
+            if all(path.exists() for path in paths):
+                return self._read(prefix, paths)
+        return GoldAlignments()
+
+    def _read(self, prefix: Path, paths: list[Path]) -> GoldAlignments:
         sources, targets, lines = (list(read_lines(path)) for path in paths)
         links = list(parse_alignments(lines, origin=str(paths[2])))
         if not len(sources) == len(targets) == len(links):

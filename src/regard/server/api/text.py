@@ -72,6 +72,7 @@ class TranslationRecord(msgspec.Struct, frozen=True, kw_only=True):
     alignment: WordLinks | None = None
     is_truncated: bool = False
     is_finished: bool = True
+    confidence: float = 1.0  # the geometric mean of the tokens' probabilities, from 0 to 1
 
 
 class InterventionFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -217,8 +218,7 @@ async def translate(service: Service, body: TranslateRequest) -> TranslateRespon
         outputs = [[output] for output in await service.translate_split(model, body.texts, options)]
     pairs = zip(body.texts, outputs, strict=True)
     records = [[translation_record(text, output) for output in own] for text, own in pairs]
-    tokenizer = model.require(Translator).tokenizers.source
-    unknown = [tokenizer.unknown_words(text) for text in body.texts]
+    unknown = [model.require(Translator).unknown_words(text) for text in body.texts]
     return TranslateResponse(model=model.name, translations=records, unknown_words=unknown)
 
 
@@ -318,6 +318,7 @@ def translation_record(text: str, output: Translation) -> TranslationRecord:
         alignment=alignment,
         is_truncated=output.is_truncated,
         is_finished=output.is_finished,
+        confidence=output.confidence,
     )
 
 

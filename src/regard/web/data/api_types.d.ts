@@ -134,6 +134,7 @@ export interface TranslationRecord {
   alignment?: WordLinks | null;
   is_truncated?: boolean;
   is_finished?: boolean;
+  confidence?: number;
 }
 
 export interface WordLinks {
@@ -558,6 +559,7 @@ export interface EvaluationResponse {
 
 export interface TestSetSize {
   sentences: number;
+  has_sentences: boolean;
 }
 
 export interface TranslationReport {

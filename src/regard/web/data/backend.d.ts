@@ -182,8 +182,9 @@ export interface Backend {
   exampleImages(model: string, options?: RequestOptions): Promise<{ examples: ImageExample[] }>;
   /** An address for <img>; where the server wants a key it is a blob's, which ends with `signal`. */
   exampleImage(model: string, number: number, options?: RequestOptions): Promise<string>;
-  evaluation(options?: RequestOptions): Promise<Evaluation | null>;
-  evaluationBucket(bucket: string | number, options?: RequestOptions): Promise<ComparedSentences>;
+  /** The report with this model; else the first one. */
+  evaluation(model: string, options?: RequestOptions): Promise<Evaluation | null>;
+  evaluationBucket(model: string, bucket: string | number, options?: RequestOptions): Promise<ComparedSentences>;
   runs(options?: RequestOptions): Promise<{ runs: RunRecord[] }>;
   runEvents(run: string, after: number, options?: RequestOptions): Promise<RunEvents>;
   probes(run: string, step: number, options?: RequestOptions): Promise<RunProbes>;

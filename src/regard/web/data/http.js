@@ -121,8 +121,9 @@ export function httpBackend(root = "api/v1", apiKey = null) {
       options?.signal?.addEventListener("abort", () => URL.revokeObjectURL(address));
       return address;
     },
-    evaluation: (options) => getJson("evaluation", {}, options),
-    evaluationBucket: (bucket, options) => getJson(`evaluation/${encodeURIComponent(bucket)}`, {}, options),
+    evaluation: (model, options) => getJson("evaluation", { model }, options),
+    evaluationBucket: (model, bucket, options) =>
+      getJson(`evaluation/${encodeURIComponent(bucket)}`, { model }, options),
     runs: (options) => getJson("runs", {}, options),
     runEvents: (run, after, options) => getJson(ofRun(run, "events"), { after }, options),
     probes: (run, step, options) => getJson(ofRun(run, "probes"), { step }, options),

@@ -44,7 +44,7 @@ function Compare({ store }) {
     text &&
       models.length > 0 &&
       h(ComparedModels, { key: JSON.stringify([names, text, attempt]), store, models, text }),
-    h(EvaluationCards, { store }),
+    h(EvaluationCards, { store, model: names[0] ?? "" }),
   );
 }
 

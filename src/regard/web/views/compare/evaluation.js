@@ -19,9 +19,12 @@ import { attentionOfRnn, kindName, layerAndHead } from "./model_names.js";
 export const PARAMS = { bucket: "" };
 const PLOT_HEIGHT = 300; // pixels
 
-/** @param {{ store: Store }} props */
-export function EvaluationCards({ store }) {
-  const evaluation = useQuery((signal) => store.data.evaluation({ signal }), []);
+/**
+ * The report that has one of the compared models.
+ * @param {{ store: Store, model: string }} props
+ */
+export function EvaluationCards({ store, model }) {
+  const evaluation = useQuery((signal) => store.data.evaluation(model, { signal }), [model]);
   const kinds = Object.fromEntries(store.models.value.map(({ name, kind }) => [name, kind]));
   const models = useMemo(
     () =>
@@ -36,16 +39,17 @@ export function EvaluationCards({ store }) {
   return h(
     "div",
     { class: "stack" },
-    h(LengthCard, { store, models, evaluation: evaluation.data }),
+    h(LengthCard, { store, models, model, evaluation: evaluation.data }),
     h(Card, { title: t("quality.table") }, h(ScoreTable, { models })),
   );
 }
 
-/** @param {{ store: Store, models: ModelReport[], evaluation: Evaluation }} props */
-function LengthCard({ store, models, evaluation }) {
+/** @param {{ store: Store, models: ModelReport[], model: string, evaluation: Evaluation }} props */
+function LengthCard({ store, models, model, evaluation }) {
   const buckets = models[0].lengths;
   const { bucket } = paramsOf(store, PARAMS);
-  const chosen = buckets[Number(bucket)] && bucket !== "" ? Number(bucket) : null;
+  const hasSentences = evaluation.test.has_sentences; // a report of figures has no sentences to open
+  const chosen = hasSentences && buckets[Number(bucket)] && bucket !== "" ? Number(bucket) : null;
   const open = (/** @type {number} */ index) => store.set({ bucket: String(index) });
   return h(
     Card,
@@ -53,28 +57,29 @@ function LengthCard({ store, models, evaluation }) {
       title: t("quality.title"),
       explanation: t("quality.hint", { count: evaluation.test.sentences.toLocaleString("en") }),
     },
-    h(LengthPlot, { models, onOpen: open }),
-    h(
-      "div",
-      { class: "chips", role: "group", "aria-label": t("quality.buckets") },
-      h("span", { class: "faint" }, t("quality.buckets")),
-      buckets.map(({ low, high }, index) =>
-        h(
-          "button",
-          { key: index, type: "button", "aria-pressed": index === chosen, onClick: () => open(index) },
-          t("quality.words", { low, high }),
+    h(LengthPlot, { models, onOpen: hasSentences ? open : undefined }),
+    hasSentences &&
+      h(
+        "div",
+        { class: "chips", role: "group", "aria-label": t("quality.buckets") },
+        h("span", { class: "faint" }, t("quality.buckets")),
+        buckets.map(({ low, high }, index) =>
+          h(
+            "button",
+            { key: index, type: "button", "aria-pressed": index === chosen, onClick: () => open(index) },
+            t("quality.words", { low, high }),
+          ),
         ),
       ),
-    ),
     h(
       "div",
       { class: "bucket" },
-      chosen !== null && h(BucketSentences, { key: chosen, store, models, bucket: chosen }),
+      chosen !== null && h(BucketSentences, { key: chosen, store, models, model, bucket: chosen }),
     ),
   );
 }
 
-/** @param {{ models: ModelReport[], onOpen: (bucket: number) => void }} props */
+/** @param {{ models: ModelReport[], onOpen?: (bucket: number) => void }} props */
 function LengthPlot({ models, onOpen }) {
   const [ref, width] = useWidth();
   const title = t("quality.title");
@@ -92,9 +97,9 @@ function LengthPlot({ models, onOpen }) {
   return h("div", { ref }, chart && h(Plot, { chart, hint: t("quality.plot_hint"), onSelect: onOpen }));
 }
 
-/** @param {{ store: Store, models: ModelReport[], bucket: number }} props */
-function BucketSentences({ store, models, bucket }) {
-  const query = useQuery((signal) => store.data.evaluationBucket(bucket, { signal }), [bucket]);
+/** @param {{ store: Store, models: ModelReport[], model: string, bucket: number }} props */
+function BucketSentences({ store, models, model, bucket }) {
+  const query = useQuery((signal) => store.data.evaluationBucket(model, bucket, { signal }), [model, bucket]);
   if (query.error) return h(Problem, { error: query.error });
   if (!query.data) return h(Loading, null);
   const { sentences } = query.data;

@@ -4,7 +4,7 @@ import { attentionName, headName, layerHeadTitle } from "../../components/attent
 import { Card, Lead, Segmented, Select } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
 import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
-import { Empty, Loading, NoModel, Problem } from "../../components/placeholders.js";
+import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import {
   asRequest,
@@ -73,7 +73,7 @@ function Heads({ store }) {
   }
 
   function body() {
-    if (!model) return h(NoModel, { store, waiting: t("note.no_model") });
+    if (!model) return h(Empty, null, t("note.no_model"));
     if (!model.is_ready) return h(Empty, null, t("note.not_ready", { model: model.name }));
     if (!model.has_attention)
       return h(Empty, null, t(isOfImages ? "heads.none_pictures" : "heads.none", { model: model.name }));

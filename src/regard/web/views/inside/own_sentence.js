@@ -5,7 +5,7 @@ import { AttentionSteps } from "../../components/attention_steps/attention_steps
 import { indexParam, QUERY_PARAMS, stepChoice } from "../../components/attention_steps/step_params.js";
 import { Switches } from "../../components/attention_steps/switches.js";
 import { Card, Select } from "../../components/controls.js";
-import { Empty, Loading, NoModel, OtherModel, Problem } from "../../components/placeholders.js";
+import { Empty, Loading, OtherModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { TokenRow, TokenSigns } from "../../components/token_row.js";
 import { asRequest, changesOf, isOpen, textExperiment } from "../../components/what_if/experiment.js";
@@ -38,7 +38,7 @@ const LAYER_PARAMS = { ...QUERY_PARAMS, fc1_row: "", fc2_row: "" };
 /** @param {{ store: Store }} props */
 export function OwnSentence({ store }) {
   const model = store.model.value;
-  if (!model) return h(NoModel, { store, waiting: t("translate.no_model") });
+  if (!model) return h(Empty, null, t("translate.no_model"));
   if (!takesText(model)) return h(OtherModel, { store });
   const { data } = store;
   const text = store.text.value || (data.isEmbedded ? (data.sourceText ?? "") : "");

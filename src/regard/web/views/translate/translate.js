@@ -2,7 +2,7 @@
 
 import { Lead } from "../../components/controls.js";
 import { NextTokens } from "../../components/next_tokens.js";
-import { NoModel, OtherModel, Problem } from "../../components/placeholders.js";
+import { Empty, OtherModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { asRequest, changesOf, textExperiment } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
@@ -55,7 +55,7 @@ function Translate({ store }) {
   }
 
   function result() {
-    if (!model?.is_ready) return h(NoModel, { store, waiting: t("translate.no_model") });
+    if (!model?.is_ready) return h(Empty, null, t("translate.no_model"));
     if (!isTranslator) return h(OtherModel, { store });
     return h(Result, { store, model, state });
   }

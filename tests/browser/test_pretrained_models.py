@@ -1,0 +1,54 @@
+"""A server that was started without a model serves those that come with regard: every view works at once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from regard import pretrained
+from tests.browser.conftest import Watched, serving
+
+pytestmark = pytest.mark.skipif(pretrained.names() != list(pretrained.ORDER), reason="some models are still trained")
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield from serving(tmp_path_factory.mktemp("shipped") / "log")
+
+
+@pytest.fixture
+def page(browser: Any, shipped: str) -> Iterator[Any]:
+    context = browser.new_context(locale="en-US", viewport={"width": 1200, "height": 900})
+    watched = Watched.of(context.new_page())
+    watched.page.set_default_timeout(60_000)
+    watched.page.goto(shipped)
+    yield watched.page
+    context.close()
+    assert watched.problems == []
+
+
+def test_page_opens_with_a_translated_everyday_sentence(page: Any, shipped: str) -> None:
+    page.goto(f"{shipped}#translate")
+    page.wait_for_selector(".word-row-target .word")
+    assert page.input_value("#source-text") == "Where is the train station?"
+    names = page.evaluate("fetch('/api/v1/models').then(r => r.json()).then(r => r.models.map(m => m.name))")
+    assert names == pretrained.names()
+
+
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        ("inside", "section.step"),
+        ("heads", "main.panel canvas, main.panel svg"),
+        ("positions", "main.panel .card"),
+        ("compare", ".compare-card .translation >> nth=2"),
+        ("pictures?model=scenes", ".picture-examples button >> nth=11"),
+        ("language?model=world-decoder-only", "main.panel .card"),
+        ("language?model=world-encoder-only", "main.panel .card"),
+    ],
+)
+def test_every_view_works_with_shipped_models(page: Any, shipped: str, view: str, shown: str) -> None:
+    page.goto(f"{shipped}#{view}")
+    page.wait_for_selector(shown)
+    assert not page.query_selector("main.panel .problem")
+    assert not page.query_selector("main.panel pre.command")
