@@ -18,6 +18,8 @@ from regard.bundle import save_bundle as save_bundle
 from regard.config import Config as Config
 from regard.config import DecodeOptions as DecodeOptions
 from regard.config import DecodingConfig as DecodingConfig
+from regard.data.tagged_words import TaggedSentence as TaggedSentence
+from regard.data.tagged_words import read_tagged_words as read_tagged_words
 from regard.decoding.hypothesis import Hypothesis as Hypothesis
 from regard.decoding.loop import generate as generate
 from regard.decoding.loop import rescore as rescore
@@ -45,6 +47,8 @@ from regard.tracing.alignment import WordAlignment as WordAlignment
 from regard.tracing.capture import record_attention as record_attention
 from regard.tracing.image_maps import word_image_maps as word_image_maps
 from regard.tracing.interventions import intervene as intervene
+from regard.tracing.probing import ProbeReport as ProbeReport
+from regard.tracing.probing import probe as probe
 from regard.tracing.trace import Trace as Trace
 from regard.tracing.trace import trace_pair as trace_pair
 from regard.tracing.trace import trace_texts as trace_texts
@@ -74,7 +78,9 @@ __all__ = [
     "MultiHeadAttention",
     "PaddedTokens",
     "PerplexityReport",
+    "ProbeReport",
     "RegardError",
+    "TaggedSentence",
     "TextGenerator",
     "TokenPrediction",
     "Trace",
@@ -91,6 +97,8 @@ __all__ = [
     "load",
     "load_bundle",
     "new_bundle",
+    "probe",
+    "read_tagged_words",
     "record_attention",
     "rescore",
     "save_bundle",

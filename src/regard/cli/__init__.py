@@ -52,6 +52,7 @@ SUMMARIES = {
     "align": "Align the words of sentence pairs by attention.",
     "show": "Show the attention of a model in the terminal, as an image, or as a page.",
     "ablate": "Measure a translator without each of its heads.",
+    "probe": "Measure what each layer of a model knows about its words.",
     "prune": "Remove the heads that a translator needs least.",
     "compare": "Measure several models on the same data: quality, length, speed, size.",
     "info": "Show the config and size of a model, and verify its files.",

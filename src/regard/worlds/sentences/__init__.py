@@ -80,9 +80,9 @@ def split_of(pair: SentencePair) -> Split:
     return SPLIT_SHARES[int.from_bytes(digest[:8], "big") % len(SPLIT_SHARES)]
 
 
-def split(name: Split, count: int, seed: int = 0) -> list[SentencePair]:
+def split(name: Split, count: int, seed: int = 0, *, word_labels: bool = False) -> list[SentencePair]:
     """The first `count` different pairs of one split."""
-    return draw_splits({name: count}, seed)[name]
+    return draw_splits({name: count}, seed, word_labels=word_labels)[name]
 
 
 def draw_splits(
