@@ -50,18 +50,16 @@ def main() -> None:
 
 
 def print_report(name: str, report: ProbeReport) -> None:
-    print(
-        f"\n{name}, {report.stack}, {report.seeds} seeds: accuracy ± half of the range over the seeds (control task), %",
-        flush=True,
-    )
+    print(f"\n{name}, {report.stack}: accuracy ± half of the range over {report.seeds} seeds (control task), %")
     for task in report.tasks:
         print(f"  {task.task}: {task.classes} classes, {task.words} words -> {shape(task)}")
         print(
             f"    without a model: commonest tag {task.majority:.1%}, commonest of each word {task.word_baseline:.1%}"
         )
         for one in task.layers:
+            accuracy, control = 100 * one.accuracy, 100 * one.control_accuracy
             half_range = 50 * (max(one.accuracies) - min(one.accuracies))
-            print(f"    {one.name}: {100 * one.accuracy:.1f} ± {half_range:.1f} ({100 * one.control_accuracy:.1f})")
+            print(f"    {one.name}: {accuracy:.1f} ± {half_range:.1f} ({control:.1f})", flush=True)
 
 
 def shape(task: TaskProbe) -> str:
