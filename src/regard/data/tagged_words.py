@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import RegardError
-from regard.input_files import MEBIBYTE, read_input
+from regard.files import MEBIBYTE, read_input
 
 MAX_FILE_BYTES = 256 * MEBIBYTE
 ADVICE = "Give a file with a word and its tag on each line, separated by a tab."
