@@ -46,6 +46,7 @@ class SingleUse:
     line: int
     name: str
     lines: int
+    is_passed: bool  # as a value: a callback, or an entry of a table, which cannot be inlined
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Structure:
     function_lines_p90: float
     private_functions: int
     private_called_once: int
+    private_passed_once: int
     duplicate_class_names: int
     import_cycles: int
     config_fields: int
@@ -76,6 +78,7 @@ LABELS = {
     "function_lines_p90": "function length, p90",
     "private_functions": "private functions",
     "private_called_once": "private functions called once",
+    "private_passed_once": "of these: passed as a value",
     "duplicate_class_names": "class names used more than once",
     "import_cycles": "import cycles",
     "config_fields": "config fields",
@@ -126,6 +129,7 @@ def measure(revision: str | None) -> Structure:
         modules = read_modules(root)
         lengths = [length_of(function) for module in modules for function in functions_in(module.tree)]
         words = words_per_test(root / "tests")
+        single = [use for module in modules for use in single_uses(module)]
         return Structure(
             revision=revision or "working tree",
             files=len(modules),
@@ -135,7 +139,8 @@ def measure(revision: str | None) -> Structure:
             function_lines_median=statistics.median(lengths),
             function_lines_p90=statistics.quantiles(lengths, n=10)[-1],
             private_functions=sum(len(private_functions(module)) for module in modules),
-            private_called_once=sum(len(single_uses(module)) for module in modules),
+            private_called_once=len(single),
+            private_passed_once=sum(use.is_passed for use in single),
             duplicate_class_names=len(duplicate_classes(modules)),
             import_cycles=len(import_cycles(modules)),
             config_fields=config_fields(modules),
@@ -186,8 +191,9 @@ def single_uses(module: Module) -> list[SingleUse]:
     functions = private_functions(module)
     definitions = Counter(function.name for function in functions)
     uses = Counter(name_used(node) for node in ast.walk(module.tree))
+    called = {name_used(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
     return [
-        SingleUse(str(module.path), function.lineno, function.name, length_of(function))
+        SingleUse(str(module.path), function.lineno, function.name, length_of(function), function.name not in called)
         for function in functions
         if definitions[function.name] == 1 and uses[function.name] == 1
     ]
@@ -202,7 +208,7 @@ def name_used(node: ast.AST) -> str | None:
 def print_single_use(modules: list[Module]) -> None:
     found = [use for module in modules for use in single_uses(module)]
     for use in sorted(found, key=lambda use: (use.path, use.line)):
-        print(f"src/{use.path}:{use.line}: {use.name} ({use.lines} lines)")
+        print(f"src/{use.path}:{use.line}: {use.name} ({use.lines} lines{', passed' if use.is_passed else ''})")
     print(f"{len(found)} private functions are called once")
 
 

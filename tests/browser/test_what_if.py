@@ -107,7 +107,7 @@ def test_next_token_is_shown_before_and_after(page: Any, everything: str) -> Non
     before = answer(everything, "traces", TRANSLATE)
     after = answer(everything, "traces", {**TRANSLATE, "target": before["text"], "interventions": [HEAD]})
     rows = page.locator(".prediction-bars tbody tr")
-    rows.first.wait_for()
+    expect(page.locator(".prediction-bars thead th")).to_have_count(3)  # the probabilities after come last
     shown = {
         row[0].rstrip(" ◀"): row[1:]
         for row in rows.evaluate_all(

@@ -84,11 +84,7 @@ def command(
     final = PruningStep(len(removed), tests.measure(Translator(pruned), config))
     save_bundle(out, pruned)
     if plot is not None:
-        from regard.plotting.curves import Line, plot_curves, save_figure
-
-        by_count = {step.removed: step.quality.bleu for step in [*steps, final]}
-        points = [(float(count), bleu) for count, bleu in sorted(by_count.items())]
-        save_figure(plot_curves([Line("BLEU", points)], x_label="heads removed", y_label="BLEU"), plot)
+        _plot_bleu([*steps, final], plot)
     if as_json:
         record = {"removed": [str(one) for one in removed], "steps": steps, "final": final}
         print_json(record | {"parameters": [bundle.num_parameters, pruned.num_parameters]})
@@ -101,3 +97,11 @@ def command(
     print_table(["heads removed", "BLEU", "chrF", "parameters"], rows)
     echo(f"removed: {', '.join(map(str, removed)) or 'none'}")
     echo(f"{out} is the smaller model; {removable - len(removed)} more heads could be removed")
+
+
+def _plot_bleu(steps: list[PruningStep], path: Path) -> None:
+    from regard.plotting.curves import Line, plot_curves, save_figure
+
+    by_count = {step.removed: step.quality.bleu for step in steps}  # the last measurement of a count
+    points = [(float(count), bleu) for count, bleu in sorted(by_count.items())]
+    save_figure(plot_curves([Line("BLEU", points)], x_label="heads removed", y_label="BLEU"), path)

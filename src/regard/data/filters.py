@@ -84,7 +84,7 @@ def comparison_form(line: bytes) -> bytes:
     return line.strip() if line.isascii() else nfc(line.decode("utf-8")).strip().encode("utf-8")
 
 
-class SeenHashes:
+class HashSet:
     """A set of 64-bit hashes in sorted arrays: 8 bytes per hash, 24 while two arrays are merged.
 
     Python's set takes about 100 bytes. An array is merged with the one before it unless that is over twice as long, so

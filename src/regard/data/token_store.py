@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from regard.config import DataConfig
 from regard.data.filters import (
     FilterReport,
+    HashSet,
     Lengths,
-    SeenHashes,
     comparison_form,
     filter_by_length,
     hash_pair,
@@ -281,7 +281,7 @@ def _pair_hashes(block: PairBlock) -> bytes:
 
 def drop_duplicates(blocks: Iterator[PackedPairs]) -> Iterator[PackedPairs]:
     """The blocks without pairs that occurred before, in their own block or in an earlier one."""
-    seen = SeenHashes()
+    seen = HashSet()
     for block in blocks:
         is_new = seen.add(np.frombuffer(block.hashes, _HASH_TYPE))
         duplicates = block.dropped["duplicate"] + block.kept - int(is_new.sum())

@@ -29,7 +29,7 @@ NUMBERS = {FLOAT16: "<f2", FLOAT32: "<f4", INT8: "i1", QUANTIZED_INT8: "i1", QUA
 MAX_ITEMS, MAX_RATIO = 100_000, 200  # a file of weights hardly shrinks
 
 
-class Checkpoint(NamedTuple):
+class MarianCheckpoint(NamedTuple):
     """The options and arrays of a model, matrices as Marian has them: inputs by outputs."""
 
     options: Options
@@ -58,7 +58,7 @@ def is_checkpoint(path: Path) -> bool:
     return len(start) == 16 and struct.unpack("<QQ", start)[0] == VERSION
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
+def read_checkpoint(path: Path) -> MarianCheckpoint:
     """A checkpoint as float32."""
     content = read_file(path)
     items = _read_npz(content, path) if content.startswith(b"PK") else _read_bin(content, path)
@@ -71,7 +71,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             is_quantized |= item.type in (QUANTIZED_INT8, QUANTIZED_INT16)
     if options is None:
         raise RegardError(f"{path} has no {OPTIONS_ITEM}, the options of the model. Get the file again.")
-    return Checkpoint(options, arrays, is_quantized)
+    return MarianCheckpoint(options, arrays, is_quantized)
 
 
 def read_activation_scales(path: Path) -> dict[str, float]:

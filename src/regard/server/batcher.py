@@ -184,7 +184,7 @@ class Batcher:
         max_wait = max(self.limits.max_wait_seconds, MIN_WAIT_SECONDS)
         return len(self.waiting) >= self.limits.max_queue or self.expected_wait > max_wait
 
-    def require_room(self) -> None:
+    def require_capacity(self) -> None:
         """Raise if the queue is full.
 
         The middleware calls it before a body is read; `submit` again, since other requests may have come meanwhile.
@@ -195,7 +195,7 @@ class Batcher:
 
     async def submit(self, job: BatchJob, items: list[Any]) -> list[Any]:
         """The results of the items, which share batches with those of other clients."""
-        self.require_room()
+        self.require_capacity()
         return await self._results(job, items)
 
     async def submit_background(self, job: BatchJob, items: list[Any]) -> list[Any]:

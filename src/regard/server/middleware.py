@@ -129,7 +129,7 @@ class AdmissionMiddleware:
             request.state.key = self.service.keys.in_request(request)
             self.service.rate_limiter.acquire(client_address(request), key=request.state.key)
         if method == "POST" and path in self.queued_paths:
-            self.service.batcher.require_room()
+            self.service.batcher.require_capacity()
 
     def add_headers(self, context: RequestContext, headers: MutableHeaders) -> None:
         """Add the headers that every response has."""

@@ -27,7 +27,7 @@ from regard.server.errors import ApiError
 from regard.server.limits import Limits
 from regard.server.monitoring import log_exception
 from regard.tracing.alignment import HeadSelection
-from regard.training.runs import FoundModel
+from regard.training.runs import ModelLocation
 
 Pipeline = Translator | Captioner | TextGenerator | MaskFiller
 PipelineT = TypeVar("PipelineT", Translator, Captioner, TextGenerator, MaskFiller)
@@ -67,7 +67,7 @@ class ServedModel:
     """A model by its name; ready once its directory exists and its pipeline is loaded and warmed up."""
 
     def __init__(
-        self, found: FoundModel, engine_name: EngineName = "auto", quantization: Quantization | None = None
+        self, found: ModelLocation, engine_name: EngineName = "auto", quantization: Quantization | None = None
     ) -> None:
         self.name, self.directory, self.run = found.name, found.directory, found.run
         self.is_required = found.is_required
@@ -196,7 +196,7 @@ class ModelRegistry:
     """All models, in the order in which they were given."""
 
     def __init__(
-        self, found: Iterable[FoundModel], *, engine: EngineName = "auto", quantization: Quantization | None = None
+        self, found: Iterable[ModelLocation], *, engine: EngineName = "auto", quantization: Quantization | None = None
     ) -> None:
         self.all = [ServedModel(one, engine, quantization) for one in found]
         self._lock = threading.Lock()

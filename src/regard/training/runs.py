@@ -40,7 +40,7 @@ RunState = Literal["waiting", "training", "ended", "stopped"]
 
 
 @dataclass(frozen=True)
-class FoundModel:
+class ModelLocation:
     """A model's directory, which may not exist yet, and the run that it comes from."""
 
     name: str
@@ -49,10 +49,10 @@ class FoundModel:
     is_required: bool = False  # it was named itself, so that it must exist
 
 
-def find_models(models: Iterable[Path], runs: Iterable[Path] = ()) -> list[FoundModel]:
+def find_models(models: Iterable[Path], runs: Iterable[Path] = ()) -> list[ModelLocation]:
     """The models at the paths, each once; those with the same name get a number."""
     found = [one for path in models for one in _models_at(path)] + [_model_of_run(run) for run in runs]
-    unique: dict[str, FoundModel] = {}
+    unique: dict[str, ModelLocation] = {}
     for one in {one.directory.resolve(): one for one in found}.values():
         candidates = [one.name, *(f"{one.name}-{number}" for number in range(2, len(found) + 2))]
         name = next(candidate for candidate in candidates if candidate not in unique)
@@ -60,12 +60,12 @@ def find_models(models: Iterable[Path], runs: Iterable[Path] = ()) -> list[Found
     return list(unique.values())
 
 
-def _models_at(path: Path) -> list[FoundModel]:
+def _models_at(path: Path) -> list[ModelLocation]:
     path = find_pretrained(path) or path
     if (path / MANIFEST_NAME).exists():
         run = path.parent if (path.parent / EVENT_LOG).exists() else None
         own = path.resolve()
-        return [FoundModel(own.parent.name if own.name == MODEL else own.name, path, run, is_required=True)]
+        return [ModelLocation(own.parent.name if own.name == MODEL else own.name, path, run, is_required=True)]
     if _is_run(path):
         return [replace(_model_of_run(path), is_required=(path / MODEL).exists())]
     inside = [_model_of_run(child) for child in sorted(path.iterdir()) if _is_run(child)] if path.is_dir() else []
@@ -81,8 +81,8 @@ def _is_run(path: Path) -> bool:
     return (path / MODEL / MANIFEST_NAME).exists() or (path / EVENT_LOG).exists()
 
 
-def _model_of_run(run: Path) -> FoundModel:
-    return FoundModel(run.resolve().name, run / MODEL, run)
+def _model_of_run(run: Path) -> ModelLocation:
+    return ModelLocation(run.resolve().name, run / MODEL, run)
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ def test_queue_is_full_by_work_as_by_count() -> None:
         batcher.speed = 10.0
         tasks = await entered(batcher, work, [1], [30], [30])
         with pytest.raises(ApiError) as refused:
-            batcher.require_room()
+            batcher.require_capacity()
         assert refused.value.headers["retry-after"] == "3"
         work.gate.set()
         await asyncio.gather(*tasks)

@@ -297,7 +297,7 @@ def _between(rng: SeededRandom) -> tuple[ShapeGroups, str]:
     return tuple(_shapes_at(rng, kind, [(x, y)], ORDINARY) for kind, x in points), ""
 
 
-def _around(rng: SeededRandom) -> tuple[ShapeGroups, str]:
+def _surrounding(rng: SeededRandom) -> tuple[ShapeGroups, str]:
     outer, inner = _random_kinds(rng, "", "")
     count, start = rng.choice((4, 5, 6)), rng.uniform(0, 2 * math.pi)
     angles = [start + 2 * math.pi * step / count for step in range(count)]
@@ -337,7 +337,7 @@ LAYOUTS: dict[SceneForm, Callable[[SeededRandom], tuple[ShapeGroups, str]]] = {
     "column": lambda rng: _line(rng, "y"),
     "groups": _groups,
     "between": _between,
-    "around": _around,
+    "around": _surrounding,
     "counted": _counted,
     "pair": lambda rng: _diagonal(rng, "shape"),
     "both": lambda rng: _diagonal(rng, "colour"),

@@ -248,7 +248,7 @@ def subject_words(clause: Clause) -> list[AnnotatedWord]:
 
 def rest_words(clause: Clause, *, skips_object: bool = False) -> list[AnnotatedWord]:
     """All that follows the verb."""
-    around = around_words(clause, clause.around)
+    around = circumstance_words(clause, clause.around)
     match clause.predicate:
         case Action(object=target):
             skipped = skips_object or clause.gap == "object"
@@ -285,7 +285,7 @@ def quality_words(clause: Clause, quality: QualityClause) -> list[AnnotatedWord]
     return [*expression_words(quality, "degree", quality.degree), plain]
 
 
-def around_words(clause: Clause, around: Circumstances) -> list[AnnotatedWord]:
+def circumstance_words(clause: Clause, around: Circumstances) -> list[AnnotatedWord]:
     """To whom, how, with whom, where, with what and when."""
     words: list[AnnotatedWord] = []
     if around.receiver is not None:

@@ -157,11 +157,11 @@ def location(rng: SeededRandom, stance: Stance, detail: Detail) -> Clause:
     if rng.happens(0.2):
         subject = NounPhrase(noun, BARE, owner=random_owner(rng))
     is_near = not is_human(subject) and rng.happens(0.6)
-    place = by_furniture(rng) if is_near else random_room(rng, detail)
+    place = by_furniture(rng) if is_near else random_indoor_place(rng, detail)
     return Clause(subject, Location(place, introduces=False), without_future(stance.tense), "plain", stance.negated)
 
 
-def random_room(rng: SeededRandom, detail: Detail) -> PlacePhrase:
+def random_indoor_place(rng: SeededRandom, detail: Detail) -> PlacePhrase:
     """in the park, at the station."""
     at = place_phrase(rng, rng.choice(PLACES), detail)
     return PlacePhrase(preposition_of(at), at)
@@ -174,7 +174,7 @@ def introduction(rng: SeededRandom, stance: Stance) -> Clause:
     is_many = number is not None and number is not NUMERALS[0]
     adjective = random_adjective(rng, noun, 0.3)
     subject = NounPhrase(noun, A if number is None else BARE, plural=is_many, adjective=adjective, number=number)
-    place = by_furniture(rng) if rng.happens(0.6) else random_room(rng, LEAN)
+    place = by_furniture(rng) if rng.happens(0.6) else random_indoor_place(rng, LEAN)
     return Clause(subject, Location(place, introduces=True), without_future(stance.tense))
 
 
