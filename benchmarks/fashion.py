@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from regard.attention.hooks import record_attention
 from regard.batch import Images
-from regard.config import CNNConfig
+from regard.config import CNNConfig, ImageClassifierConfig
 from regard.models.factory import build_model
 from regard.plotting.image_map import ImageMaps, plot_contact_sheet
 
@@ -37,7 +37,7 @@ BATCH = 128
 
 @dataclass(frozen=True)
 class Task:
-    """Images (N, 1, Y, X) with their classes, for training and for testing."""
+    """Images (N, 3, Y, X) with their classes, for training and for testing."""
 
     name: str
     train: tuple[Tensor, Tensor]
@@ -52,7 +52,7 @@ def digits(epochs: int) -> Task:
     from sklearn.datasets import load_digits
 
     pixels, classes = load_digits(return_X_y=True)
-    pictures = torch.tensor(pixels, dtype=torch.float32).view(-1, 1, 8, 8) / 16
+    pictures = torch.tensor(pixels, dtype=torch.float32).view(-1, 1, 8, 8).expand(-1, 3, -1, -1) * (255 / 16)
     labels = torch.tensor(classes)
     is_test = torch.arange(len(labels)) % 5 == 0
     own, other = (pictures[~is_test], labels[~is_test]), (pictures[is_test], labels[is_test])
@@ -61,11 +61,13 @@ def digits(epochs: int) -> Task:
 
 def fashion(folder: Path, epochs: int) -> Task:
     """60,000 images of clothes, and 10,000 for testing."""
-    train, test = (
-        (_idx(folder / f"{name}-images-idx3-ubyte.gz")[:, None] / 255, _idx(folder / f"{name}-labels-idx1-ubyte.gz"))
+    own, other = (
+        (
+            _idx(folder / f"{name}-images-idx3-ubyte.gz")[:, None].expand(-1, 3, -1, -1),
+            _idx(folder / f"{name}-labels-idx1-ubyte.gz").long(),
+        )
         for name in ("train", "t10k")
     )
-    own, other = (train[0], train[1].long()), (test[0], test[1].long())
     return Task("fashion", own, other, blocks=2, epochs=epochs, names=CLOTHES)
 
 
@@ -78,7 +80,7 @@ def _idx(path: Path) -> Tensor:
     return torch.frombuffer(bytearray(content[4 + 4 * axes :]), dtype=torch.uint8).view(shape).float()
 
 
-def learn(task: Task, config: CNNConfig, seed: int) -> nn.Module:
+def learn(task: Task, config: ImageClassifierConfig, seed: int) -> nn.Module:
     """A model trained on the task; the learning rate rises, then falls to zero."""
     torch.manual_seed(seed)
     model = build_model(config).train()
@@ -119,7 +121,8 @@ def main() -> None:
         print(f"{options.data} is not there: apt-get install dataset-fashion-mnist, or --data FOLDER", file=sys.stderr)
     for task in tasks:
         for heads in (0, 4):
-            config = CNNConfig(width=options.width, blocks=task.blocks, heads=heads)
+            encoder = CNNConfig(width=options.width, blocks=task.blocks, heads=heads)
+            config = ImageClassifierConfig(image_encoder=encoder, classes=10)
             for seed in SEEDS[: options.seeds]:
                 started = time.process_time()
                 model = learn(task, config, seed)
@@ -130,7 +133,7 @@ def main() -> None:
                 }
                 row |= {"parameters": sum(parameter.numel() for parameter in model.parameters())}
                 if heads:
-                    row["gate"] = round(float(model.attention.gate.detach()), 3)  # type: ignore[union-attr,arg-type]
+                    row["gate"] = round(float(model.image_encoder.network.attention.gate.detach()), 3)  # type: ignore
                 print(json.dumps(row), flush=True)
     if options.maps is not None:
         draw_maps(model, tasks[-1], options.maps)
@@ -171,9 +174,8 @@ def draw_maps(model: nn.Module, task: Task, out: Path) -> None:
 
 
 def _coloured(picture: Tensor) -> NDArray[np.uint8]:
-    """A grey image (1, Y, X), dark on white, as red, green and blue."""
-    grey = (255 * (1 - picture)).round().to(torch.uint8)
-    return grey.expand(3, -1, -1).numpy()
+    """A grey image (3, Y, X), dark on white."""
+    return (255 - picture).round().to(torch.uint8).numpy()
 
 
 def _title(task: Task, row: int, said: Tensor) -> str:

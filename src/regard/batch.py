@@ -101,7 +101,7 @@ class Batch:
     """A source, the input of the decoder (BEGIN first), and its expected output (END last).
 
     A masked language model has no decoder input: `outputs` has the shape of the source, and is real where a token is
-    masked.
+    masked. Nor has a classifier: `outputs` has the class of each row, at one position.
     """
 
     source: PaddedTokens | Images | ImageFeatures
@@ -124,6 +124,16 @@ class Batch:
         is_real = padded.tokens != PADDING
         outputs = PaddedTokens(padded.tokens, is_real, tuple(is_real.sum(1).tolist()))
         return cls(encode_source_rows(masked, device=device), None, outputs)
+
+    @classmethod
+    def classified(
+        cls, source: TokenRows | Images | ImageFeatures, classes: Sequence[int], *, device: torch.device | str = "cpu"
+    ) -> "Batch":
+        """Texts as rows without END, or images, and the number of the class of each."""
+        outputs = PaddedTokens.from_rows([[number] for number in classes], device=device)
+        if isinstance(source, Images | ImageFeatures):
+            return cls(source.to(device), None, outputs)
+        return cls(encode_source_rows(source, device=device), None, outputs)
 
 
 def shift_right(target: TokenRows, *, device: torch.device | str = "cpu") -> tuple[PaddedTokens, PaddedTokens]:

@@ -31,6 +31,7 @@ Layers = Annotated[int, Meta(ge=1, le=256)]
 Width = Annotated[int, Meta(ge=1, le=2**16)]
 ImageSize = Annotated[int, Meta(ge=1, le=4096)]
 Threads = Annotated[int, Meta(ge=0, le=1024)]
+Classes = Annotated[int, Meta(ge=0, le=2**16)]
 
 # Each name below stands for one class that carries the same `name`; tests/unit/test_extension_points.py compares them.
 ScoreName = Literal["dot", "scaled_dot", "general", "additive"]  # attention/scores.py
@@ -38,6 +39,7 @@ EQUAL_WIDTH_SCORES: tuple[ScoreName, ...] = ("dot", "scaled_dot")  # of query an
 PositionsName = Literal["sinusoidal", "learned", "rotary", "none"]  # layers/positions.py
 CellType = Literal["rnn", "gru", "lstm"]  # layers/recurrent.py
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]  # layers/transformer_block.py
+MetricName = Literal["loss", "bleu", "chrf", "cider", "accuracy", "macro_f1"]  # of a validation
 MAX_SOURCE_TOKENS = 1024  # longer lines are truncated: the time of attention grows with the square of the length
 
 
@@ -212,22 +214,45 @@ class EncoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field
     """A masked language model, or a text classifier: the encoder alone (BERT)."""
 
     max_position_embeddings: Annotated[int, Meta(ge=1, le=2**20)] = 512
-    classes: Annotated[int, Meta(ge=0, le=2**20)] = 0  # 0: the masked-token head; else a head with this many classes
+    classes: Classes = 0  # 0: the masked-token head; else a head with this many classes
+    pooling: Literal["first", "mean"] = "first"  # the class is predicted from the first token, or from the mean of all
     masked_head: bool = True  # False: no head, as in models for sentence vectors
     token_types: Annotated[int, Meta(ge=0, le=2**20)] = 0  # vectors for parts of the input; the first one is used
 
 
-class CNNConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="cnn"):
-    """An image classifier: convolutions, then an optional self-attention layer over the grid."""
+class AttentionRNNClassifierConfig(
+    ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="classifier-rnn-attention"
+):
+    """A text classifier: a bidirectional RNN, and attention that pools its states into one vector."""
 
-    channels: Width = 1  # of the image
+    cell: CellType = "lstm"
+    embedding_width: Width = 256
+    encoder: RecurrentLayersConfig = RecurrentLayersConfig()  # each direction has half of its width
+    score: ScoreName = "additive"
+    classes: Classes = 0  # 0: one for each label of the training data
+    dropout: Fraction = 0.2
+
+    def __post_init__(self) -> None:
+        if self.encoder.width % 2:
+            raise ValueError(f"encoder.width is {self.encoder.width}; it must be even: each direction has half of it")
+
+    @property
+    def max_positions(self) -> None:
+        """A recurrent model reads sequences of any length."""
+
+
+# --- model: image encoders, captioners and image classifiers ---------------------------------------------------------
+
+
+class CNNConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="cnn"):
+    """Convolutions, then an optional self-attention layer over the grid."""
+
+    image_size: ImageSize = 28  # images are resized to this many pixels on each side
     width: Width = 32  # of the first block; each later block doubles it and halves the grid
     blocks: Annotated[int, Meta(ge=1, le=16)] = 2
-    classes: Annotated[int, Meta(ge=1, le=2**20)] = 10
     heads: Annotated[int, Meta(ge=0, le=2**16)] = (
         4  # of the self-attention layer after the last block; 0: no such layer
     )
-    dropout: Fraction = 0.1
 
     def __post_init__(self) -> None:
         grid_width = self.width * 2 ** (self.blocks - 1)
@@ -235,11 +260,9 @@ class CNNConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag=
             raise ValueError(f"the grid has {grid_width} channels and heads is {self.heads}; they must divide evenly")
 
     @property
-    def max_positions(self) -> None:
-        """A CNN has no positions."""
-
-
-# --- model: captioners and their image encoders ----------------------------------------------------------------------
+    def grid_size(self) -> int:
+        """The number of grid cells on each side."""
+        return -(-self.image_size // (1 << self.blocks))
 
 
 class ResNetConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="resnet"):
@@ -288,7 +311,7 @@ class VisionTransformerConfig(ConfigSection, frozen=True, kw_only=True, tag_fiel
         return self.image_size // self.patch_size
 
 
-ImageEncoderConfig = Union[ResNetConfig, EfficientNetConfig, VisionTransformerConfig]  # noqa: UP007
+ImageEncoderConfig = Union[CNNConfig, ResNetConfig, EfficientNetConfig, VisionTransformerConfig]  # noqa: UP007
 
 
 class RNNCaptionerConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn"):
@@ -320,6 +343,20 @@ class TransformerCaptionerConfig(
         self._check_rotary(decoder=self.decoder)
 
 
+class ImageClassifierConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="classifier-image"):
+    """An image classifier: an image encoder, whose grid cells are pooled into one vector."""
+
+    image_encoder: ImageEncoderConfig = CNNConfig()
+    pooling: Literal["mean", "attention"] = "mean"  # attention: a learned query attends to the cells
+    score: ScoreName = "additive"  # of the pooling attention
+    classes: Classes = 0  # 0: one for each label of the training data
+    dropout: Fraction = 0.1
+
+    @property
+    def max_positions(self) -> None:
+        """A model of images has no positions of tokens."""
+
+
 CaptionerConfig = RNNCaptionerConfig | AttentionRNNCaptionerConfig | TransformerCaptionerConfig
 LanguageModelConfig = DecoderOnlyConfig | EncoderOnlyConfig
 ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged union at run time)
@@ -328,11 +365,27 @@ ModelConfig = Union[  # noqa: UP007  (msgspec reads the members of a tagged unio
     TransformerConfig,
     DecoderOnlyConfig,
     EncoderOnlyConfig,
-    CNNConfig,
+    AttentionRNNClassifierConfig,
+    ImageClassifierConfig,
     RNNCaptionerConfig,
     AttentionRNNCaptionerConfig,
     TransformerCaptionerConfig,
 ]
+Task = Literal["translation", "image-to-text", "text-generation", "fill-mask", "classification"]
+
+
+def task_of(model: ModelConfig) -> Task:
+    """What a model is for."""
+    match model:
+        case RNNCaptionerConfig() | AttentionRNNCaptionerConfig() | TransformerCaptionerConfig():
+            return "image-to-text"
+        case DecoderOnlyConfig():
+            return "text-generation"
+        case EncoderOnlyConfig(classes=0):
+            return "fill-mask"
+        case EncoderOnlyConfig() | AttentionRNNClassifierConfig() | ImageClassifierConfig():
+            return "classification"
+    return "translation"
 
 
 # --- the other sections ----------------------------------------------------------------------------------------------
@@ -358,7 +411,9 @@ class DataConfig(ConfigSection, frozen=True, kw_only=True):
     """Where the examples are. Give `train` and `valid` as one file of pairs, or as a source and a target file.
 
     For a captioner each is a file of captions, or a folder with a captions.txt, optionally followed by the name of a
-    split. For a decoder-only or encoder-only model each is one or more files of plain text, one example a line.
+    split. For a decoder-only or encoder-only model each is one or more files of plain text, one example a line. For a
+    classifier each is one or more files of texts with labels (.tsv, .jsonl, .csv); for one of images a folder with one
+    folder for each class, or such a file.
     """
 
     train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
@@ -366,6 +421,7 @@ class DataConfig(ConfigSection, frozen=True, kw_only=True):
     valid: list[str] = []  # empty: some pairs are held out of `train`; a captioner needs its own validation images
     old_valid: list[str] = []  # fine-tuning: examples like those of the start model, scored beside `valid`
     languages: list[str] = []  # language codes: [source, target], as in ["en", "ko"]; for one language, [code]
+    labels: list[str] = []  # the classes of a classifier, in the order of its outputs; empty: those of `train`, sorted
     image_folder: str = ""  # folder of the images; empty: the captions' folder, or `images` in it
     image_store: str = ""  # directory for prepared images, which several runs may share; empty: in the run's directory
     flip_images: bool = False  # mirror half of the images, except those whose captions mention left or right
@@ -411,7 +467,7 @@ class TrainingConfig(ConfigSection, frozen=True, kw_only=True):
     ema_decay: Fraction = 0.0  # exponential moving average of the weights, instead of `average_checkpoints`; 0: none
     validate_every: PositiveInt = 500  # steps
     checkpoint_every: PositiveInt = 500  # steps
-    validation_metric: Literal["loss", "bleu", "chrf", "cider"] = "bleu"  # cider: captioners; language models: loss
+    validation_metric: MetricName = "bleu"  # cider: captioners; loss: language models; accuracy, macro_f1: classifiers
     early_stopping_patience: NonNegativeInt = 0  # validations without a better score; 0: never stop early
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 where the hardware supports it
     device: str = "auto"
@@ -545,11 +601,13 @@ def _find_contradictions(config: Config) -> Iterator[str]:
         )
     if config.data.sources and config.data.train:
         yield "data.sources: data.train is set as well; name every corpus in data.sources, or one in data.train"
-    if config.data.sources and isinstance(model, CaptionerConfig):
-        yield "data.sources: a captioner reads one file of captions; name it in data.train"
-    if config.data.old_valid and isinstance(model, CaptionerConfig):
-        yield "data.old_valid: it is for pairs and texts; score a captioner's old images with `regard evaluate`"
-    codes, expected_count = config.data.languages, 1 if isinstance(model, CaptionerConfig | LanguageModelConfig) else 2
+    if config.data.sources and hasattr(model, "image_encoder"):
+        yield "data.sources: a model of images reads one file or folder; name it in data.train"
+    if config.data.old_valid and task_of(model) in ("image-to-text", "classification"):
+        yield f"data.old_valid: it is for pairs and texts; score a model for {task_of(model)} with `regard evaluate`"
+    if config.data.labels and len(config.data.labels) != getattr(model, "classes", 0):
+        yield f"data.labels: {len(config.data.labels)} labels for a model with {getattr(model, 'classes', 0)} classes"
+    codes, expected_count = config.data.languages, 2 if task_of(model) == "translation" else 1
     if codes and (len(codes) != expected_count or len({code for code in codes if code.strip()}) != expected_count):
         text = "the captions" if isinstance(model, CaptionerConfig) else "the text"
         expected = f'the code of {text}, as in ["en"]' if expected_count == 1 else 'two codes, as in ["en", "ko"]'

@@ -120,7 +120,7 @@ def test_every_intervention_changes_its_rows_alone(small: Small, case: Case) -> 
 # --- by hand ---------------------------------------------------------------------------------------------------------
 
 
-@in_float64([name for name in [*ATTENDING, *READERS, *SEERS] if getattr(CATALOGUE[name], "heads", 1)])
+@in_float64([*ATTENDING, *READERS, *SEERS])
 @given(cases(shortest=2))
 @single
 @torch.no_grad()
@@ -370,8 +370,8 @@ def test_nested_blocks_add_up_and_end() -> None:
         ("decoder-only-none", "without.layer:decoder.3"),
         ("encoder-only-none-tokens", "without.causal-mask"),
         ("encoder-only-none-tokens", "temperature=2"),
-        ("cnn-0", "image-self.1.1=zero"),
-        ("cnn-2", "patch.memory@1<1;text"),
+        ("classifier-image-cnn-0", "image-self.1.1=zero"),
+        ("classifier-image-cnn-2", "temperature=2"),
     ],
 )
 def test_what_does_not_fit_is_an_error(name: str, text: str) -> None:

@@ -132,7 +132,7 @@ def masked_token_head_from_bert(ours: MaskedTokenHead, theirs: Any) -> None:
 
 
 def class_head_from_bert(ours: ClassHead, pooler: Any, classifier: nn.Linear) -> None:
-    copy_state(ours.pool, pooler.dense)
+    copy_state(ours.dense, pooler.dense)
     copy_state(ours.output, classifier)
 
 

@@ -165,7 +165,13 @@ CONFIGS: dict[str, Attack] = {
         model__decoder={"width": 2**16, "heads": 1, "layers": 256, "ffn_width": 2**16},
     ),
     "another kind of model": config_with(model={"kind": "rnn"}),
-    "channels beyond 63 bits": config_with(model={"kind": "cnn", "width": 2**16, "blocks": 16, "heads": 0}),
+    "channels beyond 63 bits": config_with(
+        model={
+            "kind": "classifier-image",
+            "classes": 2,
+            "image_encoder": {"kind": "cnn", "width": 2**16, "blocks": 16, "heads": 0},
+        }
+    ),
     "a key of many parts": replaced("config.toml", ".".join("a" * 100_000).encode() + b" = 1"),
     "many dotted keys": replaced("config.toml", "\n".join(f"a{n}.b = 1" for n in range(70_000)).encode()),
     "many unknown keys": replaced("config.toml", "\n".join(f"stepz{n} = 1" for n in range(70_000)).encode()),

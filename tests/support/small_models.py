@@ -19,10 +19,12 @@ from regard.attention.scores import SCORES
 from regard.batch import Images, PaddedTokens, encode_source_rows
 from regard.config import (
     AttentionRNNCaptionerConfig,
+    AttentionRNNClassifierConfig,
     AttentionRNNConfig,
     CNNConfig,
     DecoderOnlyConfig,
     EncoderOnlyConfig,
+    ImageClassifierConfig,
     ImageEncoderConfig,
     ModelConfig,
     RecurrentLayersConfig,
@@ -143,6 +145,7 @@ def _readers() -> Iterator[tuple[str, ModelConfig]]:
     kinds = product(_placed_stacks(), (0, 7))
     for ((positions, sizes), classes), norm, activation in zip(kinds, cycle(NORMS), cycle(ACTIVATIONS), strict=False):
         style: dict[str, Any] = {"norm": norm, "activation": activation, "positions": positions, "classes": classes}
+        style["pooling"] = "mean" if positions in ("none", "rotary") else "first"
         name = f"encoder-only-{positions}-{'classes' if classes else 'tokens'}"
         yield name, EncoderOnlyConfig(transformer=sizes, max_position_embeddings=64, **style)
     stack = TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
@@ -158,9 +161,20 @@ def _placed_stacks() -> Iterator[tuple[str, TransformerStackConfig]]:
         )
 
 
-def _convolutional() -> Iterator[tuple[str, ModelConfig]]:
+def _classifiers() -> Iterator[tuple[str, ModelConfig]]:
+    for cell, score in zip(cycle(CELLS), SCORES, strict=False):
+        encoder = RecurrentLayersConfig(layers=2, width=14)
+        sizes: dict[str, Any] = {"embedding_width": 3, "encoder": encoder, "classes": 7}
+        yield f"classifier-rnn-attention-{score}", AttentionRNNClassifierConfig(cell=cell, score=score, **sizes)
+
+
+def _image_classifiers() -> Iterator[tuple[str, ModelConfig]]:
     for heads in (0, 2, 7):
-        yield f"cnn-{heads}", CNNConfig(channels=3, width=7, blocks=2, classes=5, heads=heads)
+        encoder = CNNConfig(width=7, blocks=2, heads=heads)
+        yield f"classifier-image-cnn-{heads}", ImageClassifierConfig(image_encoder=encoder, classes=5)
+    for score, eye in zip(SCORES, _eyes(), strict=False):
+        config = ImageClassifierConfig(image_encoder=eye, pooling="attention", score=score, classes=5)
+        yield f"classifier-image-attention-{score}", config
 
 
 def _eyes() -> Iterator[ImageEncoderConfig]:
@@ -201,13 +215,15 @@ CATALOGUE: dict[str, ModelConfig] = dict(
         *_marian(),
         *_decoders(),
         *_readers(),
-        *_convolutional(),
+        *_classifiers(),
+        *_image_classifiers(),
         *_captioners(),
     ]
 )
 CAPTIONERS = [name for name, _ in _captioners()]
-READERS = [name for name, config in CATALOGUE.items() if isinstance(config, EncoderOnlyConfig)]
-SEERS = [name for name, config in CATALOGUE.items() if isinstance(config, CNNConfig)]
+ENCODERS = [name for name, config in CATALOGUE.items() if isinstance(config, EncoderOnlyConfig)]
+READERS = ENCODERS + [name for name, _ in _classifiers()]  # of texts, in one pass
+SEERS = [name for name, _ in _image_classifiers()]
 GENERATORS = [name for name in CATALOGUE if name not in READERS + SEERS]
 TRANSLATORS = [
     name for name in GENERATORS if name not in CAPTIONERS and not isinstance(CATALOGUE[name], DecoderOnlyConfig)

@@ -166,14 +166,14 @@ def test_value_in_place_of_a_section_is_named(path: str, kind: str | None, image
 @pytest.mark.parametrize("kind", [None, 3, True, ["rnn"], "", "Transformer"])
 def test_unknown_model_kind_is_named_with_known_kinds(kind: Any) -> None:
     line = complaint({"model": {} if kind is None else {"kind": kind}}, path="model.kind")
-    kinds = "rnn, rnn-attention, transformer, decoder-only, encoder-only, cnn, captioner-rnn, "
-    assert line.endswith(f"allowed: {kinds}captioner-rnn-attention, captioner-transformer")
+    kinds = "rnn, rnn-attention, transformer, decoder-only, encoder-only, classifier-rnn-attention, classifier-image, "
+    assert line.endswith(f"allowed: {kinds}captioner-rnn, captioner-rnn-attention, captioner-transformer")
 
 
 @pytest.mark.parametrize("kind", [None, 3, "residuals"])
 def test_unknown_image_encoder_is_named_with_known_kinds(kind: Any) -> None:
     table = {"model": {"kind": "captioner-rnn", "image_encoder": {} if kind is None else {"kind": kind}}}
-    assert complaint(table, path="model.image_encoder.kind").endswith("allowed: resnet, efficientnet-lite0, vit")
+    assert complaint(table, path="model.image_encoder.kind").endswith("allowed: cnn, resnet, efficientnet-lite0, vit")
 
 
 def test_image_not_divisible_into_patches_is_named() -> None:
@@ -270,7 +270,9 @@ def test_indivisible_stack_width_is_named_by_its_path() -> None:
 
 
 def test_channel_doubling_past_the_limit_is_named() -> None:
-    assert "<= 16" in complaint({"model": {"kind": "cnn", "blocks": 17}}, path="model.blocks")
+    encoder = {"kind": "cnn", "blocks": 17}
+    table = {"model": {"kind": "classifier-image", "image_encoder": encoder}}
+    assert "<= 16" in complaint(table, path="model.image_encoder.blocks")
 
 
 def test_a_beam_cannot_give_more_than_it_holds() -> None:

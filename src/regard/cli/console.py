@@ -246,7 +246,13 @@ def describe_event(event: TrainingEvent, steps: int) -> str:
             speed = f"{event.tokens_per_second:,.0f} tokens/s"
             return f"{prefix}loss {event.loss:.3f}  rate {event.learning_rate:.2e}  {speed}  epoch {event.epoch + 1}"
         case Validated():
-            named = {"BLEU": event.bleu, "chrF": event.chrf, "CIDEr": event.cider}
+            named = {
+                "BLEU": event.bleu,
+                "chrF": event.chrf,
+                "CIDEr": event.cider,
+                "accuracy": event.accuracy,
+                "macro F1": event.macro_f1,
+            }
             scores = "".join(f"  {name} {value:.1f}" for name, value in named.items() if value is not None)
             best = "  (the best so far)" if event.is_best else ""
             if event.old_loss is not None:

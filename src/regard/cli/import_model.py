@@ -50,7 +50,8 @@ def command(what: str, out: Path, tokenizers: tuple[Path, ...]) -> None:
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise RegardError(f"{out} exists already. Remove it, or give another directory.")
 
-    from regard.inference.open import COMMANDS, task_of
+    from regard.config import task_of
+    from regard.inference.open import COMMANDS
     from regard.interop.import_model import detect, write_model
 
     found = detect(Path(what), tokenizers=tokenizers)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from regard.config import DecodeOptions
     from regard.inference.captioner import Captioner
+    from regard.inference.classifier import Classifier
     from regard.inference.mask_filler import MaskFiller
     from regard.inference.text_generator import TextGenerator
     from regard.inference.translator import Translator
@@ -179,7 +180,7 @@ class ShowOptions:
 
 
 def _show_sentence(
-    model: Translator | TextGenerator | MaskFiller, inputs: tuple[str, ...], options: ShowOptions
+    model: Translator | TextGenerator | MaskFiller | Classifier, inputs: tuple[str, ...], options: ShowOptions
 ) -> str:
     from regard.interventions import read_interventions
     from regard.plotting.attention_map import select_map

@@ -22,6 +22,7 @@ from regard.languages import languages_from_names
 
 if TYPE_CHECKING:
     from regard.training.corpora import Corpus
+    from regard.training.defaults import ExampleKind
     from regard.training.distributed import ProcessGroup
     from regard.training.plan import TextFiles, TrainingPlan, TrainOptions
 
@@ -45,10 +46,19 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
             help="A file of pairs (.tsv, .jsonl, .po or .tmx; .gz too), added to --source and --target; repeatable.",
         ),
         click.option("--text", type=PATH, help="For a language model: plain text, one example per line."),
+        click.option(
+            "--labels",
+            type=PATH,
+            help="For a classifier: texts with labels (.tsv, .jsonl or .csv; .gz too), or a folder of images with one "
+            "folder for each class.",
+        ),
         click.option("--valid-source", type=PATH, help="Source sentences to validate on. [default: held-out pairs]"),
         click.option("--valid-target", type=PATH, help="Their translations."),
         click.option("--valid-pairs", type=PATH, help="Instead of these two: one file of pairs."),
         click.option("--valid-text", type=PATH, help="With --text: text to validate on. [default: held-out lines]"),
+        click.option(
+            "--valid-labels", type=PATH, help="With --labels: examples to validate on. [default: held-out ones]"
+        ),
         click.option(
             "--languages",
             metavar="SOURCE,TARGET",
@@ -72,6 +82,8 @@ Examples:
   regard train --pairs train.tsv --pairs more.po --valid-pairs valid.tsv --languages en,de
   regard train --pairs train.tsv --languages en,de --dry-run --report data.html
   regard train --text novel.txt --run runs/novel
+  regard train --labels reviews.tsv --run runs/reviews
+  regard train --labels photographs/ --run runs/photographs
   regard train --from opus-mt-en-de --pairs own.tsv
   regard train --from opus-mt-en-de --pairs own.tsv --replay old.tsv --old-valid old-valid.tsv
   regard train --run runs/world-transformer --resume
@@ -148,7 +160,8 @@ def command(
 ) -> None:
     """Train a model by RECIPE.toml, or with defaults that fit the given text files; a recipe without a [model] section
     gets a model that fits its files too. RECIPE may be the name of a recipe that comes with regard. With --text the
-    model is decoder-only, or with --set model.kind=encoder-only a masked language model.
+    model is decoder-only, or with --set model.kind=encoder-only a masked language model. With --labels it is a
+    classifier of texts or of images.
 
     With --from a saved or imported model is fine-tuned: a lower learning rate, few steps, and the score of the model
     as it was before the first step. RECIPE then needs no [model] and no [tokenizer] section.
@@ -242,8 +255,8 @@ def inspect_run(options: TrainOptions, *, with_cost: bool, report: Path | None, 
                 display.note(note)
             corpus = prepare_run(plan, resume=False, progress=display.preparing)
             data_report, cost = corpus.inspect(plan.config), None
-            if data_report is None:
-                raise RegardError("a captioner has images, and no pairs to inspect. Give pairs or text.")
+            if data_report is None and not with_cost:
+                raise RegardError("images have no text to inspect. Give pairs or text.")
             if with_cost:
                 from regard.training.estimate import estimate_cost
 
@@ -252,9 +265,10 @@ def inspect_run(options: TrainOptions, *, with_cost: bool, report: Path | None, 
         if as_json:
             print_json({"data": data_report, "cost": cost})
         else:
-            lines = [*describe_report(data_report), *(describe_cost(cost) if cost else [])]
-            echo("\n".join([data_report.vocabulary, *lines]))
-    write_report(report, data_report, cost)
+            about = [data_report.vocabulary, *describe_report(data_report)] if data_report else [corpus.describe()]
+            echo("\n".join([*about, *(describe_cost(cost) if cost else [])]))
+    if data_report is not None:
+        write_report(report, data_report, cost)
 
 
 @contextmanager
@@ -322,25 +336,37 @@ def read_text_options(recipe: Path | None, languages: str | None, files: dict[st
         raise RegardError(f"{present} without a file to train on. {_expected_files('--')}.")
     if len(valid) > 1:
         raise RegardError(f"--valid-pairs has sources and targets. {_expected_files('--valid-')}, but not both.")
-    is_text = given["--text"] is not None
-    if valid and is_text != (given["--valid-text"] is not None):
-        raise RegardError("--text needs --valid-text, and pairs need pairs to validate on. Give both of one kind.")
+    kind, valid_kind = _kind_of_examples(given, "--"), _kind_of_examples(given, "--valid-")
+    if valid and kind != valid_kind:
+        raise RegardError(
+            "--text needs --valid-text, --labels needs --valid-labels, and pairs need pairs to validate on. Give both "
+            "of one kind."
+        )
     codes = tuple(code.strip() for code in languages.split(",")) if languages else ()
     endings = languages_from_names(*corpora[0]) if not codes and len(corpora[0]) == 2 else ()
-    return TextFiles(corpora, (*valid, ())[0], codes or endings, is_by_endings=bool(endings), is_text=is_text)
+    return TextFiles(corpora, (*valid, ())[0], codes or endings, is_by_endings=bool(endings), kind=kind)
 
 
 def _corpora_of_role(given: dict[str, Any], prefix: str) -> tuple[tuple[Path, ...], ...]:
-    """The corpora of the options with this prefix: of text, of a source and a target, or of files of pairs."""
-    text, pairs, *sides = (given[f"{prefix}{name}"] for name in ("text", "pairs", "source", "target"))
-    if text and (pairs or any(sides)):
+    """The corpora of the options with this prefix: of text or labels, of a source and a target, or of pairs."""
+    text, labels, pairs, *sides = (given[f"{prefix}{name}"] for name in ("text", "labels", "pairs", "source", "target"))
+    if text and (pairs or labels or any(sides)):
         raise RegardError(f"{prefix}text is for a language model. {_expected_files(prefix)}, or {prefix}text alone.")
+    if labels and (pairs or any(sides)):
+        raise RegardError(f"{prefix}labels is for a classifier. {_expected_files(prefix)}, or {prefix}labels alone.")
     if any(sides) and not all(sides):
         missing = f"{prefix}target" if sides[0] else f"{prefix}source"
         raise RegardError(f"{missing} is missing. {_expected_files(prefix)}.")
+    single = text or labels
     return tuple(
-        files for files in ((text,) if text else (), tuple(filter(None, sides)), *((one,) for one in pairs)) if files
+        files
+        for files in ((single,) if single else (), tuple(filter(None, sides)), *((one,) for one in pairs))
+        if files
     )
+
+
+def _kind_of_examples(given: dict[str, Any], prefix: str) -> ExampleKind:
+    return "text" if given[f"{prefix}text"] else "labels" if given[f"{prefix}labels"] else "pairs"
 
 
 def _expected_files(prefix: str) -> str:

@@ -111,7 +111,7 @@ class HashSet:
         return is_new
 
 
-def hold_out(pairs: Iterable[Pair], *, monolingual: bool = False) -> list[Pair]:
+def hold_out(pairs: Iterable[Pair], *, monolingual: bool = False, fraction: float = HELD_OUT_FRACTION) -> list[Pair]:
     """The pairs with the lowest hashes, each once: a fraction of those that have text, at least one."""
     lowest: dict[int, Pair] = {}
     bound = _HASH_RANGE
@@ -122,7 +122,7 @@ def hold_out(pairs: Iterable[Pair], *, monolingual: bool = False) -> list[Pair]:
                 lowest = dict(sorted(lowest.items())[:MAX_HELD_OUT])
                 bound = max(lowest)
     chosen = sorted(lowest.items())[:MAX_HELD_OUT]
-    return [pair for rank, (value, pair) in enumerate(chosen) if rank == 0 or value < HELD_OUT_FRACTION * _HASH_RANGE]
+    return [pair for rank, (value, pair) in enumerate(chosen) if rank == 0 or value < fraction * _HASH_RANGE]
 
 
 def held_out_hash(pair: Pair) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MAX_PIXELS = 25_000_000
 MAX_IMAGE_BYTES = 256 * MEBIBYTE  # of so many pixels with four channels of 16 bits, not compressed
 IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+ImageInput = Path | str | bytes | NDArray[np.uint8]  # a file's path, its content, or an array (3, size, size)
 _ALPHA_MODES = ("RGBA", "LA", "PA", "RGBa", "La")
 _SIXTEEN_BIT_MODES = ("I;16", "I;16L", "I;16B", "I;16N")
 _ORIENTATION = 0x0112  # EXIF: how the camera was held, 1 to 8
@@ -55,6 +56,25 @@ def load_image(source: Path | bytes, *, size: int, name: str = "the image") -> N
         except Exception as error:  # damaged bytes make decoders raise almost anything
             raise RegardError(f"{display_name} is damaged: {str(error)[:200]}. Save it again, or remove it.") from None
     return np.ascontiguousarray(pixels.transpose(2, 0, 1))
+
+
+def to_pixels(image: ImageInput, *, size: int) -> NDArray[np.uint8]:
+    """One image in the size that a model reads, (3, size, size); an array must have it already."""
+    if isinstance(image, str | bytes | Path):
+        return load_image(Path(image) if isinstance(image, str) else image, size=size)
+    if not isinstance(image, np.ndarray):
+        raise RegardError(f"an image is a path, the bytes of a file, or an array; got {type(image)!r}.")
+    if image.shape != (3, size, size) or image.dtype != np.uint8:
+        raise RegardError(
+            f"the array of an image has shape (3, {size}, {size}) and type uint8 for this model; got "
+            f"{image.shape} of {image.dtype}. Give the image's file instead, which is resized."
+        )
+    return image
+
+
+def image_side(path: Path) -> int:
+    """The shorter side of an image, in pixels."""
+    return min(_open_image(read_input(path, max_bytes=MAX_IMAGE_BYTES), str(path)).size)
 
 
 def encode_png(pixels: NDArray[np.uint8]) -> bytes:

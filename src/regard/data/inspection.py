@@ -141,9 +141,16 @@ def inspect_data(
     examples: str = "pairs",
     vocabulary: str = "",
     is_held_out: bool = False,
+    are_labelled: bool = False,
 ) -> DataReport:
-    """The report of a tokenised corpus and its validation examples."""
+    """The report of a tokenised corpus and its validation examples; the sources of labelled texts are their labels."""
     reports, start = [], 0
+
+    def read(row: int) -> tuple[str, str]:
+        source, target = store.text(row)
+        return "" if are_labelled else source, target
+
+    valid = [pair._replace(source="") for pair in valid] if are_labelled else valid
     for report, corpus in zip(store.reports, corpora, strict=True):
         rows = range(start, start + report.kept)
         checked = rows[:: -(-len(rows) // MAX_INSPECTED) or 1]
@@ -155,12 +162,12 @@ def inspect_data(
                 kept=report.kept,
                 dropped=report.dropped,
                 inspected=len(checked),
-                findings=inspect_pairs((store.text(row) for row in checked), languages),
+                findings=inspect_pairs(map(read, checked), languages),
                 ratios=_ratio_histogram(store, rows),
             )
         )
         start += report.kept
-    overlap, source_overlap = count_overlap((store.text(row) for row in range(len(store))), valid)
+    overlap, source_overlap = count_overlap(map(read, range(len(store))), valid)
     store.drop_pages()
     return DataReport(
         languages=list(languages),

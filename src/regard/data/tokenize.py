@@ -37,7 +37,7 @@ class TokenizeJob(msgspec.Struct, frozen=True):
     target: bytes
     data: DataConfig
     held_out: list[int] = []  # hashes of pairs
-    monolingual: bool = False  # the sources are empty
+    monolingual: bool = False  # the sources are empty, or labels, which are kept as text
 
 
 TokenizeBlock = Callable[[PairBlock], PackedPairs]
@@ -138,7 +138,8 @@ def _block_tokenizer(job: TokenizeJob) -> TokenizeBlock:
 
     def tokenize(block: PairBlock) -> PackedPairs:
         sources, targets = block.texts()
-        rows = source.encode_to_bytes(sources), target.encode_to_bytes(targets)
+        source_ids = [b""] * len(sources) if job.monolingual else source.encode_to_bytes(sources)
+        rows = source_ids, target.encode_to_bytes(targets)
         return pack(block, *rows, job.data, held_out=job.held_out, monolingual=job.monolingual)
 
     return tokenize

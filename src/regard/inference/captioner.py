@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from regard.batch import ImageFeatures, Images
 from regard.bundle import Bundle
 from regard.config import CaptionerConfig, DecodeOptions, DecodingConfig
-from regard.data.images import load_image
+from regard.data.images import ImageInput as ImageInput
+from regard.data.images import to_pixels
 from regard.decoding.loop import generate
 from regard.decoding.loop import stream as stream_tokens
 from regard.errors import RegardError
@@ -21,8 +22,6 @@ from regard.tracing.image_maps import trace_image
 from regard.tracing.trace import Trace
 
 BATCH_IMAGES = 32  # decoded at once, divided by the hypotheses of each
-
-ImageInput = Path | str | bytes | NDArray[np.uint8]  # a file's path, its content, or an array (3, size, size)
 
 
 @dataclass(frozen=True)
@@ -100,14 +99,4 @@ class Captioner(BundlePipeline):
 
     def load_image(self, image: ImageInput) -> NDArray[np.uint8]:
         """One image in the size that the model reads, (3, size, size)."""
-        size = self.image_encoder.image_size
-        if isinstance(image, str | bytes | Path):
-            return load_image(Path(image) if isinstance(image, str) else image, size=size)
-        if not isinstance(image, np.ndarray):
-            raise RegardError(f"an image is a path, the bytes of a file, or an array; got {type(image)!r}.")
-        if image.shape != (3, size, size) or image.dtype != np.uint8:
-            raise RegardError(
-                f"the array of an image has shape (3, {size}, {size}) and type uint8 for this model; got "
-                f"{image.shape} of {image.dtype}. Give the image's file instead, which is resized."
-            )
-        return image
+        return to_pixels(image, size=self.image_encoder.image_size)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, Self, Unpack
 
 from regard.config import Config, DecodeOptions, DecodingConfig
+from regard.config import Task as Task
 from regard.config_errors import shorten
 from regard.decoding.hypothesis import Hypothesis
 from regard.errors import RegardError
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from regard.bundle import Bundle
 
 StrPath = str | PathLike[str]
-Task = Literal["translation", "image-to-text", "text-generation", "fill-mask"]
 EngineName = Literal["torch", "ctranslate2", "auto"]
 Progress = Callable[[int], object]  # is called with the number of items that are done since the last call
 TokenRows = Sequence[list[int]]  # token ids, without END

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
-from regard.config import CaptionerConfig, Config, DecoderOnlyConfig, EncoderOnlyConfig, ModelConfig
+from regard.config import Config, task_of
 from regard.errors import RegardError
 from regard.files import (
     CONFIG_FILE,
@@ -44,10 +44,11 @@ from regard.process import gc_frozen_import
 if TYPE_CHECKING:
     from regard.bundle import Bundle
     from regard.inference.captioner import Captioner
+    from regard.inference.classifier import Classifier
     from regard.inference.mask_filler import MaskFiller
     from regard.inference.text_generator import TextGenerator
 
-    Pipeline: TypeAlias = Translator | Captioner | TextGenerator | MaskFiller
+    Pipeline: TypeAlias = Translator | Captioner | TextGenerator | MaskFiller | Classifier
 
 EXACT_QUANTIZATION: Quantization = "float32"  # the text is that of torch; int8 changes it
 CACHE_FOLDER = "engines"  # of the exports that are kept, inside a model's directory or the user's cache
@@ -58,6 +59,7 @@ COMMANDS: dict[Task, str] = {
     "image-to-text": "caption",
     "text-generation": "complete",
     "fill-mask": "fill",
+    "classification": "classify",
 }
 
 
@@ -77,6 +79,8 @@ def load(path: StrPath, *, task: Literal["image-to-text"], device: str = "cpu") 
 def load(path: StrPath, *, task: Literal["text-generation"], device: str = "cpu") -> "TextGenerator": ...
 @overload
 def load(path: StrPath, *, task: Literal["fill-mask"], device: str = "cpu") -> "MaskFiller": ...
+@overload
+def load(path: StrPath, *, task: Literal["classification"], device: str = "cpu") -> "Classifier": ...
 @overload
 def load(
     path: StrPath,
@@ -125,24 +129,17 @@ def load(
     with gc_frozen_import():
         from regard.bundle import load_bundle
         from regard.inference.captioner import Captioner
+        from regard.inference.classifier import Classifier
         from regard.inference.mask_filler import MaskFiller
         from regard.inference.text_generator import TextGenerator
 
-    classes: dict[Task, type[Captioner | TextGenerator | MaskFiller]] = {
+    classes: dict[Task, type[Captioner | TextGenerator | MaskFiller | Classifier]] = {
         "image-to-text": Captioner,
         "text-generation": TextGenerator,
         "fill-mask": MaskFiller,
+        "classification": Classifier,
     }
     return classes[own](load_bundle(directory, device=device), directory=directory)
-
-
-def task_of(model: ModelConfig) -> Task:
-    """What a model is for."""
-    if isinstance(model, CaptionerConfig):
-        return "image-to-text"
-    if isinstance(model, DecoderOnlyConfig):
-        return "text-generation"
-    return "fill-mask" if isinstance(model, EncoderOnlyConfig) else "translation"
 
 
 def _check_task(directory: Path, own: Task, wanted: Task | None) -> None:

@@ -10,13 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from regard.config import (
-    CaptionerConfig,
-    DecodeOptions,
-    DecodingConfig,
-    LanguageModelConfig,
-    max_source_tokens,
-)
+from regard.config import DecodeOptions, DecodingConfig, max_source_tokens, task_of
 from regard.errors import RegardError
 from regard.files import copy_model
 from regard.inference.ctranslate2_engine import CTranslate2Engine, unsupported_options
@@ -67,7 +61,7 @@ class Translator(ModelPipeline):
     def __init__(
         self, model: "Bundle | ExportedModel", *, engine: Engine | None = None, directory: Path | None = None
     ) -> None:
-        if isinstance(model.config.model, CaptionerConfig | LanguageModelConfig):
+        if task_of(model.config.model) != "translation":
             kind = type(model.config.model).__struct_config__.tag
             raise RegardError(f"model.kind is {kind!r}, which does not translate. Open it with regard.load.")
         super().__init__(model, directory=directory)

@@ -10,7 +10,7 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from regard.bundle import load_weights, named_tensors, read_tensors
-from regard.config import CaptionerConfig, EfficientNetConfig, ImageEncoderConfig, ModelConfig
+from regard.config import EfficientNetConfig, ImageEncoderConfig, ModelConfig
 from regard.errors import RegardError
 from regard.files import (
     MANIFEST_NAME,
@@ -30,8 +30,9 @@ CLASSIFIER_PREFIX = "_fc."  # of the classifier, which an image encoder does not
 
 def load_pretrained_encoder(model: nn.Module, config: ModelConfig) -> None:
     """Load the weights that the config names, if any, into the model's image encoder."""
-    if isinstance(config, CaptionerConfig) and (tensors := _pretrained_tensors(config.image_encoder)) is not None:
-        load_weights(model.get_submodule("image_encoder.network"), tensors, origin=_weights_path(config.image_encoder))
+    encoder = getattr(config, "image_encoder", None)
+    if encoder is not None and (tensors := _pretrained_tensors(encoder)) is not None:
+        load_weights(model.get_submodule("image_encoder.network"), tensors, origin=_weights_path(encoder))
 
 
 def pretrained_encoder(config: ImageEncoderConfig) -> ImageEncoder:

@@ -1,8 +1,7 @@
-"""Image encoders: from images to a grid of features. A small ResNet, EfficientNet-Lite0, or a Vision Transformer.
+"""Image encoders: from images to a grid of features. A CNN, a small ResNet, EfficientNet-Lite0, a Vision Transformer.
 
-Also the parts that captioners and the CNN classifier share: convolution blocks, positions of grid cells, and
-self-attention over a grid. To add an encoder, add its config to `ImageEncoderConfig` in config.py and its class to
-`IMAGE_ENCODERS` here.
+Also their parts: convolution blocks, positions of grid cells, and self-attention over a grid. To add an encoder, add
+its config to `ImageEncoderConfig` in config.py and its class to `IMAGE_ENCODERS` here.
 """
 
 import itertools
@@ -16,7 +15,7 @@ from torch.nn import functional
 from regard.attention.hooks import edit, has_edits
 from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import ImageFeatures, Images
-from regard.config import EfficientNetConfig, ImageEncoderConfig, ResNetConfig, VisionTransformerConfig
+from regard.config import CNNConfig, EfficientNetConfig, ImageEncoderConfig, ResNetConfig, VisionTransformerConfig
 from regard.cpu import Dropout
 from regard.layers.efficientnet import EfficientNetLite0
 from regard.layers.positions import sinusoidal
@@ -147,6 +146,22 @@ class GridSelfAttention(nn.Module):
         return edit(self, "residual", grid + gated, without=gated)
 
 
+class CNN(nn.Module):
+    """Convolution blocks, then a self-attention layer over the grid, which relates distant cells."""
+
+    def __init__(self, config: CNNConfig, *, dropout: float = 0.0) -> None:  # noqa: ARG002
+        super().__init__()
+        widths = [config.width * 2**block for block in range(config.blocks)]
+        pairs = itertools.pairwise([RGB_CHANNELS, *widths])
+        self.blocks = nn.Sequential(*(ConvolutionBlock(inputs, outputs, stride=2) for inputs, outputs in pairs))
+        self.attention = GridSelfAttention(widths[-1], config.heads) if config.heads else nn.Identity()
+        self.width = widths[-1]
+
+    def forward(self, pixels: Float[Tensor, "B 3 Y X"]) -> Float[Tensor, "B W V U"]:
+        grid: Tensor = self.attention(self.blocks(pixels))
+        return grid
+
+
 class VisionTransformer(nn.Module):
     """One vector for each patch, then Transformer blocks (Dosovitskiy et al., 2021).
 
@@ -174,6 +189,7 @@ class VisionTransformer(nn.Module):
 
 
 IMAGE_ENCODERS: dict[type, Any] = {
+    CNNConfig: CNN,
     ResNetConfig: ResNet,
     EfficientNetConfig: EfficientNetLite0,
     VisionTransformerConfig: VisionTransformer,

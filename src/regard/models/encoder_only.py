@@ -43,20 +43,22 @@ class EncoderOnlyModel(nn.Module):
         return edit(self, "memory", self.encoder(normalised, visible, positions)[0], positions)
 
     def predict(self, source: PaddedTokens) -> DecoderOutput:
-        """Predict the token at each position, by the masked-token head.
+        """Predict the token at each position or, with a class head, the class of each row (at its one position).
 
         Without a head, the logits are the dot products of the hidden states with the tokens' vectors.
         """
-        if self.head is None:
-            return DecoderOutput(self.encode(source), self.embedding.tokens.tied_projection(), state=None)
-        if not isinstance(self.head, MaskedTokenHead):
-            raise ValueError("this model has a class head, and predicts no tokens")
-        return DecoderOutput(self.head.transform_hidden(self.encode(source)), self.head.projection(), state=None)
+        encoded = self.encode(source)
+        match self.head:
+            case MaskedTokenHead() as head:
+                return DecoderOutput(head.transform_hidden(encoded), head.projection(), state=None)
+            case ClassHead() as head:
+                return DecoderOutput(head.pool(encoded, source), OutputProjection.from_linear(head.output), state=None)
+        return DecoderOutput(encoded, self.embedding.tokens.tied_projection(), state=None)
 
     def forward(self, source: PaddedTokens) -> Float[Tensor, "..."]:
         """Logits over the vocabulary for each token (B, T, V), or over the classes for each row (B, classes)."""
-        logits: Tensor = self.predict(source).logits if self.head is None else self.head(self.encode(source))
-        return logits
+        logits = self.predict(source).logits
+        return logits[:, 0] if isinstance(self.head, ClassHead) else logits
 
 
 class MaskedTokenHead(nn.Module):
@@ -78,19 +80,23 @@ class MaskedTokenHead(nn.Module):
     def projection(self) -> OutputProjection:
         return OutputProjection(self.tokens.weight, self.bias)
 
-    def forward(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B T V"]:
-        return self.projection()(self.transform_hidden(encoded))
-
 
 class ClassHead(nn.Module):
-    """Predicts the class of a row from its first token."""
+    """Predicts the class of a row from its first token, or from the mean of its tokens."""
 
     def __init__(self, width: int, config: EncoderOnlyConfig) -> None:
         super().__init__()
-        self.pool = nn.Linear(width, width)
+        self.pooling = config.pooling
+        self.dense = nn.Linear(width, width)
         self.dropout = Dropout(config.dropout)
         self.output = nn.Linear(width, config.classes)
 
-    def forward(self, encoded: Float[Tensor, "B T W"]) -> Float[Tensor, "B classes"]:
-        logits: Tensor = self.output(self.dropout(torch.tanh(self.pool(encoded[:, 0]))))
-        return logits
+    def pool(self, encoded: Float[Tensor, "B T W"], source: PaddedTokens) -> Float[Tensor, "B 1 W"]:
+        """The hidden state of each row, to which the output layer is applied."""
+        if self.pooling == "first":
+            pooled = encoded[:, :1]
+        else:
+            is_real = source.is_real.unsqueeze(-1)
+            pooled = (encoded * is_real).sum(dim=1, keepdim=True) / is_real.sum(dim=1, keepdim=True).clamp(min=1)
+        hidden: Tensor = self.dropout(torch.tanh(self.dense(pooled)))
+        return hidden

@@ -8,10 +8,10 @@ from typing import Any
 from torch import nn
 
 from regard import config as configs
-from regard.config import ModelConfig, TransformerConfig
+from regard.config import ModelConfig, TransformerConfig, task_of
 from regard.errors import RegardError
 from regard.models.captioners import AttentionRNNCaptioner, RNNCaptioner, TransformerCaptioner
-from regard.models.cnn import CNNClassifier
+from regard.models.classifiers import AttentionRNNClassifier, ImageClassifier
 from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.encoder_only import EncoderOnlyModel
 from regard.models.rnn import RNNModel
@@ -27,11 +27,12 @@ TRANSLATION_MODELS: dict[type, Any] = {  # built with the vocabularies of source
 SINGLE_VOCABULARY_MODELS: dict[type, Any] = {  # built with the vocabulary of the target
     configs.DecoderOnlyConfig: DecoderOnlyModel,
     configs.EncoderOnlyConfig: EncoderOnlyModel,
+    configs.AttentionRNNClassifierConfig: AttentionRNNClassifier,
     configs.RNNCaptionerConfig: RNNCaptioner,
     configs.AttentionRNNCaptionerConfig: AttentionRNNCaptioner,
     configs.TransformerCaptionerConfig: TransformerCaptioner,
 }
-IMAGE_CLASSIFIERS: dict[type, Any] = {configs.CNNConfig: CNNClassifier}  # without a vocabulary
+IMAGE_CLASSIFIERS: dict[type, Any] = {configs.ImageClassifierConfig: ImageClassifier}  # without a vocabulary
 MODELS = TRANSLATION_MODELS | SINGLE_VOCABULARY_MODELS | IMAGE_CLASSIFIERS
 
 
@@ -39,6 +40,8 @@ def build_model(config: ModelConfig, *, source_vocabulary: int = 0, target_vocab
     """A new model with random weights; a model of one language uses the target vocabulary, an image classifier none."""
     model_class = MODELS[type(config)]
     model: nn.Module
+    if task_of(config) == "classification" and not config.classes:  # type: ignore[union-attr]
+        raise RegardError("model.classes is 0. Give the number of classes; training takes it from the labels.")
     if type(config) in IMAGE_CLASSIFIERS:
         model = model_class(config)
         return model

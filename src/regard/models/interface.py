@@ -60,13 +60,13 @@ class GenerativeModel(Protocol):
 
 
 @runtime_checkable
-class MaskedLanguageModel(Protocol):
-    """A model that predicts all tokens of a text at once, each from all others."""
+class OnePassModel(Protocol):
+    """A model that predicts everything at once: a masked language model, or a classifier."""
 
     max_positions: int | None  # one of them is for END; None: no limit
 
-    def predict(self, source: PaddedTokens) -> DecoderOutput:
-        """Predict the token at each position of the source; there is no next state."""
+    def predict(self, source: Any) -> DecoderOutput:
+        """Predict the token at each position of the source, or its class at one position; there is no next state."""
 
 
 def select_rows(tree: BatchTree, rows: Int[Tensor, " R"]) -> BatchTree:
@@ -108,7 +108,6 @@ _SELF_ATTENTION_ROLES: dict[str, AttentionRole] = {
     "decoder": "decoder-self",
     "image_decoder": "decoder-self",
     "image_encoder": "image-self",
-    "attention": "image-self",  # of an image classifier
 }
 _EMBEDDING_OF_STACK = {
     "encoder": ("source_embedding", "embedding"),
@@ -126,7 +125,7 @@ def role_of(name: str) -> AttentionRole:
     """The role of the attention with this module name, such as "cross" for `decoder.blocks.1.cross_attention`."""
     parts = name.split(".")
     if CROSS_ATTENTION in parts:
-        return "image-cross" if parts[0] == "image_decoder" else "cross"
+        return "image-cross" if parts[0] in ("image_decoder", "image_pooling") else "cross"
     if "image_attention" in parts:
         return "image-cross"
     if "self_attention" in parts and parts[0] in _SELF_ATTENTION_ROLES:

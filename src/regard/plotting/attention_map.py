@@ -116,8 +116,7 @@ def _map_sides(trace: Trace, selection: MapSelection) -> tuple[TokenSequence, To
         case "decoder-self":
             return trace.target, trace.target
         case "cross" | "image-cross":
-            predicted = TokenSequence.from_pieces([*trace.target.pieces[1:], "</s>"])  # the last row predicts END
-            return (predicted if selection.at == "output" else trace.target), trace.source
+            return (trace.predicted if selection.at == "output" else trace.target), trace.source
 
 
 def _axis_labels(side: TokenSequence, selection: MapSelection) -> list[str]:

@@ -121,7 +121,9 @@ def trace_page_data(
     experiment: Experiment | None = None,
 ) -> dict[str, Any]:
     """Everything that the page shows of a trace, as JSON values."""
-    if trace.source.pieces and trace.target.pieces:
+    if trace.is_class:
+        task = "classification"
+    elif trace.source.pieces and trace.target.pieces:
         task = "translation"
     else:  # one side of a language model's trace is empty
         task = "fill-mask" if trace.source.pieces else "text-generation"

@@ -11,13 +11,13 @@ import numpy as np
 from torch.nn import Module
 
 from regard.bundle import Bundle
-from regard.config import Config, DecodingConfig
+from regard.config import Config, DecodingConfig, task_of
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, MANIFEST_NAME
 from regard.inference.captioner import Captioner
 from regard.inference.interface import EngineName, Task
 from regard.inference.mask_filler import MASK_TEXT, MaskFiller
-from regard.inference.open import load, task_of
+from regard.inference.open import load
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translator
 from regard.interop.ctranslate2 import Quantization

@@ -66,7 +66,9 @@ class _BlockCapture:
             "sublayers": self._sublayers(name, block),
             "feed_forward": self._feed_forward(f"{name}.feed_forward", block.feed_forward),
             "last_norm": self._norm(f"{stack_name}.norm") if has_last_norm else None,
-            "head": self._head() if is_last and getattr(self.model, "head", None) is not None else None,
+            "head": self._head()
+            if is_last and isinstance(getattr(self.model, "head", None), MaskedTokenHead)
+            else None,
         }
         fc1, fc2 = linear_arrays(block.feed_forward.fc1), linear_arrays(block.feed_forward.fc2)
         return BlockArrays(name=name, is_last=is_last, tree=tree, fc1=fc1, fc2=fc2)

@@ -1,4 +1,4 @@
-"""Where a captioner attends: the trace of an image, its maps as grids, word by word, and the pointing game by head."""
+"""Where a model attends in an image: the trace, its maps as grids, word by word, and the pointing game by head."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,9 @@ def image_maps(trace: Trace, layer: int | None = None, head: int | None = None) 
 
 
 def word_image_maps(trace: Trace, layer: int | None = None, head: int | None = None) -> WordMaps:
-    """Each word of the caption with its attention to the image: the mean over the word's tokens."""
+    """Each word of the caption with its attention to the image: the mean over the word's tokens; or the class."""
+    if trace.is_class:
+        return list(zip(trace.target.words, image_maps(trace, layer, head), strict=True))
     return _merge_by_word(trace.target, image_maps(trace, layer, head))
 
 

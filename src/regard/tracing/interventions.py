@@ -41,10 +41,9 @@ from regard.layers.embedding import PositionedEmbedding
 from regard.layers.image_encoders import GridProjection, GridSelfAttention, VisionTransformer
 from regard.layers.positions import NoPositions, RotaryPositions
 from regard.layers.transformer_block import Residual, TransformerStack
-from regard.models.cnn import CNNClassifier
 from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.encoder_only import EncoderOnlyModel
-from regard.models.interface import Source, query_and_key_side, role_of
+from regard.models.interface import OnePassModel, Source, query_and_key_side, role_of
 from regard.tracing import edits
 
 if TYPE_CHECKING:
@@ -157,8 +156,6 @@ class ModelParts:
     def embeddings(self) -> dict[Side, nn.Module]:
         """The module whose tokens are those of each side: an embedding, or what makes the grid of an image."""
         model: Any = self.model
-        if isinstance(model, CNNClassifier):
-            return {"image": model}
         own: Side = "source" if isinstance(model, EncoderOnlyModel) else "target"
         names: dict[str, Side] = {
             "source_embedding": "source",
@@ -209,7 +206,7 @@ def stack_of(name: str) -> StackName | None:
     """The stack that a module is in, by its name; None outside of all stacks, as the attention of an RNN."""
     names: dict[str, StackName] = {"encoder": "encoder", "decoder": "decoder", "image_decoder": "decoder"}
     first = name.partition(".")[0]
-    if first in ("image_encoder", "attention"):
+    if first == "image_encoder":
         return "image-encoder"
     return names.get(first)
 
@@ -334,7 +331,7 @@ class Compiler:
             modules = [part.module for part in self._attentions(one)]
         elif one.site == "block" and one.stack in self.parts.stacks:
             modules = list(self.parts.stacks[one.stack].blocks)[one.layer : (one.layer or 0) + 1]
-        elif one.site == "memory" and not isinstance(self.parts.model, CNNClassifier | DecoderOnlyModel):
+        elif one.site == "memory" and not isinstance(self.parts.model, DecoderOnlyModel):
             modules = [self.parts.model]
         if not modules:
             return []
@@ -362,9 +359,9 @@ class Compiler:
             raise InterventionError(one, "reads a text, and this model has no tokenizer for it. Give token rows.")
         tokenizers, model = self.bundle.tokenizers, self.parts.model
         device, longest = next(model.parameters()).device, self.bundle.max_source_tokens
-        if isinstance(model, DecoderOnlyModel | EncoderOnlyModel):
+        if isinstance(model, DecoderOnlyModel | OnePassModel):
             rows = [tokenizers.target.encode(text)[:longest] for text in texts]
-            is_source = isinstance(model, EncoderOnlyModel)
+            is_source = isinstance(model, OnePassModel)
             return [(encode_source_rows([row if is_source else []], device=device), row) for row in rows]
         sources = [encode_source_rows([tokenizers.source.encode(text)[:longest]], device=device) for text in texts]
         if target is not None:
@@ -405,9 +402,9 @@ def captured_values(sites: Sequence[tuple[nn.Module, Site]]) -> Iterator[dict[tu
 
 @torch.inference_mode()
 def run_pass(model: nn.Module, source: Source, target: list[int]) -> None:
-    """One pass, for what is captured in it; an encoder-only model has no target."""
-    if isinstance(model, EncoderOnlyModel):
-        model.encode(source)  # type: ignore[arg-type]
+    """One pass, for what is captured in it; a masked language model and a classifier have no target."""
+    if isinstance(model, OnePassModel):
+        model.predict(source)
     else:
         forced_decode(model, source, [target], sentences=[0])  # type: ignore[arg-type]
 

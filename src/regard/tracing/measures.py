@@ -21,7 +21,7 @@ from regard.batch import ImageFeatures, Images, PaddedTokens
 from regard.decoding.loop import forced_decode
 from regard.errors import RegardError
 from regard.layers.transformer_block import TransformerBlock
-from regard.models.encoder_only import MaskedTokenHead
+from regard.models.encoder_only import ClassHead, MaskedTokenHead
 from regard.models.interface import AttentionRole, DecoderOutput, Source
 from regard.special_tokens import END, MASK
 from regard.tracing.interventions import AttentionPart, ModelParts, captured_values
@@ -56,8 +56,9 @@ class PassInput:
 
     model: nn.Module
     source: Source
-    target: list[int] | None  # None: a masked language model, which predicts its source
+    target: list[int] | None  # None: a masked language model, which predicts its source, or a classifier
     edits: ActiveEdits | None
+    chosen_class: int | None = None  # of a classifier: the class that it predicted
 
     @property
     def tokens(self) -> int:
@@ -80,9 +81,14 @@ class PassInput:
             return replace(decoded, hidden=decoded.hidden[list(sentences)])
 
     def expected_tokens(self, logits: Tensor) -> Tensor:
-        """The token of each position: of the target, or of the source, where a mask stands for its best token."""
+        """The token of each position: of the target, or of the source, where a mask stands for its best token.
+
+        A classifier has one position, whose token is the class.
+        """
         if self.target is not None:
             return torch.tensor([*self.target, END], device=logits.device)
+        if self.chosen_class is not None:
+            return torch.tensor([self.chosen_class], device=logits.device)
         tokens = self.source.tokens[0]  # type: ignore[union-attr]
         return torch.where(tokens == MASK, logits.argmax(dim=-1), tokens)
 
@@ -131,7 +137,7 @@ def _scores_without(
     action: RemovedHead,
 ) -> list[float]:
     """The score of one row for each head, which this row has not; the encoder runs once for all decoder heads."""
-    is_encoder = [part.role in ("encoder-self", "image-self") for part, _ in heads]
+    is_encoder = [passed.target is None or part.role in ("encoder-self", "image-self") for part, _ in heads]
     encoder_rows = iter(range(1, sum(is_encoder) + 1))
     sentences = [next(encoder_rows) if own else 0 for own in is_encoder]
     site: Literal["context", "weights"] = "context" if action == "zero" else "weights"
@@ -226,6 +232,9 @@ def logit_lens(passed: PassInput) -> list[tuple[str, DecoderOutput]]:
     lens = []
     for block in stack.blocks:
         hidden = stack.norm(captured[id(block), "block"][0])
-        hidden = head.transform_hidden(hidden) if isinstance(head, MaskedTokenHead) else hidden
+        if isinstance(head, MaskedTokenHead):
+            hidden = head.transform_hidden(hidden)
+        elif isinstance(head, ClassHead):
+            hidden = head.pool(hidden, passed.source)  # type: ignore[arg-type]
         lens.append((names[id(block)], replace(decoded, hidden=hidden)))
     return lens

@@ -100,7 +100,8 @@ class Trace:
     arrays: list[AttentionArrays]  # of each layer; the matrices are the model's own, and change in training
     blocks: list[BlockArrays] = field(default_factory=list)  # of a Transformer
     prediction: OutputArrays | None = None
-    image: NDArray[np.uint8] | None = None  # (3, size, size), the input of a captioner
+    image: NDArray[np.uint8] | None = None  # (3, size, size), the input of a captioner, or of a classifier of images
+    is_class: bool = False  # of a classifier: the target is the class, predicted at once
     position_table: PositionTable | None = None  # of a model that has such a table
     passed: PassInput | None = None  # to run the pass again, for measures
     unknown_words: list[str] = field(default_factory=list)  # of the source
@@ -118,6 +119,11 @@ class Trace:
     def is_image(self) -> bool:
         """Whether its source is the cells of an image."""
         return self.image is not None or any(layer.role.startswith("image") for layer in self.layers)
+
+    @property
+    def predicted(self) -> TokenSequence:
+        """What each row of the target predicts: the next token, after the last one END; or the class."""
+        return self.target if self.is_class else TokenSequence.from_pieces([*self.target.pieces[1:], "</s>"])
 
     def weights(self, layer: int, head: int | None = None) -> Array:
         """The map (queries, keys) of one head of a layer; None: the mean of its heads."""

@@ -2,12 +2,15 @@
 
 import filecmp
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from regard.config import CaptionerConfig, Config, DataConfig, LanguageModelConfig
+import msgspec
+
+from regard.config import Config, DataConfig, ImageClassifierConfig, MetricName, Task, task_of
 from regard.data.inspection import MAX_CHECKED_PAIRS, are_columns_swapped
+from regard.data.labels import find_labels, list_labels, read_labelled_images, read_labelled_texts
 from regard.data.readers import check_monolingual, read_pairs
 from regard.data.readers.text import read_monolingual
 from regard.errors import RegardError
@@ -16,38 +19,49 @@ from regard.languages import languages_from_names, languages_swapped
 from regard.metrics.text import tokenization_for, tokenization_note
 
 LANGUAGE_KINDS = ("decoder-only", "encoder-only")
-TRAINABLE = (
-    "rnn",
-    "rnn-attention",
-    "transformer",
-    "captioner-rnn",
-    "captioner-rnn-attention",
-    "captioner-transformer",
-    *LANGUAGE_KINDS,
-)
+METRICS: dict[Task, tuple[MetricName, ...]] = {
+    "translation": ("loss", "bleu", "chrf"),
+    "image-to-text": ("loss", "bleu", "chrf", "cider"),
+    "text-generation": ("loss",),
+    "fill-mask": ("loss",),
+    "classification": ("loss", "accuracy", "macro_f1"),
+}  # what a validation measures
 PAIR_OPTIONS = (("data", "max_length_ratio"), ("data", "deduplicate"), ("tokenizer", "shared"))
 _GENERATED_FILE_NAME = re.compile(r"(train|valid|test)\.(en|ko)")
 
 
-def check_trainable(config: Config) -> None:
-    """An error if the model or the metric cannot be used in training."""
-    kind, metric = str(type(config.model).__struct_config__.tag), config.training.validation_metric
-    if kind not in TRAINABLE:
-        raise RegardError(f"model.kind is {kind!r}, which cannot be trained here. Choose {', '.join(TRAINABLE)}.")
-    if classes := getattr(config.model, "classes", 0):
+def check_metric(config: Config) -> None:
+    """An error if the validation does not measure the metric that chooses the best model."""
+    task, metric = task_of(config.model), config.training.validation_metric
+    if metric not in METRICS[task]:
+        kind = type(config.model).__struct_config__.tag
         raise RegardError(
-            f"model.classes is {classes}, but the texts have no classes. Set model.classes=0 to train on masked tokens."
+            f"training.validation_metric is {metric!r}, which is not measured for {task}, the task of model.kind "
+            f"{kind!r}. Choose {', '.join(METRICS[task])}."
         )
-    if metric != "loss" and isinstance(config.model, LanguageModelConfig):
+
+
+def with_labels(config: Config) -> Config:
+    """The config of a classifier with the labels of its training files, and a class for each; others are unchanged."""
+    model, data = config.model, config.data
+    if task_of(model) != "classification" or not all(Path(path).exists() for path in data.train_files):
+        return config  # a missing file is reported with the others
+    labels = data.labels or find_labels(
+        [corpus.files for corpus in data.corpora],
+        is_image=isinstance(model, ImageClassifierConfig),
+        image_folder=data.image_folder,
+    )
+    classes = model.classes  # type: ignore[union-attr]
+    if classes not in (0, len(labels)):
         raise RegardError(
-            f"training.validation_metric is {metric!r}, which needs references, but model.kind is {kind!r}, which has "
-            "none. Set training.validation_metric=loss."
+            f"model.classes is {classes}, but there are {len(labels)} labels: {list_labels(labels)}. "
+            f"Set model.classes={len(labels)}, or name the labels in data.labels."
         )
-    if metric == "cider" and not isinstance(config.model, CaptionerConfig):
-        raise RegardError(
-            f"training.validation_metric is 'cider', which is for captions, but model.kind is {kind!r}. "
-            "Choose loss, bleu or chrf."
-        )
+    return msgspec.structs.replace(
+        config,
+        model=msgspec.structs.replace(model, classes=len(labels)),
+        data=msgspec.structs.replace(data, labels=list(labels)),
+    )
 
 
 def check_same_run(config: Config, saved: Config, run: Path) -> None:
@@ -126,26 +140,36 @@ def check_column_languages(data: DataConfig) -> None:
 
 def check_files(config: Config, started_in: Path | None, *, has_training_files: bool) -> None:
     """An error if a file does not exist, or if a validation file cannot be read, before the long work."""
-    data, is_captioner = config.data, isinstance(config.model, CaptionerConfig)
-    if not data.valid and is_captioner:
+    data, task = config.data, task_of(config.model)
+    if not data.valid and task == "image-to-text":
         raise RegardError("data.valid is empty. Name a file of captions to validate on.")
     if not data.valid and not has_training_files:  # held-out translations of a teacher measure similarity to it
         raise RegardError("data.valid is empty. Name a file of pairs, or a source and a target file, to validate on.")
     sets = [*([corpus.files for corpus in data.corpora] if has_training_files else []), data.valid, data.old_valid]
-    paths = [Path(name) for one in sets for name in (one[:1] if is_captioner else one)]  # then comes the split
+    paths = [Path(name) for one in sets for name in (one[:1] if task == "image-to-text" else one)]  # then the split
     for path in paths:
         if not path.exists():
-            raise _missing_file_error(path, started_in, is_captioner)
-    pairs: Iterator[object] = iter(())
-    if isinstance(config.model, LanguageModelConfig):
+            raise _missing_file_error(path, started_in, task == "image-to-text")
+    if task in ("text-generation", "fill-mask"):
         for path in paths:
             check_monolingual(path)
-        pairs = read_monolingual([*data.valid, *data.old_valid])
-    elif not is_captioner:
-        given = [files for files in (data.valid, data.old_valid) if files]
-        pairs = chain.from_iterable(read_pairs(files, languages=data.languages) for files in given)
-    for _ in pairs:
-        pass  # a line without a partner, or that is not UTF-8, is an error
+    for files in (data.valid, data.old_valid):
+        for _ in _read_examples(config, files) if files else ():
+            pass  # a line without a partner, or that is not UTF-8, is an error
+
+
+def _read_examples(config: Config, files: list[str]) -> Iterable[object]:
+    data = config.data
+    match task_of(config.model):
+        case "translation":
+            return read_pairs(files, languages=data.languages)
+        case "text-generation" | "fill-mask":
+            return read_monolingual(files)
+        case "classification" if isinstance(config.model, ImageClassifierConfig):
+            return read_labelled_images(files[0], images=data.image_folder or None, labels=data.labels)
+        case "classification":
+            return read_labelled_texts(files, labels=data.labels)
+    return ()
 
 
 def _missing_file_error(path: Path, started_in: Path | None, is_captioner: bool) -> RegardError:
@@ -162,8 +186,8 @@ def _missing_file_error(path: Path, started_in: Path | None, is_captioner: bool)
 def plan_warnings(config: Config) -> Iterator[str]:
     """Warnings of options that have no effect, or that make scores meaningless."""
     data, defaults = config.data, Config()
-    is_captioner, is_text = isinstance(config.model, CaptionerConfig), isinstance(config.model, LanguageModelConfig)
-    if not data.languages and not is_captioner and not is_text:
+    task = task_of(config.model)
+    if not data.languages and task == "translation":
         yield (
             "warning: data.languages is empty: the LibreTranslate and DeepL APIs of `regard serve` cannot offer the "
             "model, BLEU is tokenised for English in training, and swapped columns cannot be found. "
@@ -175,11 +199,11 @@ def plan_warnings(config: Config) -> Iterator[str]:
         f"{section}.{name}"
         for section, name in PAIR_OPTIONS
         if getattr(getattr(config, section), name) != getattr(getattr(defaults, section), name)
-        and (is_captioner or (is_text and name != "deduplicate"))  # lines of text can be deduplicated too
+        and task != "translation"
+        and (name != "deduplicate" or hasattr(config.model, "image_encoder"))  # texts can be deduplicated too
     ]
     if unused:
-        kind = "a captioner" if is_captioner else "a language model"
-        yield f"warning: without effect on {kind}, which has text on one side only: {', '.join(unused)}"
+        yield f"warning: without effect on a model for {task}, which has text on one side only: {', '.join(unused)}"
     train, valid = ([Path(path).resolve() for path in files] for files in (data.train_files, data.valid))
     if valid and train == valid:
         yield (

@@ -6,16 +6,20 @@ The order of the batches follows from the seed and the epoch, so a run can be re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from random import Random
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from regard.batch import Batch
 from regard.bundle import Bundle
-from regard.config import CaptionerConfig, Config, EncoderOnlyConfig, LanguageModelConfig
+from regard.config import Config, EncoderOnlyConfig, ImageClassifierConfig, task_of
 from regard.data.batching import CorpusWeight, EpochPosition, Lengths, global_batches, slice_for_rank
 from regard.data.inspection import DataReport, InspectedCorpus, inspect_data
+from regard.data.labels import HELD_OUT_LABELS, describe_labels, labelled_blocks, read_labelled_texts
 from regard.data.readers import read_blocks, read_pairs
 from regard.data.readers.text import monolingual_blocks, read_monolingual
 from regard.errors import RegardError
@@ -23,6 +27,7 @@ from regard.inference.mask_filler import MASK_TEXT
 from regard.tokenization.tokenizer import TokenizerPair
 from regard.training.caption_corpus import prepare_captions
 from regard.training.distributed import SINGLE_PROCESS, ProcessGroup
+from regard.training.label_corpus import prepare_labelled_images
 from regard.training.objective import mask_tokens
 from regard.training.preprocessing import (
     CorpusFormat,
@@ -31,20 +36,25 @@ from regard.training.preprocessing import (
     describe_vocabularies,
     prepare_text,
 )
+from regard.training.runs import select_probes
 from regard.training.validation import (
     Probe,
     Validation,
+    batches_of_rows,
     causal_lm_probes,
+    class_probes,
     masked_lm_probes,
     pair_probes,
     validate_causal_lm,
+    validate_classes,
     validate_masked_lm,
     validate_pairs,
+    validation_rows,
 )
 
 
 class Corpus(Protocol):
-    """The training and validation data of a run: sentence pairs, captioned images, or text of one language."""
+    """The training and validation data of a run: sentence pairs, captions, text of one language, or labels."""
 
     @property
     def tokenizers(self) -> TokenizerPair: ...
@@ -105,15 +115,22 @@ class RankBatch:
 
 def prepare_corpus(config: Config, run: Path, *, progress: Callable[[str, int], None]) -> Corpus:
     """The data of a run, prepared by the first call and opened by later ones; progress gets stage and count."""
+    task = task_of(config.model)
     prepare: Callable[..., Corpus]
-    prepare, wanted = prepare_pairs, "a file of pairs, or a source and a target file"
-    if isinstance(config.model, CaptionerConfig):
-        prepare, wanted = prepare_captions, "a file of captions"
-    elif isinstance(config.model, LanguageModelConfig):
-        prepare, wanted = prepare_texts, "one or more files of plain text"
+    match task:
+        case "translation":
+            prepare, wanted = prepare_pairs, "a file of pairs, or a source and a target file"
+        case "image-to-text":
+            prepare, wanted = prepare_captions, "a file of captions"
+        case "text-generation" | "fill-mask":
+            prepare, wanted = prepare_texts, "one or more files of plain text"
+        case "classification" if isinstance(config.model, ImageClassifierConfig):
+            prepare, wanted = prepare_labelled_images, "a folder with one folder of images for each class"
+        case "classification":
+            prepare, wanted = prepare_labelled_texts, "one or more files of texts with labels"
     if not config.data.corpora:
         raise RegardError(f"data.train is empty. Name {wanted}.")
-    if isinstance(config.model, CaptionerConfig) and not config.data.valid:
+    if task == "image-to-text" and not config.data.valid:
         raise RegardError("data.valid is empty. Name a file of captions to validate on.")
     corpus = prepare(config, run, progress=progress)
     positions, longest = config.model.max_positions, max(int(own.max(initial=0)) for own in corpus.lengths)
@@ -196,6 +213,7 @@ class StoredCorpus:
             examples=prepared.corpus_format.examples,
             vocabulary=describe_vocabularies(prepared.tokenizers),
             is_held_out=prepared.held_out is not None,
+            are_labelled=task_of(config.model) == "classification",
         )
 
 
@@ -273,3 +291,67 @@ def prepare_texts(config: Config, run: Path, *, progress: StageProgress) -> Text
     """The lines of a run, prepared by the first call and opened by later ones."""
     prepared = prepare_text(config, run, MONOLINGUAL_FORMAT, progress=progress)
     return TextCorpus(prepared, is_masked_lm=isinstance(config.model, EncoderOnlyConfig))
+
+
+@dataclass(frozen=True)
+class LabelledTextCorpus(StoredCorpus):
+    """Texts with one label each: in the store the text is the target, and the label is the text of the source."""
+
+    labels: list[str]
+
+    @property
+    def lengths(self) -> tuple[Lengths, Lengths]:
+        """Those of the texts; a label is one position."""
+        targets = self.prepared.store.target_lengths
+        return targets, np.zeros_like(targets)
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """The number of the class of each training text."""
+        store, numbers = self.prepared.store, {label: number for number, label in enumerate(self.labels)}
+        found = np.array([numbers[store.text(row)[0]] for row in range(len(store))], np.int64)
+        store.drop_pages()
+        return found
+
+    def batch(self, indices: Sequence[int], config: Config, epoch: int, *, device: str) -> Batch:
+        _, rows = self.prepared.rows(indices, config, epoch)
+        return Batch.classified(rows, self.classes[list(indices)].tolist(), device=device)
+
+    def validate(self, bundle: Bundle) -> Validation:
+        device, longest = next(bundle.model.parameters()).device, bundle.max_source_tokens
+        encoded = [
+            (self.tokenizers.target.encode(pair.target)[:longest], self.labels.index(pair.source), pair.target)
+            for pair in validation_rows(self.prepared.valid)
+        ]
+        encoded.sort(key=lambda one: len(one[0]))
+        batches = (
+            Batch.classified([row for row, _, _ in part], [number for _, number, _ in part], device=device)
+            for part in batches_of_rows(encoded)
+        )
+        return validate_classes(bundle, batches, [text for _, _, text in encoded])
+
+    def probes(self, bundle: Bundle, given: list[str]) -> list[Probe]:
+        by_length = sorted(self.prepared.valid, key=lambda pair: len(pair.target.split()))
+        chosen = [(pair.target, pair.source) for pair in select_probes(by_length)]
+        return class_probes(bundle, [(text, "") for text in given] or chosen)
+
+    def describe(self) -> str:
+        counts = np.bincount(self.classes, minlength=len(self.labels)).tolist()
+        return "\n".join([super().describe(), *describe_labels(dict(zip(self.labels, counts, strict=True)))])
+
+    def example_command(self, model: Path) -> str:
+        example = min((pair.target for pair in self.prepared.valid), key=len)
+        return f"regard classify {shlex.quote(str(model))} {shlex.quote(example)}"
+
+
+def prepare_labelled_texts(config: Config, run: Path, *, progress: StageProgress) -> LabelledTextCorpus:
+    """The labelled texts of a run, prepared by the first call and opened by later ones."""
+    labels = config.data.labels
+    corpus_format = CorpusFormat(
+        partial(read_labelled_texts, labels=labels),
+        partial(labelled_blocks, labels=labels),
+        examples="texts",
+        monolingual=True,
+        held_out_fraction=HELD_OUT_LABELS,
+    )
+    return LabelledTextCorpus(prepare_text(config, run, corpus_format, progress=progress), labels)

@@ -50,6 +50,8 @@ class Validated(EventBase, frozen=True, kw_only=True, tag="validation"):
     bleu: float | None = None  # None without references
     chrf: float | None = None
     cider: float | None = None  # of captions only
+    accuracy: float | None = None  # of classes only
+    macro_f1: float | None = None
     signature: str = ""  # sacrebleu's, of BLEU
     old_loss: float | None = None  # on data.old_valid; None without it
     old_bleu: float | None = None

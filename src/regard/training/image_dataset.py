@@ -1,8 +1,9 @@
-"""Captioned images ready for batches: pixels if the image encoder is trained, features if it is frozen."""
+"""Images with captions or labels, ready for batches: pixels if the encoder is trained, features if it is frozen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,12 +68,28 @@ def open_image_dataset(
     progress: StageProgress,
 ) -> ImageDataset:
     """The images of `data.train` or `data.valid`, prepared in a directory; what is there already is not made again."""
-    encoder: ImageEncoderConfig = config.model.image_encoder  # type: ignore[union-attr]
     split = location[1] if len(location) > 1 else None
     captioned = read_captioned(location[0], split=split, images=config.data.image_folder or None)
+    name = split or Path(location[0]).stem
+    options: dict[str, Any] = {"frozen": frozen, "augment": augment, "progress": progress}
+    return prepare_images(captioned, config, directory, name=name, **options)
+
+
+def prepare_images(
+    captioned: list[CaptionedImage],
+    config: Config,
+    directory: Path,
+    *,
+    name: str,
+    frozen: ImageEncoder | None,
+    augment: bool,
+    progress: StageProgress,
+) -> ImageDataset:
+    """The images in the size that the model reads, or the features of its frozen encoder, in a directory."""
+    encoder: ImageEncoderConfig = config.model.image_encoder  # type: ignore[union-attr]
+    report = _progress_logger(progress, name)
     images = [one.image for one in captioned]
     features = _feature_extractor(frozen) if frozen is not None else None
-    report = _progress_logger(progress, split or Path(location[0]).stem)
     store = build_image_store(directory, images, size=encoder.image_size, features=features, progress=report)
     flipped = None
     if augment and features is not None and config.data.flip_images:

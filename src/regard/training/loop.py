@@ -9,11 +9,12 @@ from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any, get_args
 
 import torch
 
 from regard.bundle import Bundle, save_bundle
-from regard.config import Config
+from regard.config import Config, MetricName
 from regard.data.batching import plan_epoch
 from regard.locks import lock_run
 from regard.training.checkpoint import (
@@ -161,10 +162,11 @@ def _run_validation(trainer: Trainer, bundle: Bundle) -> Validated:
     group = trainer.group
     found = trainer.corpus.validate(bundle) if group.is_rank0 else Validation.empty()
     # Only numbers can be broadcast.
-    scores = [math.nan if one is None else one for one in (found.bleu, found.chrf, found.cider)]
-    loss, *values = group.broadcast_from_rank0([found.loss, *scores])
-    bleu, chrf, cider = (None if math.isnan(one) else one for one in values)
-    found = replace(found, loss=loss, bleu=bleu, chrf=chrf, cider=cider)
+    names = get_args(MetricName)
+    own = [getattr(found, name) for name in names]
+    values = group.broadcast_from_rank0([math.nan if one is None else one for one in own])
+    scores: dict[str, Any] = {name: None if math.isnan(one) else one for name, one in zip(names, values, strict=True)}
+    found = replace(found, **scores)
     score = found.score(trainer.config.training.validation_metric)
     before = -math.inf if trainer.best_metric is None else trainer.best_metric
     is_best = score >= before  # of equal scores the later one, as long as all are 0
@@ -174,10 +176,7 @@ def _run_validation(trainer: Trainer, bundle: Bundle) -> Validated:
     old = validate_old(trainer.corpus, bundle) if group.is_rank0 else None
     return Validated(
         step=trainer.step,
-        loss=found.loss,
-        bleu=found.bleu,
-        chrf=found.chrf,
-        cider=found.cider,
+        **scores,
         signature=found.signature,
         old_loss=old.loss if old else None,
         old_bleu=old.bleu if old else None,

@@ -37,7 +37,7 @@ class Objective(nn.Module):
 
 def compute_loss(model: Any, batch: Batch, *, smoothing: float) -> Tensor:
     """The summed loss over a batch's non-padding target tokens, and the model's auxiliary loss if it has one."""
-    if batch.inputs is None:  # masked tokens are predicted at the positions of the source
+    if batch.inputs is None:  # masked tokens are predicted at the positions of the source, a class at one position
         decoded: DecoderOutput = model.predict(batch.source)
     else:
         memory = model.encode(batch.source)

@@ -18,11 +18,14 @@ from regard.config import (
     Config,
     DataConfig,
     EfficientNetConfig,
-    LanguageModelConfig,
+    ImageClassifierConfig,
     LanguageModelStyle,
+    ModelConfig,
     SourceConfig,
+    Task,
     merge_tables,
     read_table,
+    task_of,
 )
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, MEBIBYTE, atomic_file, read_input
@@ -31,6 +34,7 @@ from regard.training import checks
 from regard.training.checks import LANGUAGE_KINDS
 from regard.training.defaults import (
     CorpusSize,
+    ExampleKind,
     default_config,
     describe_defaults,
     describe_fine_tuning,
@@ -60,7 +64,7 @@ class TextFiles:
     valid: tuple[Path, ...] = ()
     languages: tuple[str, ...] = ()
     is_by_endings: bool = False  # the languages come from the endings of the file names
-    is_text: bool = False  # plain text for a language model
+    kind: ExampleKind = "pairs"
     replay: tuple[Path, ...] = ()  # fine-tuning: a corpus like that of the start model, used beside the others
     replay_weight: float | None = None  # None: as many examples as of the other corpora
     old_valid: tuple[Path, ...] = ()
@@ -205,9 +209,9 @@ def check_plan(
     """The plan with warnings added to its notes; an error if it cannot be trained."""
     from regard.training.step import choose_device
 
-    config, notes = plan.config, list(plan.notes)
-    is_translator = not isinstance(config.model, CaptionerConfig | LanguageModelConfig)
-    checks.check_trainable(config)
+    config, notes = checks.with_labels(plan.config), list(plan.notes)
+    is_translator = task_of(config.model) == "translation"
+    checks.check_metric(config)
     if is_resumed and (plan.run / CONFIG_FILE).exists():
         checks.check_same_run(config, load_run_config(plan.run), plan.run)
     else:  # a run that started before a check was added can be resumed
@@ -337,19 +341,20 @@ def _fine_tuning_config(options: TrainOptions, start: "StartModel") -> tuple[Con
     files, model = options.files, start.config.model
     check_same_kind(options.table, options.overrides, start)
     if files:
-        check_data_kind(start, is_text=files.is_text)
+        check_data_kind(start, files.kind)
     data = _data_section(options)
+    kind = _kind_of_examples(options, data, model)
     are_by_endings = files is not None and files.is_by_endings and data.languages == list(files.languages)
     data = msgspec.structs.replace(
         data, languages=check_same_languages(data.languages, start, are_by_endings=are_by_endings)
     )
-    Config(data=data, model=model).check_consistency(origin=options.origin)  # before the corpus is read
+    if kind != "labels":
+        Config(data=data, model=model).check_consistency(origin=options.origin)  # before the corpus is read
     if not data.corpora:
         raise RegardError("data.train is empty. Name the files to fine-tune on.")
-    is_text = isinstance(model, LanguageModelConfig)
     if files and files.replay:
-        data = with_replay_weight(data, files.replay_weight, is_text=is_text)
-    size = measure_captions(data) if isinstance(model, CaptionerConfig) else measure_corpus(data, is_text=is_text)
+        data = with_replay_weight(data, files.replay_weight, kind)
+    size = measure_captions(data) if kind == "captions" else measure_corpus(data, kind)
     defaults = fine_tuning_config(start.config, data, size)
     config = _with_overrides(defaults, options)
     if config.training.steps < defaults.training.steps:  # warm-up and validations have to fit into fewer steps
@@ -357,6 +362,16 @@ def _fine_tuning_config(options: TrainOptions, start: "StartModel") -> tuple[Con
     config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, languages=data.languages))
     config = _with_start_model(config, start)
     return config, describe_fine_tuning(config, size)
+
+
+def _kind_of_examples(options: TrainOptions, data: DataConfig, model: ModelConfig) -> ExampleKind:
+    """What a model is fine-tuned on; an encoder-only model that fills masks may get a class head."""
+    if options.files:
+        return options.files.kind
+    has_classes = bool(data.labels or options.table.get("model", {}).get("classes"))
+    task = "classification" if has_classes or "model.classes" in options.overridden else task_of(model)
+    kinds: dict[Task, ExampleKind] = {"translation": "pairs", "image-to-text": "captions", "classification": "labels"}
+    return kinds.get(task, "text")
 
 
 def _with_start_model(config: Config, start: "StartModel") -> Config:
@@ -371,12 +386,12 @@ def _with_start_model(config: Config, start: "StartModel") -> Config:
 def _config_with_defaults(options: TrainOptions, *, has_training_files: bool) -> tuple[Config, list[str]]:
     """Defaults that fit the size of the corpus, what was given over them, and notes about both."""
     files = options.files
-    data, is_text = _data_section(options), files is not None and files.is_text
-    if not is_text:
+    data, kind = _data_section(options), files.kind if files else "pairs"
+    if kind == "pairs":
         Config(data=data).check_consistency(origin=options.origin)  # before the corpus is read
     if not data.corpora:
         raise RegardError("data.train is empty. Name a file of pairs, or a source and a target file.")
-    size = measure_corpus(data, is_text=is_text) if has_training_files else CorpusSize(0, 0)
+    size = measure_corpus(data, kind) if has_training_files else CorpusSize(0, 0)
     defaults = default_config(data, size)
     config = _with_overrides(defaults, options)
     if config.training.steps < defaults.training.steps:  # warm-up and validations have to fit into fewer steps
@@ -433,7 +448,7 @@ def _run_directory(options: TrainOptions) -> Path:
     if not is_new:
         raise RegardError(
             "there is nothing to train. Give a recipe; or --source and --target; or --pairs with one file of pairs; "
-            "or --run DIR --resume to continue a run."
+            "or --text; or --labels; or --run DIR --resume to continue a run."
         )
     files = _data_section(options).train_files
     name = Path(files[0]).stem if files else "train"
@@ -471,15 +486,18 @@ def load_run_config(run: Path) -> Config:
         is_elsewhere = bool(path) and not Path(path).exists() and (started / path).exists()
         return str(started / path) if is_elsewhere else path
 
-    data, is_captioner = config.data, isinstance(config.model, CaptionerConfig)
+    data, reads_images = config.data, hasattr(config.model, "image_encoder")
     # The second word of a captioner's files is the name of a split, and the probes of other models are sentences.
+    has_splits = task_of(config.model) == "image-to-text"
     train, valid, old_valid = (
-        [resolve(path) for path in own[:1]] + own[1:] if is_captioner else list(map(resolve, own))
+        [resolve(path) for path in own[:1]] + own[1:] if has_splits else list(map(resolve, own))
         for own in (data.train, data.valid, data.old_valid)
     )
     sources = [msgspec.structs.replace(one, files=list(map(resolve, one.files))) for one in data.sources]
     probes, model = config.training.probes, config.model
-    if isinstance(model, CaptionerConfig) and isinstance(model.image_encoder, EfficientNetConfig):
+    if isinstance(model, CaptionerConfig | ImageClassifierConfig) and isinstance(
+        model.image_encoder, EfficientNetConfig
+    ):
         encoder = msgspec.structs.replace(model.image_encoder, weights=resolve(model.image_encoder.weights))
         model = msgspec.structs.replace(model, image_encoder=encoder)
     return msgspec.structs.replace(
@@ -495,7 +513,7 @@ def load_run_config(run: Path) -> Config:
             image_store=resolve(data.image_store),
         ),
         training=msgspec.structs.replace(
-            config.training, probes=[resolve(path) for path in probes] if is_captioner else probes
+            config.training, probes=[resolve(path) for path in probes] if reads_images else probes
         ),
     )
 

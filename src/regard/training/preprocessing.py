@@ -18,7 +18,7 @@ import msgspec
 from regard.batch import TokenRows
 from regard.config import Config, DataConfig, SourceConfig
 from regard.data.batching import CorpusWeight
-from regard.data.filters import held_out_hash, hold_out, pair_settings
+from regard.data.filters import HELD_OUT_FRACTION, held_out_hash, hold_out, pair_settings
 from regard.data.readers import read_pairs
 from regard.data.readers.text import Pair, PairBlock
 from regard.data.token_store import TokenStore, fingerprint, open_store, write_store
@@ -45,7 +45,8 @@ class CorpusFormat:
     pairs: Callable[[Sequence[str]], Iterator[Pair]]
     blocks: Callable[[Sequence[str]], Iterator[PairBlock]]
     examples: str = "pairs"  # in messages
-    monolingual: bool = False  # the text is the target, and sources are empty
+    monolingual: bool = False  # the text is the target, and sources are empty, or labels
+    held_out_fraction: float = HELD_OUT_FRACTION
 
     def pairs_with_text(self, files: Sequence[str]) -> list[Pair]:
         """The examples of validation files that are not blank."""
@@ -177,7 +178,11 @@ def _held_out_pairs(config: Config, corpus_format: CorpusFormat, path: Path, pro
     if path.exists():
         return list(read_pairs([path]))
     progress(f"choosing {corpus_format.examples} to validate on", 0)
-    held_out = hold_out(corpus_format.training_pairs(config.data), monolingual=corpus_format.monolingual)
+    held_out = hold_out(
+        corpus_format.training_pairs(config.data),
+        monolingual=corpus_format.monolingual,
+        fraction=corpus_format.held_out_fraction,
+    )
     if held_out:
         with atomic_file(path) as file:
             for pair in held_out:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 
-from regard.config import CaptionerConfig, Config
+from regard.config import Config, task_of
 from regard.data.captions import read_captioned
 from regard.data.images import load_image
+from regard.data.labels import hold_out_images, read_labelled_images
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, MANIFEST_NAME, MEBIBYTE, read_input
 from regard.locks import LOCK_NAME
@@ -214,7 +215,7 @@ class Run:
         """The files of the probe images; none for a model of texts, or if a file is missing."""
         try:
             config = Config.load(self.directory / CONFIG_FILE)
-            found = probed_images(config) if isinstance(config.model, CaptionerConfig) else []
+            found = probed_images(config) if hasattr(config.model, "image_encoder") else []
         except RegardError:
             return []
         return found if all(path.is_file() for path in found) else []
@@ -291,11 +292,15 @@ def _probed_layers(maps: dict[str, NDArray[np.float16]]) -> list[ProbedLayer]:
 
 def probed_images(config: Config) -> list[Path]:
     """The image files that a run of this config probes, in the order of its probes."""
-    given, valid = config.training.probes, config.data.valid
-    if given or not valid:
+    given, valid, folder = config.training.probes, config.data.valid, config.data.image_folder or None
+    if given:
         return [Path(path) for path in given]
-    split = valid[1] if len(valid) > 1 else None
-    captioned = read_captioned(valid[0], split=split, images=config.data.image_folder or None)
+    if task_of(config.model) == "classification":
+        images = read_labelled_images((valid or config.data.train)[0], images=folder)
+        return [one.image for one in select_probes(images if valid else hold_out_images(images, "")[1])]
+    if not valid:
+        return []
+    captioned = read_captioned(valid[0], split=valid[1] if len(valid) > 1 else None, images=folder)
     return [one.image for one in select_probes(captioned)]
 
 

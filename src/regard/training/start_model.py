@@ -13,7 +13,15 @@ import torch
 from torch import nn
 
 from regard.bundle import load_bundle, named_tensors
-from regard.config import CaptionerConfig, Config, EncoderOnlyConfig, LanguageModelConfig, ModelConfig
+from regard.config import (
+    AttentionRNNClassifierConfig,
+    Config,
+    EncoderOnlyConfig,
+    ImageClassifierConfig,
+    ModelConfig,
+    Task,
+    task_of,
+)
 from regard.errors import RegardError
 from regard.files import (
     CONFIG_FILE,
@@ -32,8 +40,16 @@ from regard.languages import base_code
 START_FOLDER = "start"  # of the copy in a run's directory
 # Options of a model that change how it is trained, and not its weights.
 TRAINING_ONLY = {"dropout", "attention_dropout", "doubly_stochastic"}
-NEW_HEADS: dict[type, tuple[str, ...]] = {EncoderOnlyConfig: ("head.",)}  # parts that another task may replace
-HEAD_OPTIONS: dict[type, set[str]] = {EncoderOnlyConfig: {"classes", "masked_head"}}
+NEW_HEADS: dict[type, tuple[str, ...]] = {  # parts that another task, or other labels, may replace
+    EncoderOnlyConfig: ("head.",),
+    AttentionRNNClassifierConfig: ("output.",),
+    ImageClassifierConfig: ("output.",),
+}
+HEAD_OPTIONS: dict[type, set[str]] = {
+    EncoderOnlyConfig: {"classes", "masked_head", "pooling"},
+    AttentionRNNClassifierConfig: {"classes"},
+    ImageClassifierConfig: {"classes"},
+}
 
 
 @dataclass(frozen=True)
@@ -193,14 +209,19 @@ def check_same_languages(given: list[str], start: StartModel, *, are_by_endings:
     )
 
 
-def check_data_kind(start: StartModel, *, is_text: bool) -> None:
-    """An error if pairs are given for a language model, or text for a translator."""
-    model: ModelConfig = start.config.model
-    if isinstance(model, CaptionerConfig):
+def check_data_kind(start: StartModel, kind: str) -> None:
+    """An error if the examples are not those of the model's task; a masked language model may learn labels, too."""
+    task = task_of(start.config.model)
+    wanted: dict[Task, dict[str, str]] = {
+        "translation": {"pairs": "--source and --target, or --pairs"},
+        "text-generation": {"text": "--text FILE"},
+        "fill-mask": {"text": "--text FILE", "labels": "--labels FILE"},
+        "classification": {"labels": "--labels FILE"},
+    }
+    if task == "image-to-text":
         raise RegardError(
             f"{start.name} describes images. Name its files of captions in a recipe, or with --set data.train=... and "
             "--set data.valid=..."
         )
-    if isinstance(model, LanguageModelConfig) != is_text:
-        wanted = "--text FILE" if not is_text else "--source and --target, or --pairs"
-        raise RegardError(f"{start.name} is a {start.kind} model, which needs {wanted}.")
+    if kind not in wanted[task]:
+        raise RegardError(f"{start.name} is a {start.kind} model, which needs {' or '.join(wanted[task].values())}.")

@@ -14,16 +14,19 @@ from typing import TypeVar
 import msgspec
 import torch
 from safetensors.torch import save as save_tensors
+from torch.nn.functional import cross_entropy
 
 from regard.batch import Batch, ImageFeatures, Images
 from regard.bundle import Bundle
 from regard.data.readers.text import Pair
 from regard.files import atomic_directory
-from regard.inference.captioner import Captioner
+from regard.inference.captioner import Captioner, ImageInput
+from regard.inference.classifier import Classifier
 from regard.inference.mask_filler import MASK_TEXT, MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translator
 from regard.metrics.captions import evaluate_captions
+from regard.metrics.classification import accuracy, macro_f1
 from regard.metrics.text import evaluate, tokenization_for
 from regard.tokenization.text import nfc
 from regard.tracing.capture import LayerWeights, TokenIdPair, attention_weights
@@ -33,6 +36,7 @@ from regard.training.objective import compute_loss, mask_tokens
 from regard.training.runs import ATTENTION_FILE, LABELS_FILE, ProbeLabels, select_probes
 
 MAX_EXAMPLES = 1000  # of the validation set that are used
+MAX_CLASSIFIED = 10_000  # one pass each, and no decoding
 NUM_SAMPLES = 4
 VALIDATION_BATCH_ROWS = 32
 MILESTONE_STEPS = 25  # between the first probes, from the untrained model on
@@ -48,6 +52,8 @@ class Validation:
     bleu: float | None = None  # None without references
     chrf: float | None = None
     cider: float | None = None  # of captions only
+    accuracy: float | None = None  # of classes only
+    macro_f1: float | None = None
     signature: str = ""  # sacrebleu's, of BLEU
 
     @classmethod
@@ -80,7 +86,7 @@ def validate_captions(bundle: Bundle, dataset: ImageDataset) -> Validation:
     captioner = Captioner(bundle)
     greedy = captioner.decoding_config(beam_size=1, nbest=1)
     with eval_mode(bundle.model):
-        sources = (dataset.source(part).to(captioner.device) for part in _batches_of_rows(range(len(captioned))))
+        sources = (dataset.source(part).to(captioner.device) for part in batches_of_rows(range(len(captioned))))
         outputs = [own[0].text for source in sources for own in captioner.caption_batch(source, greedy)]
         loss = mean_loss(bundle, _caption_batches(bundle, dataset, len(captioned)))
     references = [one.captions for one in captioned]
@@ -115,11 +121,36 @@ def validate_masked_lm(bundle: Bundle, texts: list[str]) -> Validation:
     return Validation(loss, samples)
 
 
+def validate_classes(bundle: Bundle, batches: Iterable[Batch], contents: list[str]) -> Validation:
+    """Classify the examples; `contents` are their texts or file names, in the order of the batches."""
+    loss, gold, predicted = 0.0, [], []
+    with eval_mode(bundle.model), torch.no_grad():
+        for batch in batches:
+            logits = bundle.model.predict(batch.source).logits[:, 0].float()  # type: ignore[operator]
+            classes = batch.outputs.tokens[:, 0]
+            loss += float(cross_entropy(logits, classes, reduction="sum"))
+            gold += classes.tolist()
+            predicted += logits.argmax(dim=-1).tolist()
+    labels = bundle.config.data.labels
+    samples = [(own, labels[right], labels[best]) for own, right, best in zip(contents, gold, predicted, strict=True)]
+    return Validation(
+        loss / len(gold),
+        _evenly_spaced_samples(samples),
+        accuracy=100 * accuracy(gold, predicted),
+        macro_f1=100 * macro_f1(gold, predicted),
+    )
+
+
+def validation_rows(rows: Sequence[Item]) -> Sequence[Item]:
+    """At most MAX_CLASSIFIED of the rows, evenly spaced: a file may be sorted by class."""
+    return rows[:: -(-len(rows) // MAX_CLASSIFIED) or 1]
+
+
 def _masked_batches(bundle: Bundle, texts: list[str]) -> Iterator[Batch]:
     tokenizer, device = bundle.tokenizers.target, next(bundle.model.parameters()).device
     longest, mask_rate = bundle.max_source_tokens, bundle.config.training.mask_rate
     rows = [row for text in texts if (row := tokenizer.encode(text)[:longest])]
-    for part in _batches_of_rows(sorted(rows, key=len)):
+    for part in batches_of_rows(sorted(rows, key=len)):
         masked = [
             mask_tokens(row, Random(str(row)), mask_rate=mask_rate, vocabulary=tokenizer.vocab_size)  # noqa: S311
             for row in part
@@ -162,19 +193,20 @@ def _pair_batches(bundle: Bundle, pairs: list[Pair]) -> Iterator[Batch]:
     longest = bundle.max_source_tokens
     rows = [(both.source.encode(pair.source)[:longest], both.target.encode(pair.target)[:longest]) for pair in pairs]
     rows.sort(key=lambda row: len(row[1]))
-    for part in _batches_of_rows(rows):
+    for part in batches_of_rows(rows):
         yield Batch.from_pairs([source for source, _ in part], [target for _, target in part], device=device)
 
 
 def _caption_batches(bundle: Bundle, dataset: ImageDataset, count: int) -> Iterator[Batch]:
     device = next(bundle.model.parameters()).device
     encode, longest = bundle.tokenizers.target.encode, bundle.max_source_tokens
-    for part in _batches_of_rows(range(count)):
+    for part in batches_of_rows(range(count)):
         targets = [encode(dataset.captioned[index].captions[0])[:longest] for index in part]
         yield Batch.from_pairs(dataset.source(part), targets, device=device)
 
 
-def _batches_of_rows(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def batches_of_rows(rows: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """The rows, as many at once as a validation computes."""
     for start in range(0, len(rows), VALIDATION_BATCH_ROWS):
         yield rows[start : start + VALIDATION_BATCH_ROWS]
 
@@ -242,6 +274,17 @@ def masked_lm_probes(bundle: Bundle, texts: list[str], *, are_given: bool) -> li
         )
         for one in traces
     ]
+
+
+def class_probes(bundle: Bundle, examples: Sequence[tuple[ImageInput, str]]) -> list[Probe]:
+    """The attention over these texts or images, with the label of each, which names the query that pools them."""
+    classifier, probes = Classifier(bundle), []
+    for given, label in examples:
+        trace = classifier.trace(given)
+        name = Path(given).name if isinstance(given, Path) else ""
+        maps = {layer.name: numbers.weights for layer, numbers in zip(trace.layers, trace.arrays, strict=True)}
+        probes.append(Probe(ProbeLabels(trace.source.pieces, [label], name), maps))
+    return probes
 
 
 def save_probes(directory: Path, probes: list[Probe]) -> None:
