@@ -27,7 +27,10 @@ from regard.decoding.loop import stream as stream
 from regard.errors import RegardError as RegardError
 from regard.inference.captioner import Caption as Caption
 from regard.inference.captioner import Captioner as Captioner
+from regard.inference.classifier import Classification as Classification
+from regard.inference.classifier import Classifier as Classifier
 from regard.inference.evaluation import CaptionReport as CaptionReport
+from regard.inference.evaluation import ClassificationReport as ClassificationReport
 from regard.inference.evaluation import PerplexityReport as PerplexityReport
 from regard.inference.evaluation import TranslationReport as TranslationReport
 from regard.inference.evaluation import evaluate as evaluate
@@ -63,6 +66,9 @@ __all__ = [
     "Caption",
     "CaptionReport",
     "Captioner",
+    "Classification",
+    "ClassificationReport",
+    "Classifier",
     "Config",
     "DecodeOptions",
     "DecodingConfig",

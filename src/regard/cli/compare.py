@@ -20,6 +20,7 @@ from regard.cli.evaluate import (
     format_score,
     format_word_range,
     measure_captioner,
+    measure_classifier,
     measure_translator,
     read_test_set,
     test_set_files,
@@ -35,6 +36,7 @@ from regard.cli.options import (
     engine_option,
     gold_index_base_option,
     json_option,
+    labels_option,
     load_torch_model,
     load_translator,
     lowercase_option,
@@ -52,7 +54,7 @@ from regard.cli.options import (
 from regard.files import EXPORT, directory_kind, find_model_directory
 
 if TYPE_CHECKING:
-    from regard.inference.evaluation import CaptionReport, TranslationReport
+    from regard.inference.evaluation import CaptionReport, ClassificationReport, TranslationReport
     from regard.inference.interface import EngineName
     from regard.interop.ctranslate2 import Quantization
     from regard.metrics.text import Difference
@@ -67,7 +69,8 @@ SHOWN_CAPTION_SCORES = ("BLEU-4", "CIDEr-D")  # the two that papers compare; JSO
     epilog="""\b
 Examples:
   regard compare runs/x/model runs/y/model --source test.en --reference test.ko --gold test.align
-  regard compare runs/scenes-attention/model runs/scenes-rnn/model --captions runs/scenes/data --split test""",
+  regard compare runs/scenes-attention/model runs/scenes-rnn/model --captions runs/scenes/data --split test
+  regard compare runs/a/model runs/b/model --labels test.tsv""",
 )
 @click.argument("models", type=PATH, nargs=-1, required=True)
 @source_option
@@ -75,6 +78,7 @@ Examples:
 @pairs_option
 @skip_language_check_option
 @captions_option
+@labels_option
 @split_option
 @click.option("--gold", type=PATH, help="Gold links between source and reference: add the AER of each best head.")
 @gold_index_base_option
@@ -94,6 +98,7 @@ def command(
     pairs: Path | None,
     skip_language_check: bool,
     captions: Path | None,
+    labels: Path | None,
     split: str | None,
     gold: Path | None,
     gold_index_base: int,
@@ -117,13 +122,16 @@ def command(
 
     For captioners give --captions: BLEU-4, CIDEr-D, the exact matches and, if there are gold boxes beside the captions,
     how often the attention peaks inside the box.
+
+    For classifiers give --labels: accuracy and macro F1. Each model is compared with the first one by McNemar's exact
+    test on the examples where only one of the two is right.
     """
 
     from regard.inference.evaluation import EvaluationReport
 
     files = test_set_files(source, reference, pairs)
-    match bool(files), captions:
-        case True, None:
+    match bool(files), captions, labels:
+        case True, None, None:
             reject_options({"split": split}, "captioners", "--source")
             if gold_index_base and gold is None:
                 raise click.UsageError("--gold-index-base needs --gold. Give the gold links, or remove it.")
@@ -148,7 +156,12 @@ def command(
                     EvaluationReport(models=reports, sources=sources, references=references).write(report)
             finally:
                 _print_comparison(reports, against, has_gold=gold is not None, as_json=as_json)
-        case False, Path():
+        case False, None, Path():
+            unfit = {"gold": gold, "split": split, "beam": beam_size, "engine": engine, "quantization": quantization}
+            unfit |= {"tokenize": tokenize, "lowercase": lowercase, "plot": plot, "report": report}
+            reject_options(unfit, "other models", "--labels")
+            _compare_classifiers(models, labels, resamples=resamples, as_json=as_json)
+        case False, Path(), None:
             translation_options = {
                 "gold": gold,
                 "gold_index_base": gold_index_base,
@@ -166,7 +179,8 @@ def command(
             _print_image_comparison([msgspec.structs.replace(one, model=name) for one, name in named], as_json=as_json)
         case _:
             raise click.UsageError(
-                "Give --source and --reference, or --pairs, for translators; or --captions for captioners."
+                "Give --source and --reference, or --pairs, for translators; --captions for captioners; or --labels "
+                "for classifiers."
             )
 
 
@@ -268,7 +282,7 @@ def table_rows(
     ]
 
 
-def _size_rows(models: Sequence[TranslationReport | CaptionReport]) -> list[list[str]]:
+def _size_rows(models: Sequence[TranslationReport | CaptionReport | ClassificationReport]) -> list[list[str]]:
     return [
         ["parameters", *(f"{one.parameters:,}" for one in models)],
         ["bytes on disk", *(f"{one.disk_bytes:,}" for one in models)],
@@ -299,3 +313,44 @@ def _print_image_comparison(reports: list[CaptionReport], *, as_json: bool) -> N
     for score in reports[0].scores:
         if score.name in SHOWN_CAPTION_SCORES:
             echo(f"{score.name:<8} {score.signature}")
+
+
+# --- classifiers
+
+
+def _compare_classifiers(models: Sequence[Path], labels: Path, *, resamples: int, as_json: bool) -> None:
+    from regard.cli.evaluate import read_labelled_set
+    from regard.inference.open import load
+    from regard.metrics.classification import paired_test
+
+    reports = [
+        msgspec.structs.replace(measure_classifier(model, labels, resamples=resamples), model=name)
+        for model, name in zip(models, distinct_names(models), strict=True)
+    ]
+    _, gold = read_labelled_set(labels, load(models[0], task="classification"))
+    numbers = {label: number for number, label in enumerate(dict.fromkeys([*gold, *reports[0].outputs]))}
+
+    def classes(outputs: Sequence[str]) -> list[int]:
+        return [numbers.setdefault(label, len(numbers)) for label in outputs]
+
+    first = classes(reports[0].outputs)
+    tests = [paired_test(classes(gold), classes(one.outputs), first, resamples=resamples) for one in reports[1:]]
+    if as_json:
+        compared = [
+            {"model": one.model, "against": reports[0].model, **msgspec.to_builtins(test)}
+            for one, test in zip(reports[1:], tests, strict=True)
+        ]
+        print_json({"models": [figures_of(one) for one in reports], "differences": compared})
+        return
+    scores = zip(*(one.scores for one in reports), strict=True)
+    against = [f"{one.difference:+.1f} [{one.low:+.1f}, {one.high:+.1f}]" for one in tests]
+    disagreements = [f"{one.only_first:,} / {one.only_second:,}" for one in tests]
+    rows = [
+        *([own[0].name, *map(format_score, own)] for own in scores),
+        *([["accuracy against the first", "", *against]] if tests else []),
+        *([["only this one / only the first right", "", *disagreements]] if tests else []),
+        *([["McNemar's p", "", *(f"{one.p_value:.2g}" for one in tests)]] if tests else []),
+        ["examples/s", *(f"{one.examples_per_second:,.1f}" for one in reports)],
+        *_size_rows(reports),
+    ]
+    print_table([f"{reports[0].examples:,} examples", *(one.model for one in reports)], rows)

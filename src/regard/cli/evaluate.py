@@ -1,4 +1,4 @@
-"""`regard evaluate`: measure a translator, a captioner or a language model; and what `regard compare` shares."""
+"""`regard evaluate`: measure a model of any task; and what `regard compare` shares with it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from regard.cli.options import (
     check_outputs,
     engine_option,
     json_option,
+    labels_option,
     languages_of,
     load_translator,
     lowercase_option,
@@ -41,7 +42,8 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.data.captions import CaptionedImage
     from regard.inference.captioner import Captioner
-    from regard.inference.evaluation import CaptionReport, TranslationReport
+    from regard.inference.classifier import Classifier
+    from regard.inference.evaluation import CaptionReport, ClassificationReport, TranslationReport
     from regard.inference.interface import EngineName
     from regard.inference.translator import Translator
     from regard.interop.ctranslate2 import Quantization
@@ -63,6 +65,7 @@ PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 @captions_option
 @split_option
 @click.option("--text", type=PATH, help="For a decoder-only or encoder-only model: plain text, one text per line.")
+@labels_option
 @beam_option
 @engine_option
 @quantization_option
@@ -81,6 +84,7 @@ def command(
     captions: Path | None,
     split: str | None,
     text: Path | None,
+    labels: Path | None,
     beam_size: int | None,
     engine: EngineName | None,
     quantization: Quantization | None,
@@ -99,6 +103,9 @@ def command(
     For a language model give --text: perplexity by token and by word, bits per character, and token accuracy. A
     decoder-only model predicts each token from those before it, an encoder-only model from all others.
 
+    For a classifier give --labels: accuracy, macro F1, the expected calibration error (ECE), and precision and recall
+    of each class. --plot draws the confusion matrix and the calibration.
+
     Brackets hold the 95 % confidence interval. BLEU is also given by source length.
     """
     translation_options: dict[str, object] = {
@@ -109,8 +116,8 @@ def command(
         "plot": plot,
     }
     files = test_set_files(source, reference, pairs)
-    match bool(files), captions, text:
-        case True, None, None:
+    match bool(files), captions, text, labels:
+        case True, None, None, None:
             reject_options({"split": split}, "captioners", "--source")
             check_plot_path(plot)
             check_outputs({"--output": output, "--plot": plot}, files)
@@ -121,20 +128,28 @@ def command(
             report = measure_translator(translator, sources, references, scoring)
             warn_about_tokenized_text(references, [report], tokenize)
             _write_translation_report(report, plot=plot, output=output, as_json=as_json)
-        case False, Path(), None:
+        case False, Path(), None, None:
             reject_options(translation_options, "translators", "--captions")
             images = ImageTestSet.read(captions, split)
             check_outputs({"--output": output}, [images.file])
             caption_report = measure_captioner(model, images, beam_size=beam_size, resamples=resamples)
             _write_caption_report(caption_report, output=output, as_json=as_json)
-        case False, None, Path():
+        case False, None, None, Path():
+            reject_options(
+                {**translation_options, "plot": None, "split": split, "beam": beam_size}, "other models", "--labels"
+            )
+            check_plot_path(plot)
+            check_outputs({"--output": output, "--plot": plot}, [labels])
+            classified = measure_classifier(model, labels, resamples=resamples)
+            _write_classification_report(classified, plot=plot, output=output, as_json=as_json)
+        case False, None, Path(), None:
             generation_options: dict[str, object] = {"split": split, "beam": beam_size, "output": output}
             reject_options(translation_options | generation_options, "translators and captioners", "--text")
             _evaluate_language_model(model, text, resamples=resamples, as_json=as_json)
         case _:
             raise click.UsageError(
-                "Give --source and --reference, or --pairs, for a translator; --captions for a captioner; or --text "
-                "for a language model."
+                "Give --source and --reference, or --pairs, for a translator; --captions for a captioner; --text for a "
+                "language model; or --labels for a classifier."
             )
 
 
@@ -256,10 +271,10 @@ def _write_translation_report(
                 echo(f"{score.name:<6} {score.signature}")
 
 
-def figures_of(report: TranslationReport | CaptionReport) -> dict[str, Any]:
+def figures_of(report: TranslationReport | CaptionReport | ClassificationReport) -> dict[str, Any]:
     """The figures of a report without its texts."""
     record: dict[str, Any] = msgspec.to_builtins(report)
-    return {name: value for name, value in record.items() if name not in ("outputs", "truncated")}
+    return {name: value for name, value in record.items() if name not in ("outputs", "truncated", "probabilities")}
 
 
 def format_score(score: Score) -> str:
@@ -367,6 +382,57 @@ def _print_caption_report(report: CaptionReport) -> None:
         print_table(["pointing", "peak in the box", "mass in the box", "by chance"], rows)
     for score in report.scores:
         echo(f"{score.name:<8} {score.signature}")
+
+
+# --- classifiers
+
+
+def read_labelled_set(labels: Path, classifier: Classifier) -> tuple[list[str], list[str]]:
+    """Texts or image files, and their labels; a label that the model does not have is an error."""
+    from regard.data.labels import read_labelled_images, read_labelled_texts
+
+    if classifier.reads_images:
+        images = read_labelled_images(labels, labels=classifier.labels)
+        return [str(one.image) for one in images], [one.captions[0] for one in images]
+    pairs = list(read_labelled_texts([labels], labels=classifier.labels))
+    return [pair.target for pair in pairs], [pair.source for pair in pairs]
+
+
+def measure_classifier(model: Path, labels: Path, *, resamples: int) -> ClassificationReport:
+    """A classifier's figures, with a progress bar."""
+    from regard.inference.evaluation import evaluate_classifier
+    from regard.inference.open import load
+
+    classifier = load(model, task="classification")
+    inputs, gold = read_labelled_set(labels, classifier)
+    with progress_bar(f"classifying with {classifier.name}", len(inputs)) as progress:
+        return evaluate_classifier(classifier, inputs, gold, resamples=resamples, progress=progress)
+
+
+def _write_classification_report(
+    report: ClassificationReport, *, plot: Path | None, output: Path | None, as_json: bool
+) -> None:
+    try:  # files first, because the reader of standard output may be gone; the figures even if the disk is full
+        if output is not None:
+            write_texts(output, report.outputs)
+        if plot is not None:
+            from regard.plotting.confusion import plot_confusion
+            from regard.plotting.curves import save_figure
+
+            names = [one.label for one in report.classes]
+            title = f"{report.model}: {report.examples:,} examples"
+            save_figure(plot_confusion(report.confusion, names, calibration=report.calibration, title=title), plot)
+    finally:
+        if as_json:
+            print_json(figures_of(report))
+        else:
+            rows = [[one.name, format_score(one)] for one in report.scores]
+            print_table([f"{report.examples:,} examples", "% [95 %]"], rows)
+            classes = [
+                [one.label, f"{one.precision:.1f}", f"{one.recall:.1f}", f"{one.f1:.1f}", f"{one.examples:,}"]
+                for one in report.classes
+            ]
+            print_table(["class", "precision", "recall", "F1", "examples"], classes)
 
 
 # --- language models

@@ -60,6 +60,12 @@ captions_option = click.option(
     "--captions", type=PATH, help="For captioners: a file of captions, or a folder with a captions.txt."
 )
 
+labels_option = click.option(
+    "--labels",
+    type=PATH,
+    help="For classifiers: texts or images with labels (.tsv, .jsonl, .csv), or a folder of images.",
+)
+
 split_option = click.option("--split", metavar="NAME", help="Only the images of this split, such as test.")
 
 tokenize_option = click.option(

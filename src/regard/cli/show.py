@@ -120,6 +120,8 @@ def command(model: Path | None, inputs: tuple[str, ...], run: Path | None, out: 
     opened = load(model, engine="torch")
     if opened.task == "image-to-text":
         shown = _show_images(opened, [Path(name) for name in inputs], chosen)
+    elif opened.task == "classification" and opened.reads_images:
+        shown = _show_classified_images(opened, [Path(name) for name in inputs], chosen)
     else:
         shown = _show_sentence(opened, inputs, chosen)
     if out is not None:
@@ -212,9 +214,7 @@ def _show_sentence(
             after = model.trace(text, options.target, **options.search) if model.task == "translation" else None
             trace = after or model.trace(text)
         check_positions(read_interventions(changes), trace)
-        for name, one in (("before", before), ("after", trace)):
-            score = f"  (log-probability {sum(one.log_probabilities):.2f})" if one.log_probabilities else ""
-            echo(f"{name}: {one.text}{score}", to_error=True)
+        _report_change(before, trace)
     require_attention(trace)
     if options.suffix == ".html":
         experiment = None if before is None else Experiment(changes, before)
@@ -232,6 +232,13 @@ def _draw_map(drawn: AttentionMap, options: ShowOptions) -> None:
         options.write(render_map(drawn, options.suffix))
     else:
         print_map(make_console(), drawn)
+
+
+def _report_change(before: Trace, after: Trace) -> None:
+    """The output before and after an intervention, with its log-probability."""
+    for name, one in (("before", before), ("after", after)):
+        score = f"  (log-probability {sum(one.log_probabilities):.2f})" if one.log_probabilities else ""
+        echo(f"{name}: {one.text}{score}", to_error=True)
 
 
 # --- images
@@ -308,6 +315,48 @@ def _caption_with_trace(captioner: Captioner, image: Path, options: ShowOptions)
     check_selection(trace, options.selection("image-cross"))
     gold = GoldCaption.from_boxes(boxes_beside(image))
     return TracedCaption(pixels, captioner.image_encoder.grid_size, caption, trace, gold)
+
+
+def _show_classified_images(classifier: Classifier, images: list[Path], options: ShowOptions) -> str:
+    """The attention that pools each image into its class; with --role image-self, that between its cells."""
+    from regard.data.images import load_image
+    from regard.plotting.attention_map import select_map
+    from regard.plotting.save import render_image_maps, require_attention, trace_html, trace_image_maps
+    from regard.plotting.terminal import print_image_maps
+    from regard.tracing.interventions import intervene
+
+    if options.target is not None or options.beam_size is not None:
+        raise RegardError(f"--target and --beam are for translators; {classifier.name} classifies. Remove them.")
+    check_outputs({"--out": options.out}, images)
+    traces = [classifier.trace(image) for image in images]
+    if changes := options.changes(classifier.bundle.model):
+        with intervene(classifier, *changes):
+            after = [classifier.trace(image) for image in images]
+        for old, new in zip(traces, after, strict=True):
+            _report_change(old, new)
+        traces = after
+    for trace in traces:
+        require_attention(trace)
+    role = options.role or traces[0].layers[-1].role
+    if options.suffix == ".html" or role != "image-cross":
+        if len(images) > 1:
+            raise RegardError(f"one image can be shown at a time here, and {len(images)} were given. Give one.")
+        if options.suffix == ".html":
+            options.write(trace_html(traces[0], name=classifier.name))
+        else:
+            _draw_map(select_map(traces[0], options.selection(role)), options)
+    else:
+        size = max(PANEL_PIXELS, classifier.image_encoder.image_size if classifier.image_encoder else 0)
+        maps = [
+            trace_image_maps(one, options.selection(role), load_image(path, size=size))
+            for path, one in zip(images, traces, strict=True)
+        ]
+        if options.suffix:
+            options.write(render_image_maps(maps, options.suffix))
+        else:
+            for panels in maps:
+                print_image_maps(make_console(), panels)
+    return "; ".join(one.text for one in traces)
 
 
 # --- runs

@@ -1,8 +1,9 @@
-"""Evaluate a translator, a captioner or a language model: the figures as reports, and the report file of a comparison.
+"""Evaluate a translator, captioner, language model or classifier: reports, and the report file of a comparison.
 
 report = regard.evaluate(translator, sources, references)
 report = regard.evaluate(captioner, images, captions)
 report = regard.evaluate(language_model, texts)
+report = regard.evaluate(classifier, texts, labels)
 """
 
 import time
@@ -17,6 +18,7 @@ from regard.errors import RegardError
 from regard.files import MEBIBYTE, atomic_file, read_input
 from regard.inference.interface import ModelPipeline, Progress, check_texts
 from regard.inference.translator import Translation, Translator
+from regard.metrics.classification import CalibrationBin, calibration, confusion_matrix, evaluate_classes
 from regard.metrics.text import (
     LengthBucket,
     Score,
@@ -31,6 +33,7 @@ from regard.tracing.alignment import HeadAlignment
 
 if TYPE_CHECKING:
     from regard.inference.captioner import Captioner, ImageInput
+    from regard.inference.classifier import Classifier, ClassifierInput
     from regard.inference.mask_filler import MaskFiller
     from regard.inference.text_generator import TextGenerator
     from regard.tracing.image_maps import BoxedCaption, HeadPointing
@@ -87,6 +90,33 @@ class PerplexityReport(msgspec.Struct, frozen=True, kw_only=True):
     tokens_per_second: float
     parameters: int
     disk_bytes: int
+
+
+class ClassFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """How well one class is recognised, in percent, and how many examples it has."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    examples: int
+
+
+class ClassificationReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A classifier's figures."""
+
+    model: str
+    examples: int
+    scores: list[Score]  # accuracy, macro F1, and expected calibration error
+    classes: list[ClassFigures]
+    confusion: list[list[int]]  # examples of each gold class (row) that were predicted as each class (column)
+    calibration: list[CalibrationBin]
+    decoding_seconds: float
+    examples_per_second: float
+    parameters: int
+    disk_bytes: int
+    outputs: list[str] = []
+    probabilities: list[float] = []  # of the predicted classes
 
 
 class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,17 +183,31 @@ def evaluate(
     resamples: int = 1000,
     progress: Progress | None = None,
 ) -> PerplexityReport: ...
+@overload
+def evaluate(
+    model: "Classifier",
+    inputs: "Sequence[ClassifierInput]",
+    references: Sequence[str],
+    *,
+    resamples: int = 1000,
+    progress: Progress | None = None,
+) -> ClassificationReport: ...
 def evaluate(
     model: Any, inputs: Sequence[Any], references: Sequence[Any] | None = None, **options: Any
-) -> TranslationReport | CaptionReport | PerplexityReport:
+) -> TranslationReport | CaptionReport | PerplexityReport | ClassificationReport:
     """A model's figures on a test set; options are those of the decoding section, such as beam_size=1.
 
     For a translator: BLEU, chrF and TER of its translations. For a captioner: BLEU, ROUGE-L and CIDEr-D, several
-    references for each image. For a language model, which needs no references: perplexity.
+    references for each image. For a language model, which needs no references: perplexity. For a classifier, whose
+    references are labels: accuracy, macro F1 and calibration.
     """
     if not isinstance(model, ModelPipeline):
         raise RegardError(f"expected a loaded model, and got {type(model).__name__}. Open one with regard.load(path).")
-    functions = {"translation": evaluate_translator, "image-to-text": evaluate_captioner}
+    functions = {
+        "translation": evaluate_translator,
+        "image-to-text": evaluate_captioner,
+        "classification": evaluate_classifier,
+    }
     evaluate_generated: Any = functions.get(model.task)
     if evaluate_generated is None:
         if references is not None:
@@ -171,7 +215,9 @@ def evaluate(
         return evaluate_language_model(model, inputs, **options)  # type: ignore[arg-type]
     if references is None:
         raise RegardError(f"a model for {model.task} needs references. Give one for each input.")
-    report: TranslationReport | CaptionReport = evaluate_generated(model, inputs, references, **options)
+    report: TranslationReport | CaptionReport | ClassificationReport = evaluate_generated(
+        model, inputs, references, **options
+    )
     return report
 
 
@@ -283,6 +329,53 @@ def evaluate_language_model(
         parameters=model.num_parameters,
         disk_bytes=model.disk_bytes,
     )
+
+
+def evaluate_classifier(
+    classifier: "Classifier",
+    inputs: "Sequence[ClassifierInput]",
+    labels: Sequence[str],
+    *,
+    resamples: int = 1000,
+    progress: Progress | None = None,
+) -> ClassificationReport:
+    """A classifier's figures: accuracy, macro F1, expected calibration error, and those of each class."""
+    if len(inputs) != len(labels) or not len(inputs):
+        raise RegardError(f"{len(inputs)} inputs and {len(labels)} labels. Give a label for each, and at least one.")
+    numbers = {label: number for number, label in enumerate(classifier.labels)}
+    if unknown := next((label for label in labels if label not in numbers), None):
+        raise RegardError(f"the label {unknown!r} is not one of the model's: {', '.join(classifier.labels[:20])}.")
+    started = time.perf_counter()
+    found = list(classifier.iter_classes(inputs, progress=progress))
+    seconds = time.perf_counter() - started
+    gold, best = [numbers[label] for label in labels], [numbers[one.label] for one in found]
+    probabilities = [one.probability for one in found]
+    matrix = confusion_matrix(gold, best, len(numbers))
+    return ClassificationReport(
+        model=classifier.name,
+        examples=len(found),
+        scores=evaluate_classes(gold, best, probabilities, resamples=resamples),
+        classes=_class_figures(matrix.tolist(), classifier.labels),
+        confusion=matrix.tolist(),
+        calibration=calibration(gold, best, probabilities)[1],
+        decoding_seconds=seconds,
+        examples_per_second=len(found) / seconds,
+        parameters=classifier.num_parameters,
+        disk_bytes=classifier.disk_bytes,
+        outputs=[one.label for one in found],
+        probabilities=probabilities,
+    )
+
+
+def _class_figures(matrix: list[list[int]], labels: Sequence[str]) -> list[ClassFigures]:
+    figures = []
+    for number, label in enumerate(labels):
+        hits, examples = matrix[number][number], sum(matrix[number])
+        predicted = sum(row[number] for row in matrix)
+        precision, recall = (100 * hits / max(1, total) for total in (predicted, examples))
+        f1 = 200 * hits / max(1, predicted + examples)
+        figures.append(ClassFigures(label=label, precision=precision, recall=recall, f1=f1, examples=examples))
+    return figures
 
 
 # --- the tokenisation of BLEU ----------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def plot_curves(
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context({"font.family": _installed_fonts()}):  # text keeps the fonts it was made with
+    with rc_context({"font.family": installed_fonts()}):  # text keeps the fonts it was made with
         figure = Figure(figsize=SIZE_INCHES, layout="constrained")
         axes = figure.add_subplot()
         for number, line in enumerate(lines):
@@ -92,7 +92,7 @@ def figure_bytes(figure: "Figure", kind: str = "svg") -> bytes:
 
 
 @cache
-def _installed_fonts() -> list[str]:
+def installed_fonts() -> list[str]:
     """A font with Hangul first, where this machine has one; matplotlib's own font has no Hangul."""
     from matplotlib.font_manager import get_font_names
 

@@ -24,6 +24,11 @@ def require_attention(trace: Trace) -> None:
     """Refuse a trace without attention."""
     if trace.layers:
         return
+    if trace.is_class:
+        raise RegardError(
+            "this model has no attention to show. Give a classifier with it, such as one of images with "
+            "model.pooling=attention or model.image_encoder.heads=4."
+        )
     if trace.is_image:
         raise RegardError(
             "this model has no attention to show: its decoder receives the image as one vector. "
