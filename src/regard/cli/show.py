@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from regard.models.interface import AttentionRole
     from regard.plotting.attention_map import AttentionMap, MapSelection
     from regard.plotting.html_data import RunData, TracedCaption
+    from regard.tracing.trace import Trace
     from regard.training.runs import Run
 
 ROLES = ["cross", "encoder-self", "decoder-self", "image-cross", "image-self"]

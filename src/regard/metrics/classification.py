@@ -84,7 +84,7 @@ def evaluate_classes(
 
     def figures(rows: NDArray[np.integer]) -> list[float]:
         matrix = np.bincount(right[rows] * classes + best[rows], minlength=classes**2).reshape(1, classes, classes)
-        share_right, f1 = matrix[0].trace() / size, _macro_f1(matrix)[0]
+        share_right, f1 = float(matrix[0].trace() / size), float(_macro_f1(matrix)[0])
         return [100 * share_right, 100 * f1, calibration(right[rows], best[rows], confidences[rows])[0]]
 
     values = figures(np.arange(size))

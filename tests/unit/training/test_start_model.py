@@ -171,7 +171,7 @@ def test_only_a_new_head_is_initialised(tmp_path: Path) -> None:
     assert isinstance(config, EncoderOnlyConfig)
     model = build_model(config, target_vocabulary=bundle.tokenizers.target.vocab_size)
     report = load_start_weights(model, config, tmp_path)
-    assert report.initialised == ["head.pool.weight", "head.pool.bias", "head.output.weight", "head.output.bias"]
+    assert report.initialised == ["head.dense.weight", "head.dense.bias", "head.output.weight", "head.output.bias"]
     assert all(name.startswith("head.") for name in report.unused)
     given, own = named_tensors(bundle.model), named_tensors(model)
     assert all(torch.equal(own[name], given[name]) for name in report.loaded)
