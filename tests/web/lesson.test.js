@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { largestDifference } from "../../src/regard/web/math/attention.js";
 import {
   DECODER_STATES,
   DEPTHS,
@@ -7,6 +8,8 @@ import {
   dotProductsByWidth,
   FIXED_WEIGHTS,
   lookBack,
+  outputInOrder,
+  resolvePronoun,
   SCORE_PARAMETERS,
   SENTENCES,
   scoreWords,
@@ -15,6 +18,7 @@ import {
   softmaxStatistics,
   WIDTHS,
 } from "../../src/regard/web/math/lesson.js";
+import figures from "../../src/regard/web/views/start/figures.json" with { type: "json" };
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const near = (value, expected, tolerance) =>
@@ -67,4 +71,45 @@ test("Add & Norm keep signal and gradient at their size", () => {
   for (const name of ["signal", "gradient"]) {
     for (const size of both[name]) assert.ok(size > 0.2 && size < 5, `${name} ${size}`);
   }
+});
+
+const pronounModel = figures.pronoun;
+const sentence = (animal, place, adjective) =>
+  `the ${animal} did not cross the ${place} because it was too ${adjective}`.split(" ");
+const OF_ANIMALS = ["tired", "hungry", "scared"];
+const OF_PLACES = ["wide", "long", "busy"];
+
+test("the second attention of the pronoun finds its noun", () => {
+  let right = 0;
+  let count = 0;
+  for (const animal of ["dog", "horse", "cow", "mouse"]) {
+    for (const place of ["street", "road", "bridge", "park"]) {
+      for (const adjective of [...OF_ANIMALS, ...OF_PLACES]) {
+        const noun = OF_ANIMALS.includes(adjective) ? animal : place;
+        const words = sentence(animal, place, adjective);
+        const { second, nouns, elle } = resolvePronoun(pronounModel, words);
+        const [best] = [...nouns].sort((a, b) => b.probability - a.probability);
+        const attended = words[second.indexOf(Math.max(...second))];
+        count += 1;
+        if (best.noun === noun && attended === noun && elle > 0.5 === (pronounModel.genders[noun] === "f")) right += 1;
+      }
+    }
+  }
+  assert.ok(right >= 0.95 * count, `${right} of ${count}`);
+});
+
+test("a hidden noun gets no attention and is no longer found", () => {
+  const words = sentence("dog", "street", "wide");
+  const { first, second, nouns } = resolvePronoun(pronounModel, words, 6);
+  assert.equal(first[6], 0);
+  assert.equal(second[6], 0);
+  const probability = (noun) => nouns.find((each) => each.noun === noun).probability;
+  assert.ok(probability("street") < 0.5);
+});
+
+test("without positions an order does not change the output", () => {
+  const order = [3, 2, 0, 1];
+  const difference = (has) => largestDifference(outputInOrder([0, 1, 2, 3], has), outputInOrder(order, has));
+  near(difference(false), 0, 1e-12);
+  assert.ok(difference(true) > 0.1);
 });

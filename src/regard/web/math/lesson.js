@@ -1,7 +1,9 @@
 // @ts-check
 /** The lesson's experiments that need no model. Their numbers are the same on every machine: random ones have a seed. */
 
-import { attend, dotProduct, linear, maskedSoftmax, steepestSlope } from "./attention.js";
+import { attend, dotProduct, linear, maskedSoftmax, steepestSlope, weightedSum } from "./attention.js";
+import { sinusoidalEncoding } from "./positions.js";
+import { exampleDetail } from "./worked_example.js";
 
 /** @import { Matrix, ScoreName, Vector } from "./attention.js" */
 
@@ -270,4 +272,70 @@ function multiply(left, right) {
 /** @param {Vector} values */
 function rootMeanSquare(values) {
   return Math.sqrt(average(values.map((value) => value * value)));
+}
+
+// --- which word does "it" stand for? ---
+
+/**
+ * The trained model of benchmarks/lesson_figures.py: "it" attends to all words twice. The second context is a sum of word
+ * vectors; its dot product with the vector of a noun is the score of that noun.
+ * @typedef {{ words: string[], genders: Record<string, string>, weights: Record<string, Matrix> }} PronounModel
+ */
+
+/**
+ * Both attentions of "it" over the words of a sentence, and the probability of each noun.
+ * @param {PronounModel} model
+ * @param {string[]} words
+ * @param {number | null} hidden the position of a word that "it" cannot attend to
+ */
+export function resolvePronoun({ words: vocabulary, genders, weights }, words, hidden = null) {
+  const visible = words.map((_, index) => index !== hidden);
+  const vectorOf = (/** @type {string} */ word) => weights.tokens[vocabulary.indexOf(word)];
+  const vectors = words.map((word, position) =>
+    vectorOf(word).map((value, i) => value + weights.positions[position][i]),
+  );
+  const attendWith = (/** @type {number} */ layer, /** @type {Vector} */ x, /** @type {Matrix} */ values) => {
+    const query = linear(x, weights[`query${layer}`]);
+    const keys = vectors.map((vector) => linear(vector, weights[`key${layer}`]));
+    const scores = keys.map((key) => dotProduct(query, key) / Math.sqrt(query.length));
+    const softmax = maskedSoftmax(scores, visible);
+    return { weights: softmax.weights, context: weightedSum(softmax.weights, values) };
+  };
+  const it = vectors[words.indexOf("it")];
+  const first = attendWith(
+    1,
+    it,
+    vectors.map((vector) => linear(vector, weights.value1)),
+  );
+  const second = attendWith(
+    2,
+    it.map((value, i) => value + first.context[i]),
+    words.map(vectorOf),
+  );
+  const logits = Object.keys(genders).map((noun) => dotProduct(second.context, vectorOf(noun)));
+  const { weights: probabilities } = maskedSoftmax(
+    logits,
+    logits.map(() => true),
+  );
+  const nouns = Object.keys(genders).map((noun, index) => ({ noun, probability: probabilities[index] }));
+  const elle = nouns.reduce((sum, { noun, probability }) => (genders[noun] === "f" ? sum + probability : sum), 0);
+  return { first: first.weights, second: second.weights, nouns, elle };
+}
+
+// --- order ---
+
+/**
+ * The output vector of the worked example's first word, "AI", with its words in an order; with positions, the sinusoidal
+ * encoding of each position is added to the word's vector.
+ * @param {number[]} order
+ * @param {boolean} hasPositions
+ */
+export function outputInOrder(order, hasPositions) {
+  const detail = exampleDetail(order.indexOf(0), false, order);
+  const width = detail.x.length;
+  const { values } = sinusoidalEncoding(order.length, width);
+  const moved = detail.key_inputs.map((input, position) =>
+    input.map((value, i) => value + (hasPositions ? values[position * width + i] : 0)),
+  );
+  return attend({ ...detail, x: moved[detail.query_index], key_inputs: moved }).context;
 }

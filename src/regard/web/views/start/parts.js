@@ -2,9 +2,12 @@
 /** Parts that chapters share: the verdict on an answer, a table of scores and weights, and models of a server. */
 
 import { shade } from "../../charts/colour.js";
+import { Plot } from "../../charts/plot.js";
+import { Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
+import { useQuery, useWidth } from "../../core/query.js";
 import { isDark } from "../../core/theme.js";
-import { h, useEffect } from "../../core/ui.js";
+import { h, useEffect, useId, useMemo, useRef } from "../../core/ui.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { ComponentChildren } from "../../core/ui.js" */
@@ -112,4 +115,101 @@ export function readyModel(store, name) {
 /** @param {{ names: string[] }} props */
 export function NeedsModel({ names }) {
   return h("p", { class: "explain" }, t("start.needs_model", { models: names.join(", ") }));
+}
+
+/**
+ * A sentence to try: one of a few, or the reader's own.
+ * @param {{ label: string, samples: string[], value: string, onSend: (text: string) => void }} props
+ */
+export function SentenceChoice({ label, samples, value, onSend }) {
+  const id = useId();
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const submit = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const text = input.current?.value.trim();
+    if (text) onSend(text);
+  };
+  const chips = samples.map((sample) =>
+    h(
+      "button",
+      {
+        key: sample,
+        type: "button",
+        lang: "en",
+        "aria-pressed": String(sample === value),
+        onClick: () => onSend(sample),
+      },
+      sample,
+    ),
+  );
+  return h(
+    "form",
+    { class: "stack sentence-choice", onSubmit: submit },
+    h("label", { for: id, class: "faint small" }, label),
+    h(
+      "div",
+      { class: "composer-row" },
+      h("input", { ref: input, id, key: value, type: "text", value, maxlength: 500, spellcheck: false }),
+      h("button", { type: "submit" }, t("start.go")),
+    ),
+    h("div", { class: "chips" }, chips),
+  );
+}
+
+/**
+ * What a model outputs, below the name of what was changed.
+ * @param {{ rows: { name: string, query: { data: string | null, error: Error | null }, lang?: string }[] }} props
+ */
+export function Outputs({ rows }) {
+  return h(
+    "dl",
+    { class: "lesson-outputs" },
+    rows.map(({ name, query, lang = "fr" }) =>
+      h(
+        "div",
+        { key: name },
+        h("dt", null, name),
+        h(
+          "dd",
+          { lang, dir: "auto" },
+          query.error ? h(Problem, { error: query.error }) : (query.data ?? h("span", { class: "waiting" }, "…")),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * A model's translation of a text, also with interventions; null while the model is missing.
+ * @param {Store} store
+ * @param {Model | null} model
+ * @param {string} text
+ * @param {string[]} [interventions]
+ * @returns {import("../../core/query.js").Query<string>}
+ */
+export function useTranslation(store, model, text, interventions = []) {
+  return useQuery(
+    model &&
+      (async (signal) => {
+        const changed = interventions.length ? { interventions } : {};
+        const request = { model: model.name, texts: [text], ...changed };
+        return (await store.data.translate(request, { signal })).translations[0][0].text;
+      }),
+    [model?.name, text, interventions.join("\n")],
+  );
+}
+
+/**
+ * A chart that is as wide as its place.
+ * @param {{ title: string, deps: readonly unknown[], draw: (width: number) => import("../../charts/chart.js").Chart<any>, most?: number }} props
+ */
+export function SizedChart({ title, deps, draw, most = 620 }) {
+  const [ref, width] = useWidth();
+  const chart = useMemo(() => (width > 0 ? draw(Math.min(width, most)) : null), [width, title, ...deps]);
+  return h(
+    "div",
+    { ref },
+    h("p", { class: "small" }, h("b", null, title)),
+    chart && h(Plot, { chart, hasTools: false }),
+  );
 }

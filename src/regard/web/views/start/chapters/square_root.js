@@ -2,14 +2,12 @@
 /** Why the square root of d: scores grow with the width, the softmax saturates, and its gradient vanishes. */
 
 import { lines } from "../../../charts/lines.js";
-import { Plot } from "../../../charts/plot.js";
 import { Slider } from "../../../components/controls.js";
 import { t } from "../../../core/i18n.js";
-import { useWidth } from "../../../core/query.js";
 import { h, useMemo } from "../../../core/ui.js";
 import { maskedSoftmax } from "../../../math/attention.js";
 import { dotProductsByWidth, softmaxStatistics, WIDTHS } from "../../../math/lesson.js";
-import { Figures, ScoreTable, Verdict } from "../parts.js";
+import { Figures, ScoreTable, SizedChart, Verdict } from "../parts.js";
 
 /** @import { Chapter, ResultProps } from "../chapter.js" */
 
@@ -93,27 +91,19 @@ function Result({ store, guess, setting, onSetting }) {
 
 /** @param {{ statistics: ReturnType<typeof softmaxStatistics>[][] }} props */
 function SlopeChart({ statistics }) {
-  const [ref, width] = useWidth();
   const title = t("start.sqrt_chart");
-  const [unscaled, scaled] = [t("start.sqrt_unscaled"), t("start.sqrt_scaled_short")];
-  const chart = useMemo(() => {
+  const draw = (/** @type {number} */ width) => {
     const points = (/** @type {number} */ which) =>
       statistics.map((pair, at) => /** @type {[number, number]} */ ([at, pair[which].slope]));
     const series = [
-      { name: unscaled, points: points(0) },
-      { name: scaled, points: points(1) },
+      { name: t("start.sqrt_unscaled"), points: points(0) },
+      { name: t("start.sqrt_scaled_short"), points: points(1) },
     ];
     const everySecond = width < 420; // there the labels of all would overlap
     const xTicks = WIDTHS.map(
       (each, at) => /** @type {[number, string]} */ ([at, everySecond && at % 2 ? "" : String(each)]),
     );
-    const data = { series, title, xLabel: "d", yLabel: t("start.sqrt_slope"), xTicks };
-    return width > 0 ? lines(data, { width: Math.min(width, 620), height: 220 }) : null;
-  }, [statistics, width, title]);
-  return h(
-    "div",
-    { ref },
-    h("p", { class: "small" }, h("b", null, title)),
-    chart && h(Plot, { chart, hasTools: false }),
-  );
+    return lines({ series, title, xLabel: "d", yLabel: t("start.sqrt_slope"), xTicks }, { width, height: 220 });
+  };
+  return h(SizedChart, { title, deps: [statistics], draw });
 }
