@@ -68,6 +68,12 @@ VIEWS = {
         ".word-detail",
         (".word-row-source .word >> nth=1", ".reading .segments button >> nth=0", ".reading .segments button >> nth=1"),
     ),
+    "search": View(
+        "translate",
+        {"model": "transformer", "text": SENTENCE, "next": "1", "predict": "2", "tree": "1", "beam": "3"},
+        ".tree-scroll svg",
+        (".tree-scroll .chart-tools button >> nth=-1", ".tree-scroll .chart-tools button >> nth=-1"),
+    ),
     "compare": View(
         "compare",
         {"model": "transformer", "text": SENTENCE, "bucket": "0"},
@@ -76,13 +82,13 @@ VIEWS = {
     ),
     "heads": View(
         "heads",
-        {"model": "transformer", "text": SENTENCE, "role": "encoder-self", "map": "1/1", "units": "words"},
+        {"model": "transformer", "text": SENTENCE, "role": "all", "map": "1/1", "units": "words", "measure": "norm"},
         ".head-thumb >> nth=0",
         (".head-thumb >> nth=0", ".head-thumb >> nth=3"),
     ),
     "example": View(
         "inside",
-        {"order": "2013", "causal": "1", "query": "1", "key": "1"},
+        {"order": "2013", "causal": "1", "query": "1", "key": "1", "step": "softmax", "exercise": "1"},
         "section.step >> nth=-1",
         ("input[name=causal]", "input[name=unscaled]"),
         leave_to="language",
@@ -104,6 +110,7 @@ VIEWS = {
             "fc1_row": "2",
             "fc2_row": "3",
             "token": "1",
+            "lens": "1",
             "target": "빨간 고양이 달린다",
         },
         ".deviation >> nth=0",
