@@ -149,7 +149,7 @@ VIEWS = {
     ),
     "positions": View(
         "positions",
-        {"kind": "count", "length": "40", "width": "32", "rotary": "7.3"},
+        {"kind": "count", "length": "40", "width": "32", "rotary": "7.3", "present": "1"},
         ".card svg >> nth=0",
         (".chart-tools button >> nth=-1", ".chart-tools button >> nth=-1"),
     ),

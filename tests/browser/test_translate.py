@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import SENTENCE, Open, Watched, serving
 from tests.support.browser import answer, settled, translation
@@ -309,3 +310,22 @@ def test_the_header_is_one_row(open_page: Open, locale: str) -> None:
     page = open_page(locale=locale, viewport={"width": 1280, "height": 800})
     page.locator(".tabs a").first.wait_for()
     assert page.locator(".top").bounding_box()["height"] < 70
+
+
+def test_print_leaves_out_the_controls(open_page: Open) -> None:
+    page = translated(open_page())
+    page.emulate_media(media="print")
+    for part in (".tabs", ".choices", ".composer button", ".chart-tools", ".what-if"):
+        expect(page.locator(part).first).to_be_hidden()
+    expect(page.locator(".map-area svg").first).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.querySelector('.regard')).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_presentation_hides_the_frame_and_ends(open_page: Open) -> None:
+    page = translated(open_page())
+    size = page.locator(".word").first.bounding_box()["height"]
+    page.get_by_role("button", name="Presentation mode").click()
+    expect(page.locator(".top")).to_have_count(0)
+    assert page.locator(".word").first.bounding_box()["height"] > 1.1 * size
+    page.get_by_role("button", name="End presentation").click()
+    expect(page.locator(".top")).to_be_visible()

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { embeddedBackend } from "../../src/regard/web/data/embedded.js";
 import { ApiError } from "../../src/regard/web/data/errors.js";
 import { shareRequests } from "../../src/regard/web/data/shared_request.js";
 import { createTraces } from "../../src/regard/web/data/traces.js";
@@ -90,4 +91,27 @@ test("requests at the same time share an answer, later ones do not", async () =>
   assert.deepEqual(await Promise.all([get({ a: 1 }), get({ a: 1 })]), [1, 1]);
   assert.equal(await get({ a: 1 }), 2);
   assert.deepEqual(await Promise.all([get({ a: 1 }), get({ a: 2 })]), [3, 4]);
+});
+
+test("a file of several sentences holds each by its text", async () => {
+  const packed = (values) => ({
+    shape: [1, 1, values.length],
+    data: Buffer.from(Float32Array.from(values).buffer).toString("base64"),
+  });
+  const sentence = (number, source, weight) => ({
+    source,
+    trace: { id: `embedded-${number}`, text: source.toUpperCase(), layers: [] },
+    weights: { 0: packed([weight]) },
+  });
+  const backend = embeddedBackend({ models: [], ...sentence(0, "a", 0.25), others: [sentence(1, "b", 0.5)] });
+  assert.equal((await backend.traces({ model: "m", text: "b" })).id, "embedded-1");
+  assert.equal((await backend.traces({ model: "m", text: "?" })).id, "embedded-0");
+  assert.deepEqual([...(await backend.weights("embedded-1", { layer: 0, head: 0 })).weights], [0.5]);
+  assert.deepEqual(
+    (await backend.examples({})).examples.map(({ source, target }) => [source, target]),
+    [
+      ["a", "A"],
+      ["b", "B"],
+    ],
+  );
 });

@@ -50,6 +50,7 @@ Examples:
   regard show runs/x/model "AI changes the world"
   regard show runs/x/model "AI changes the world" --layer 2 --head 1 --out map.svg
   regard show runs/x/model "AI changes the world" --out page.html
+  regard show runs/x/model "AI changes the world" "I read a book" --out class.html
   regard show runs/x/model "AI changes the world" --ablate 2.1 --out experiment.html
   regard show runs/x/model "AI changes the world" --intervene without.scaling
   regard show runs/captioner/model image.png --out words.svg
@@ -89,9 +90,13 @@ Examples:
     help="Show the model with a change, such as hide.source.3, cross.*.*@2>4 or without.positions; docs/what-if.md "
     "lists all of them.",
 )
-@click.option("--out", type=PATH, metavar="FILE", help="FILE.svg, FILE.png, or FILE.html with all layers and heads.")
+@click.option(
+    "--out", type=PATH, metavar="FILE", help="FILE.svg, FILE.png, FILE.pdf, or FILE.html with all layers and heads."
+)
 def command(model: Path | None, inputs: tuple[str, ...], run: Path | None, out: Path | None, **options: object) -> None:
     """Show the attention of MODEL while it translates SENTENCE: as a map in the terminal, an image, or a page.
+
+    Several sentences go into one page, in which the reader chooses one.
 
     For a decoder-only or encoder-only model, show the self-attention between the words of SENTENCE.
 
@@ -191,11 +196,11 @@ def _show_sentence(
     from regard.plotting.save import require_attention, trace_html
     from regard.tracing.interventions import check_positions, intervene
 
-    if len(inputs) > 1:
-        raise RegardError(f"{len(inputs)} texts were given; one can be shown at a time. Give one, in quotation marks.")
-    [text] = inputs
-    if not text.strip():
+    if not all(text.strip() for text in inputs):
         raise RegardError("the sentence is empty. Give a sentence with words.")
+    if len(inputs) > 1:
+        return _show_sentences(model, inputs, options)
+    [text] = inputs
     before = None
     if model.task == "translation":
         changes = options.changes(model.require_bundle("interventions").model)
@@ -223,6 +228,26 @@ def _show_sentence(
     else:
         _draw_map(select_map(trace, options.selection(trace.layers[-1].role)), options)
     return trace.text
+
+
+def _show_sentences(
+    model: Translator | TextGenerator | MaskFiller | Classifier, texts: tuple[str, ...], options: ShowOptions
+) -> str:
+    """Several sentences in one page."""
+    from regard.plotting.save import require_attention, traces_html
+
+    if options.suffix != ".html" or options.target is not None or options.ablate or options.interventions:
+        raise RegardError(
+            f"{len(texts)} texts were given; only a page shows several, without --target, --ablate and --intervene. "
+            "Give --out FILE.html, or one text in quotation marks."
+        )
+    if model.task == "translation":
+        traces = [model.trace(text, **options.search) for text in texts]
+    else:
+        traces = [model.trace(text) for text in texts]
+    require_attention(traces[0])
+    options.write(traces_html(traces, name=model.name, languages=model.languages))
+    return "; ".join(trace.text for trace in traces)
 
 
 def _draw_map(drawn: AttentionMap, options: ShowOptions) -> None:

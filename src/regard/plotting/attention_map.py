@@ -20,7 +20,7 @@ from regard.data.images import encode_png
 from regard.errors import RegardError
 from regard.metrics.alignment import Links, pieces_to_words
 from regard.models.interface import AttentionRole
-from regard.plotting.svg import Theme, color_of, color_ramp, file_suffix, svg_to_png, to_hex, write_file, xml_text
+from regard.plotting.svg import Theme, color_of, color_ramp, file_suffix, svg_file, to_hex, write_file, xml_text
 from regard.tokenization.text import display_piece
 from regard.tracing.trace import TokenSequence, Trace
 
@@ -349,14 +349,13 @@ class AttentionFigure:
         return draw_sheet(self.maps)
 
     def save(self, out: Path | str) -> Path:
-        """Write it to an .svg, .png or .html file; the page works offline."""
+        """Write it to an .svg, .png, .pdf or .html file; the page works offline."""
         path = Path(out)
         kind = file_suffix(path)
         if kind == ".html":
             write_file(path, self._page())
         else:
-            svg = draw_sheet(self.maps)
-            write_file(path, svg.encode() if kind == ".svg" else svg_to_png(svg))
+            write_file(path, svg_file(draw_sheet(self.maps), kind))
         return path
 
     def _page(self) -> bytes:

@@ -119,8 +119,10 @@ def trace_page_data(
     languages: tuple[str, str] = ("", ""),
     gold: Links | None = None,
     experiment: Experiment | None = None,
+    identity: str = "embedded",
+    shared_by: int = 1,
 ) -> dict[str, Any]:
-    """Everything that the page shows of a trace, as JSON values."""
+    """Everything that the page shows of a trace, as JSON values; `shared_by` so many traces in the same file."""
     if trace.is_class:
         task = "classification"
     elif trace.source.pieces and trace.target.pieces:
@@ -132,7 +134,7 @@ def trace_page_data(
         "models": [model_record(trace, name, languages, task)],
         "source": " ".join(trace.source.words[:-1]) or trace.text,
         "trace": {
-            "id": "embedded",
+            "id": identity,
             "model": name,
             **msgspec.to_builtins(trace.summary()),
             "translation": {
@@ -144,12 +146,23 @@ def trace_page_data(
         },
         "weights": layer_weights(trace),
         "rollout": _encode_array(trace.rollout()) if trace.layers_with_role("encoder-self") else None,
-        "details": attention_data(trace),
-        **block_data(trace),
+        "details": attention_data(trace, shared_by),
+        **block_data(trace, shared_by),
         "positions": positions and {"table": _encode_array(positions.table), "trained": positions.trained},
         "gold": None if gold is None else sorted(map(list, gold)),
         "experiment": None if experiment is None else experiment.record(),
     }
+
+
+def traces_page_data(
+    traces: Sequence[Trace], *, name: str = "model", languages: tuple[str, str] = ("", "")
+) -> dict[str, Any]:
+    """Several traces of one model in a page; the reader chooses a sentence. They share the limits of a file."""
+    first, *others = (
+        trace_page_data(trace, name=name, languages=languages, identity=f"embedded-{number}", shared_by=len(traces))
+        for number, trace in enumerate(traces)
+    )
+    return first | {"others": others}
 
 
 def layer_weights(trace: Trace) -> dict[str, Any]:
@@ -157,19 +170,19 @@ def layer_weights(trace: Trace) -> dict[str, Any]:
     return {str(index): _encode_array(layer.weights) for index, layer in enumerate(trace.arrays)}
 
 
-def attention_data(trace: Trace) -> dict[str, Any]:
+def attention_data(trace: Trace, shared_by: int = 1) -> dict[str, Any]:
     """The parts of `AttentionArithmetic` by layer number; empty for a long trace."""
-    has_matrices = _matrix_bytes(trace) <= MAX_MATRIX_BYTES
-    is_small = sum(layer.scores.nbytes for layer in trace.arrays) <= MAX_SCORE_BYTES
+    has_matrices = _matrix_bytes(trace) * shared_by <= MAX_MATRIX_BYTES
+    is_small = sum(layer.scores.nbytes for layer in trace.arrays) * shared_by <= MAX_SCORE_BYTES
     kept = trace.arrays if is_small else []
     return {str(index): _attention_record(layer, has_matrices) for index, layer in enumerate(kept)}
 
 
-def block_data(trace: Trace) -> dict[str, Any]:
+def block_data(trace: Trace, shared_by: int = 1) -> dict[str, Any]:
     """The blocks around the attention layers, the block of each layer, and predictions; empty for a long trace."""
-    is_small = sum(array.nbytes for array in iter_arrays(trace.blocks)) <= MAX_BLOCK_BYTES
+    is_small = sum(array.nbytes for array in iter_arrays(trace.blocks)) * shared_by <= MAX_BLOCK_BYTES
     kept = trace.blocks if is_small else []
-    has_matrices = sum(_feed_forward_bytes(block) for block in kept) <= MAX_FEED_FORWARD_BYTES
+    has_matrices = sum(_feed_forward_bytes(block) for block in kept) * shared_by <= MAX_FEED_FORWARD_BYTES
     names = [block.name for block in kept]
     return {
         "blocks": [_block_record(block, has_matrices) for block in kept],

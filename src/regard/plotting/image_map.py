@@ -17,7 +17,7 @@ from regard.data.images import encode_png
 from regard.errors import RegardError
 from regard.files import atomic_file
 from regard.plotting.attention_map import EDGE, FAINT, FAMILY, FONT, GOLD, GROUND, INK, TITLE, text_width
-from regard.plotting.svg import svg_to_png, xml_text
+from regard.plotting.svg import svg_file, xml_text
 
 MAX_DIMMING = 0.8  # opacity of the black over cells without weight
 
@@ -181,7 +181,7 @@ def plot_contact_sheet(sheet: Sequence[ImageMaps], out: Path | str) -> None:
 
 
 def render_sheet(sheet: Sequence[ImageMaps], kind: str) -> bytes:
-    """The content of an .svg or .png file: one image in large panels, several in small ones."""
+    """The content of an .svg, .png or .pdf file: one image in large panels, several in small ones."""
     return _sheet_content(sheet, FULL_STYLE if len(sheet) == 1 else COMPACT_STYLE, kind)
 
 
@@ -282,12 +282,11 @@ def _uri(png: bytes) -> str:
 
 def _write_sheet(sheet: Sequence[ImageMaps], style: PanelStyle, out: Path) -> None:
     kind = out.suffix.lower()
-    if kind not in (".svg", ".png"):
-        raise RegardError(f"{out} is neither .svg nor .png. Give a file name that ends in one of them.")
+    if kind not in (".svg", ".png", ".pdf"):
+        raise RegardError(f"{out} is no .svg, .png or .pdf file. Give a file name that ends in one of them.")
     with atomic_file(out) as file:
         file.write(_sheet_content(sheet, style, kind))
 
 
 def _sheet_content(sheet: Sequence[ImageMaps], style: PanelStyle, kind: str) -> bytes:
-    svg = image_maps_svg(sheet, style)
-    return svg.encode() if kind == ".svg" else svg_to_png(svg)
+    return svg_file(image_maps_svg(sheet, style), kind)

@@ -1,4 +1,4 @@
-"""Save a trace as a file (.svg, .png, .html), or show it in a notebook with the page's views."""
+"""Save a trace as a file (.svg, .png, .pdf, .html), or show it in a notebook with the page's views."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from regard.errors import RegardError
 from regard.models.interface import AttentionRole
 from regard.plotting.attention_map import AttentionMap, MapSelection, check_selection, draw_map, select_map
-from regard.plotting.html_data import Experiment, TracedCaption, caption_page_data, trace_page_data
+from regard.plotting.html_data import Experiment, TracedCaption, caption_page_data, trace_page_data, traces_page_data
 from regard.plotting.image_map import ImageMaps, Rectangle, render_sheet
-from regard.plotting.svg import file_suffix, forbid_selection_for_html, svg_to_png, write_file
+from regard.plotting.svg import file_suffix, forbid_selection_for_html, svg_file, write_file
 from regard.tracing.image_maps import word_image_maps
 from regard.tracing.trace import Trace
 from regard.web.pages import render_html_file, style_sheet, widget_module
@@ -53,14 +53,19 @@ def trace_html(
     return render_html_file(data, title=f"{title} · regard").encode()
 
 
+def traces_html(traces: Sequence[Trace], *, name: str, languages: tuple[str, str] = ("", "")) -> bytes:
+    """One HTML file with several sentences, of which the reader chooses one."""
+    data = traces_page_data(traces, name=name, languages=languages)
+    return render_html_file(data, title=f"{name} · regard").encode()
+
+
 def render_map(drawn: AttentionMap, kind: str) -> bytes:
-    """A map as the content of an .svg or .png file."""
-    svg = draw_map(drawn)
-    return svg.encode() if kind == ".svg" else svg_to_png(svg)
+    """A map as the content of an .svg, .png or .pdf file."""
+    return svg_file(draw_map(drawn), kind)
 
 
 def render_image_maps(image_maps: Sequence[ImageMaps], kind: str) -> bytes:
-    """Images in panels as the content of an .svg or .png file."""
+    """Images in panels as the content of an .svg, .png or .pdf file."""
     return render_sheet(image_maps, kind)
 
 
@@ -85,7 +90,7 @@ class MapOptions(TypedDict, total=False):
 
 
 def save(trace: Trace, out: Path | str, *, name: str = "model", **options: Unpack[MapOptions]) -> Path:
-    """Write one map of a trace to an .svg or .png file, or all of it to an .html file that works offline.
+    """Write one map of a trace to an .svg, .png or .pdf file, or all of it to an .html file that works offline.
 
     `role`, `layer`, `head`, `at` and `pieces` choose the map: layers and heads are counted from 0, and without them
     it is the mean of all. For a captioner there is a panel for each word.

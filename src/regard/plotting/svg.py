@@ -8,6 +8,7 @@ import math
 import re
 from functools import cache
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +17,9 @@ from regard.files import atomic_file
 
 Theme = Literal["light", "dark"]
 RGB = tuple[int, int, int]
-FILE_SUFFIXES = (".svg", ".png", ".html")
+FILE_SUFFIXES = (".svg", ".png", ".pdf", ".html")
 PNG_ZOOM = 2  # sharp in print
+PDF_ZOOM = 4
 RAMP_STEPS = 256
 RAMPS: dict[Theme, tuple[tuple[float, float, float], ...]] = {  # lightness, chroma, hue at the weights 0, 1/2 and 1
     "light": ((0.985, 0.006, 250), (0.68, 0.115, 245), (0.34, 0.13, 264)),
@@ -93,8 +95,27 @@ def xml_text(text: str) -> str:
     return escape(_NOT_XML.sub("�", text))
 
 
-def svg_to_png(svg: str) -> bytes:
-    """The drawing as the content of a PNG file, at PNG_ZOOM times its size, with the fonts of this machine."""
+def svg_file(svg: str, kind: str) -> bytes:
+    """The drawing as the content of an .svg, .png or .pdf file."""
+    if kind == ".svg":
+        return svg.encode()
+    return svg_to_pdf(svg) if kind == ".pdf" else svg_to_png(svg)
+
+
+def svg_to_png(svg: str, zoom: int = PNG_ZOOM) -> bytes:
+    """The drawing as the content of a PNG file, at so many times its size, with the fonts of this machine."""
     import resvg_py
 
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_ZOOM))
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=zoom))
+
+
+def svg_to_pdf(svg: str) -> bytes:
+    """The drawing as a PDF file of one page of its size: an image of 288 dots per inch, which any printer takes."""
+    from PIL import Image
+
+    with Image.open(BytesIO(svg_to_png(svg, PDF_ZOOM))) as image:
+        paper = Image.new("RGB", image.size, "white")
+        paper.paste(image, mask=image.getchannel("A") if "A" in image.getbands() else None)
+    file = BytesIO()
+    paper.save(file, "PDF", resolution=72 * PDF_ZOOM)
+    return file.getvalue()

@@ -1,5 +1,6 @@
 """`regard show`: a map in the terminal, as a picture, as a page; what is not there is refused in words."""
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -45,11 +46,25 @@ def test_layer_and_head_are_counted_from_one(regard: Regard, transformer: Path, 
     ElementTree.fromstring(expected)  # noqa: S314  (our own text)
 
 
+def test_several_sentences_are_one_page(regard: Regard, transformer: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    shown = regard("show", transformer, SENTENCE, "two dog", "--out", page)
+    assert shown.code == 0, shown.err
+    data = json.loads(page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])
+    assert [one["source"] for one in (data, *data["others"])] == [SENTENCE, "two dog"]
+    assert [one["trace"]["id"] for one in (data, *data["others"])] == ["embedded-0", "embedded-1"]
+    refused = regard("show", transformer, SENTENCE, "two dog")
+    assert "only a page shows several" in refused.err
+
+
 def test_suffix_decides_the_output_kind(regard: Regard, transformer: Path, tmp_path: Path) -> None:
     picture, page = tmp_path / "map.PNG", tmp_path / "page.html"
     assert regard("show", transformer, SENTENCE, "--out", picture).code == 0
     with Image.open(picture) as image:
         assert image.format == "PNG"
+    printed = tmp_path / "map.pdf"
+    assert regard("show", transformer, SENTENCE, "--out", printed).code == 0
+    assert printed.read_bytes().startswith(b"%PDF")
     shown = regard("show", transformer, SENTENCE, "--out", page)
     assert str(page) in shown.err
     assert shown.out == ""
@@ -62,7 +77,7 @@ def test_suffix_decides_the_output_kind(regard: Regard, transformer: Path, tmp_p
 @pytest.mark.parametrize(
     ("wish", "problem"),
     [
-        (["--out", "map.jpg"], "map.jpg does not end with .svg, .png or .html"),
+        (["--out", "map.jpg"], "map.jpg does not end with .svg, .png, .pdf or .html"),
         (["--out", "map"], "does not end with"),
         (["--layer", 3], "no layer 3; cross-attention has 2 here"),
         (["--head", 3], "no head 3; each layer of cross-attention has 2"),

@@ -53,7 +53,7 @@ def test_captioner_trace_is_drawn_over_its_image(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "which", "problem"),
     [
-        ("map.jpg", {}, "map.jpg does not end with .svg, .png or .html"),
+        ("map.jpg", {}, "map.jpg does not end with .svg, .png, .pdf or .html"),
         ("map.svg", {"layer": 9}, "no layer 9; cross-attention has 2 here, counted from 0"),
         ("map.svg", {"head": 7}, "no head 7; each layer of cross-attention has 7 here, counted from 0"),
         ("map.svg", {"role": "image-cross"}, "no image-cross attention; it has encoder-self"),

@@ -186,7 +186,7 @@ function ChartTools({ chart }) {
 
 /** @param {{ chart: Chart<any> }} props */
 export function SaveButtons({ chart }) {
-  const button = (/** @type {"svg" | "png" | "csv"} */ kind, /** @type {string} */ title) =>
+  const button = (/** @type {import("./save.js").FileKind} */ kind, /** @type {string} */ title) =>
     h("button", { type: "button", class: "quiet", title, onClick: () => saveChart(chart, kind) }, kind.toUpperCase());
   return h(
     "span",
@@ -194,6 +194,7 @@ export function SaveButtons({ chart }) {
     button("svg", t("saving.svg")),
     button("png", t("saving.png")),
     chart.table && button("csv", t("saving.csv")),
+    chart.table && button("json", t("saving.json")),
   );
 }
 

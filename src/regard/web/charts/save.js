@@ -1,5 +1,5 @@
 // @ts-check
-/** A chart as a file: SVG as it is drawn, PNG at twice its size, both on white paper; its numbers as CSV. */
+/** A chart as a file: SVG as it is drawn, PNG at twice its size, both on white paper; its numbers as CSV or JSON. */
 
 import { h, render } from "../core/ui.js";
 import { palette } from "./colour.js";
@@ -39,12 +39,14 @@ function rasterImage({ paint, ...box }) {
   });
 }
 
+/** @typedef {"svg" | "png" | "csv" | "json"} FileKind */
+
 /**
  * @param {Chart<any>} chart
- * @param {"svg" | "png" | "csv"} kind
+ * @param {FileKind} kind
  */
 export async function saveChart(chart, kind) {
-  const blob = kind === "csv" ? csvFile(chart) : await imageFile(chart, kind);
+  const blob = kind === "svg" || kind === "png" ? await imageFile(chart, kind) : numbersFile(chart, kind);
   const link = Object.assign(document.createElement("a"), {
     href: URL.createObjectURL(blob),
     download: `${fileName(chart.title)}.${kind}`,
@@ -53,9 +55,14 @@ export async function saveChart(chart, kind) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** @param {Chart<any>} chart */
-function csvFile(chart) {
-  return new Blob(["\ufeff", chart.table ? csvText(chart.table()) : ""], { type: "text/csv" }); // with its mark, spreadsheets read UTF-8
+/**
+ * @param {Chart<any>} chart
+ * @param {"csv" | "json"} kind
+ */
+function numbersFile({ title, table }, kind) {
+  const numbers = table?.() ?? { header: [], rows: [] };
+  if (kind === "json") return new Blob([JSON.stringify({ title, ...numbers })], { type: "application/json" });
+  return new Blob(["\ufeff", csvText(numbers)], { type: "text/csv" }); // with its mark, spreadsheets read UTF-8
 }
 
 /**

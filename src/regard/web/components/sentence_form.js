@@ -47,10 +47,8 @@ export function SentenceForm({
 }) {
   const { data, draft } = store;
   const textarea = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  const query = useQuery(model && !data.isEmbedded && ((signal) => data.examples(exampleQuery(model), { signal })), [
-    model?.name,
-  ]);
-  const examples = query.data?.examples.slice(0, MOST_EXAMPLES) ?? [];
+  const query = useQuery(model && ((signal) => data.examples(exampleQuery(model), { signal })), [model?.name]);
+  const examples = query.data?.examples.slice(0, data.isEmbedded ? undefined : MOST_EXAMPLES) ?? []; // a file has few
   const send = (/** @type {string} */ sent) => {
     draft.value = null;
     onSend(sent);
@@ -62,8 +60,16 @@ export function SentenceForm({
   const { label, placeholder, go } = formTexts(model);
   const unknown = h("p", { class: "small unlearned", role: "status" }, note);
   if (data.isEmbedded) {
-    const sentence = h("p", { class: "fixed-sentence", dir: "auto" }, data.sourceText);
-    return h("section", { class: "card composer stack" }, h("p", { class: "faint small" }, label), sentence, unknown);
+    const sentence = h("p", { class: "fixed-sentence", dir: "auto" }, text);
+    const others = h("div", { class: "chips" }, examples.length > 1 && examples.map(chip));
+    return h(
+      "section",
+      { class: "card composer stack" },
+      h("p", { class: "faint small" }, label),
+      sentence,
+      unknown,
+      others,
+    );
   }
   const submit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
@@ -122,7 +128,8 @@ export function SentenceForm({
 
   /** @param {Example} example */
   function chip({ source }) {
-    const button = { key: source, type: "button", dir: "auto", title: source, onClick: () => send(source) };
+    const state = data.isEmbedded ? { "aria-pressed": String(source === text) } : {};
+    const button = { key: source, type: "button", dir: "auto", title: source, ...state, onClick: () => send(source) };
     return h("button", button, clipped(source));
   }
 }

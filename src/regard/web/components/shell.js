@@ -25,11 +25,13 @@ const THEME_NAMES = /** @type {const} */ ({
 });
 const LINK_SIZE = { width: 20, height: 20, viewBox: "0 0 24 24" };
 const LINK = "M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7l-1.7 1.7M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7l1.7-1.7"; // two links of a chain
+const SCREEN = "M3 4h18v12H3zM12 16v4M8 20h8"; // a screen on a stand
 const COPIED_FOR = 2000; // ms that the button says so
 
 /** @param {{ store: Store, views: ViewDefinition[], apiKey?: ApiKey | null, ownsDocument?: boolean }} props */
 export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
-  const { view = "" } = store.url.value;
+  const { view = "", present } = store.url.value;
+  const isPresenting = ownsDocument && present === "1";
   const isStarted = store.isStarted.value;
   const current = views.find(({ id }) => id === view) ?? (isStarted ? views[0] : null);
   useEffect(() => {
@@ -42,8 +44,18 @@ export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
   });
   return h(
     "div",
-    { class: "regard", lang: language.value, "data-theme": isDark.value ? "dark" : "light" },
-    h(Header, { store, views, current, ownsDocument }),
+    {
+      class: isPresenting ? "regard is-presenting" : "regard",
+      lang: language.value,
+      "data-theme": isDark.value ? "dark" : "light",
+    },
+    isPresenting
+      ? h(
+          "button",
+          { type: "button", class: "end-presenting", onClick: () => store.set({ present: "" }) },
+          t("shell.present_end"),
+        )
+      : h(Header, { store, views, current, ownsDocument }),
     h("p", { class: "offline", role: "status" }, store.isOffline.value && t("shell.offline")),
     h(Panel, { store, current: isStarted ? current : null }),
     h("div", { class: "only-heard", "aria-live": "polite" }, store.announcement.value),
@@ -69,6 +81,7 @@ function Header({ store, views, current, ownsDocument }) {
       h(ModelPicker, { store }),
       h(LanguageSwitch, null),
       h(ThemeButton, null),
+      ownsDocument && h(PresentButton, { store }),
       ownsDocument && h(CopyLink, { store }),
     ),
   );
@@ -170,6 +183,16 @@ function ThemeButton() {
     "button",
     { type: "button", class: "quiet theme", "aria-label": title, title, onClick: next },
     h("span", { class: `theme-icon theme-${theme.value}`, "aria-hidden": "true" }),
+  );
+}
+
+/** @param {{ store: Store }} props */
+function PresentButton({ store }) {
+  const title = t("shell.present");
+  return h(
+    "button",
+    { type: "button", class: "quiet present", title, "aria-label": title, onClick: () => store.set({ present: "1" }) },
+    h("svg", { ...LINK_SIZE, "aria-hidden": "true" }, h("path", { d: SCREEN })),
   );
 }
 

@@ -14,6 +14,7 @@ export const PARAMS = {
   view: { isStep: "after the first" },
   model: { isStep: "after the first" }, // name of the chosen model
   text: { isStep: "after the first" }, // sentence, prompt or text with blanks
+  present: {}, // 1: large type, without the frame
 
   // start
   chapter: { isStep: "always" }, // of the lesson; else the first

@@ -18,32 +18,40 @@ export function embeddedBackend(data) {
   const absent = async () => {
     throw new ApiError("embedded", "this file holds one sentence; start `regard serve` for more");
   };
-  const held = (/** @type {string} */ id) => data.captions?.[Number(id)] ?? data;
+  const sentences = [data, ...(data.others ?? [])];
+  const sentence = (/** @type {string} */ id) => sentences.find(({ trace: own }) => own?.id === id) ?? data;
+  const held = (/** @type {string} */ id) => data.captions?.[Number(id)] ?? sentence(id);
   const captions = data.captions ?? [];
-  const trace = /** @type {Trace} */ (data.trace);
+  const traceOf = (/** @type {string} */ text) =>
+    /** @type {Trace} */ ((sentences.find(({ source }) => source === text) ?? data).trace);
   return {
     isEmbedded: true,
     sourceText: data.source,
     experiment: data.experiment,
     models: async () => ({ models: data.models }),
-    examples: async () =>
-      trace
-        ? { examples: [{ source: data.source ?? "", target: trace.text, links: data.gold ?? null }] }
-        : { examples: [] },
+    examples: async () => ({
+      examples: sentences.flatMap(({ source = "", trace: own, gold = null }) =>
+        own ? [{ source, target: own.text, links: gold }] : [],
+      ),
+    }),
     words: absent,
     translate: absent,
-    async *stream() {
-      const output = trace.translation ?? { text: trace.text, score: 0, log_probability: 0 };
+    async *stream({ text }) {
+      const own = traceOf(text);
+      const output = own.translation ?? { text: own.text, score: 0, log_probability: 0 };
       yield { ...output, event: "done" };
     },
     complete: absent,
     fill: absent,
-    traces: async () => trace,
+    traces: async ({ text }) => traceOf(text),
     weights: async (id, { layer, head = "mean" }) => headMap(packedWeights(held(id), layer), head),
-    rollout: async () => (data.rollout ? matrixMap(data.rollout) : absent()),
+    rollout: async (id) => {
+      const { rollout } = sentence(id);
+      return rollout ? matrixMap(rollout) : absent();
+    },
     arithmetic: async (id, request) =>
       held(id).details?.[request.layer] ? arithmeticRecord(held(id), request) : absent(),
-    alignment: async (_id, request) => alignmentRecord(data, request),
+    alignment: async (id, request) => alignmentRecord(sentence(id), request),
     normWeights: absent,
     valueZeroing: absent,
     contributions: absent,

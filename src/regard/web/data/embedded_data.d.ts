@@ -29,6 +29,8 @@ export interface EmbeddedData {
   positions?: { table: PackedArray; trained: number } | null;
   gold?: [number, number][] | null;
   experiment?: RecordedExperiment | null;
+  /** Further sentences of the same model. */
+  others?: Omit<EmbeddedData, "others">[];
   captions?: EmbeddedCaption[];
   run?: EmbeddedRun;
 }

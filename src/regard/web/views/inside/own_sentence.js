@@ -44,7 +44,7 @@ export function OwnSentence({ store }) {
   const text = store.text.value || (data.isEmbedded ? (data.sourceText ?? "") : "");
   const target = store.url.value.target || undefined;
   return [
-    h("div", { class: "stack" }, !data.isEmbedded && h(SentenceForm, { store })),
+    h(SentenceForm, { store }),
     !model.is_ready && h(Empty, null, t("note.not_ready", { model: model.name })),
     model.is_ready &&
       text &&
