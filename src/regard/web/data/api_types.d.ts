@@ -18,7 +18,7 @@ export interface ModelRecord {
   max_positions: number | null;
   run: string | null;
   is_ready: boolean;
-  task: "fill-mask" | "image-to-text" | "text-generation" | "translation";
+  task: "classification" | "fill-mask" | "image-to-text" | "text-generation" | "translation";
 }
 
 export interface ErrorResponse {
