@@ -50,14 +50,14 @@ def main() -> int:
     bundle = import_marian_native(checkpoint).to_bundle()
     ours = [output.text for output in Translator(bundle).translate(texts, beam_size=1)]
     [shortlist] = given.model.glob("lex*.bin")
+    published = translate_with_bergamot(given.model, texts, precision="int8shiftAlphaAll").texts
+    tell("int8, the whole vocabulary", ours, published)
+    limited = translate_with_bergamot(given.model, texts, precision="int8shiftAlphaAll", shortlist=shortlist).texts
+    tell("int8, the shortlist", ours, limited)
     with TemporaryDirectory() as folder:
         export_marian(bundle, Path(folder) / "marian")
         exact = translate_with_bergamot(Path(folder) / "marian", texts, precision="float32").texts
-    published = translate_with_bergamot(given.model, texts, precision="int8shiftAlphaAll").texts
-    limited = translate_with_bergamot(given.model, texts, precision="int8shiftAlphaAll", shortlist=shortlist).texts
     share = tell("float32", ours, exact)
-    tell("int8, the whole vocabulary", ours, published)
-    tell("int8, the shortlist", ours, limited)
     if given.emulate:
         emulate_int8(bundle, checkpoint)
         emulated = [output.text for output in Translator(bundle).translate(texts[: given.emulate], beam_size=1)]
@@ -67,7 +67,8 @@ def main() -> int:
 
 def tell(arithmetic: str, ours: list[str], theirs: list[str]) -> float:
     equal = sum(own.split() == their.split() for own, their in zip(ours, theirs, strict=True))
-    print(json.dumps({"bergamot": arithmetic, "sentences": len(ours), "equal": equal, "share": equal / len(ours)}))
+    row = {"bergamot": arithmetic, "sentences": len(ours), "equal": equal, "share": equal / len(ours)}
+    print(json.dumps(row), flush=True)
     return equal / len(ours)
 
 

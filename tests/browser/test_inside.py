@@ -52,10 +52,10 @@ def linear(x: Any, weight: Any, bias: Any) -> Row:
     return np.asarray(x) @ np.asarray(weight, dtype=np.float64).T + (0 if bias is None else np.asarray(bias))
 
 
-def turned(vectors: Row, positions: Any) -> Row:
+def turned(vectors: Row, positions: Any, base: float) -> Row:
     """Vectors turned by their positions: numbers i and i + D/2 together, as one complex number."""
     half = vectors.shape[1] // 2
-    angles = np.asarray(positions)[:, None] / 10000.0 ** (np.arange(half) / half)
+    angles = np.asarray(positions)[:, None] / base ** (np.arange(half) / half)
     pairs = (vectors[:, :half] + 1j * vectors[:, half:]) * np.exp(1j * angles)
     return np.concatenate([pairs.real, pairs.imag], axis=1)
 
@@ -67,8 +67,8 @@ def recomputed(inside: Any, *, is_scaled: bool = True, is_masked: bool = True) -
         query = linear(inside["x"], inside["query_weight"], inside["query_bias"])
         keys = linear(inside["key_inputs"], inside["key_weight"], inside["key_bias"])
     if inside["is_rotary"]:
-        query = turned(query[None], [inside["query_index"]])[0]
-        keys = turned(keys, range(len(keys)))
+        query = turned(query[None], [inside["query_index"]], inside["rotary_base"])[0]
+        keys = turned(keys, range(len(keys)), inside["rotary_base"])
     if inside["value_weight"]:
         values = linear(inside["key_inputs"], inside["value_weight"], inside["value_bias"])
     if inside["general"]:
@@ -211,10 +211,10 @@ def test_rotary_queries_and_keys_show_both_stages(open_page: Open, letter: str, 
     turns = (np.cos(angle), -np.sin(angle)) if number <= 8 else (np.sin(angle), np.cos(angle))
     terms, total = written_sum(card)
     same(terms, [first * turns[0], second * turns[1]])
-    same([total], [turned(before[None], [place])[0, number - 1]])
+    same([total], [turned(before[None], [place], 10_000.0)[0, number - 1]])
     assert f"position {place}," in card.locator(".turn").inner_text()
     given = inside["query"] if letter == "q" else inside["keys"][key]
-    np.testing.assert_allclose(turned(before[None], [place])[0], given, atol=1e-5)
+    np.testing.assert_allclose(turned(before[None], [place], 10_000.0)[0], given, atol=1e-5)
 
 
 def bars(card: Any, letter: str) -> list[float]:

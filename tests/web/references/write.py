@@ -64,6 +64,7 @@ def attention_cases() -> list[dict[str, Any]]:
         projected_case("scaled_dot", seed=1, is_rotary=False, is_masked=False),
         projected_case("scaled_dot", seed=2, is_rotary=True, is_masked=True),
         projected_case("dot", seed=3, is_rotary=False, is_masked=True),
+        projected_case("scaled_dot", seed=7, is_rotary=True, is_masked=True, base=500.0),
         general_case(seed=4),
         additive_case(seed=5),
     ]
@@ -78,13 +79,17 @@ def empty_input(score: str) -> dict[str, Any]:
         "layer": {"score": score},
         "query_index": QUERY,
         "is_rotary": False,
+        "rotary_base": 10_000.0,
         "visible": [True] * KEYS,
     } | dict.fromkeys((*names, "additive", "general"))
 
 
-def projected_case(score: str, *, seed: int, is_rotary: bool, is_masked: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def projected_case(
+    score: str, *, seed: int, is_rotary: bool, is_masked: bool, base: float = 10_000.0
+) -> tuple[dict[str, Any], dict[str, Any]]:
     numbers = Numbers(seed)
     given = empty_input(score) | {"x": numbers(WIDTH), "key_inputs": numbers(KEYS, WIDTH), "is_rotary": is_rotary}
+    given["rotary_base"] = base
     for name in ("query", "key", "value"):
         given |= {f"{name}_weight": numbers(HEAD, WIDTH), f"{name}_bias": numbers(HEAD)}
     given |= {"output_weight": numbers(WIDTH, HEAD)}
@@ -92,7 +97,7 @@ def projected_case(score: str, *, seed: int, is_rotary: bool, is_masked: bool) -
     query = given["query_weight"] @ given["x"] + given["query_bias"]
     keys = given["key_inputs"] @ given["key_weight"].T + given["key_bias"]
     if is_rotary:
-        query, keys = rotary(query[None], [QUERY])[0], rotary(keys, range(KEYS))
+        query, keys = rotary(query[None], [QUERY], base)[0], rotary(keys, range(KEYS), base)
     values = given["key_inputs"] @ given["value_weight"].T + given["value_bias"]
     if score in ("dot", "scaled_dot"):
         return given, steps(given, keys * query, values) | {"query": query, "keys": keys}
@@ -120,10 +125,10 @@ def additive_case(*, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return given, steps(given, inner * additive["vector"], states) | {"query": query, "keys": states}
 
 
-def rotary(vectors: Row, positions: Any) -> Row:
+def rotary(vectors: Row, positions: Any, base: float) -> Row:
     """Numbers i and i + D/2 as one complex number, turned by the position."""
     half = vectors.shape[1] // 2
-    angles = np.asarray(positions)[:, None] / 10000.0 ** (np.arange(half) / half)
+    angles = np.asarray(positions)[:, None] / base ** (np.arange(half) / half)
     pairs = (vectors[:, :half] + 1j * vectors[:, half:]) * np.exp(1j * angles)
     return np.concatenate([pairs.real, pairs.imag], axis=1)
 

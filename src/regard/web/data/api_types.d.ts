@@ -291,6 +291,7 @@ export interface AttentionArithmetic {
   additive: AdditiveScoreArithmetic | null;
   general: GeneralScoreArithmetic | null;
   is_rotary: boolean;
+  rotary_base: number;
   block: BlockArithmetic | null;
   prediction: OutputArithmetic | null;
 }

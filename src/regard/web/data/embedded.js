@@ -145,6 +145,7 @@ function arithmeticRecord(data, request) {
     query_index: query,
     scale: packed.scale,
     is_rotary: packed.is_rotary,
+    rotary_base: packed.rotary_base,
     query_label: labels(trace.layers[layer].queries)[query],
     key_labels: labels(trace.layers[layer].keys),
     x: part(packed.x, query),

@@ -65,6 +65,7 @@ export interface PackedDetails {
   output_bias?: PackedArray;
   scale: number;
   is_rotary: boolean;
+  rotary_base: number;
   additive: Record<string, PackedArray> | null;
   general: Record<string, PackedArray> | null;
 }

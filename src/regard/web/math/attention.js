@@ -44,6 +44,7 @@ import { rotated } from "./positions.js";
  * @property {AdditiveScore | null} additive
  * @property {GeneralScore | null} general
  * @property {boolean} is_rotary
+ * @property {number} rotary_base of the angles
  * @property {boolean[]} visible
  */
 
@@ -118,22 +119,24 @@ export function weightedSum(weights, values) {
  * @param {number} position
  * @param {number} pair
  * @param {number} width
+ * @param {number} [base]
  */
-export function rotaryAngle(position, pair, width) {
-  return position / 10000 ** ((2 * pair) / width);
+export function rotaryAngle(position, pair, width, base = 10000) {
+  return position / base ** ((2 * pair) / width);
 }
 
 /**
  * A rotary query or key at its position: each pair of numbers (i, i + D/2) turned by its angle.
  * @param {Vector} vector
  * @param {number} position
+ * @param {number} [base]
  * @returns {Vector}
  */
-export function rotaryVector(vector, position) {
+export function rotaryVector(vector, position, base) {
   const half = vector.length / 2;
   const pairs = vector
     .slice(0, half)
-    .map((first, pair) => rotated([first, vector[half + pair]], rotaryAngle(position, pair, vector.length)));
+    .map((first, pair) => rotated([first, vector[half + pair]], rotaryAngle(position, pair, vector.length, base)));
   return [0, 1].flatMap((side) => pairs.map((pair) => pair[side]));
 }
 
@@ -151,7 +154,9 @@ export function project(input) {
   const values = value_weight ? input.key_inputs.map((x) => linear(x, value_weight, value_bias)) : (input.values ?? []);
   const unrotated = { query, keys };
   if (!input.is_rotary || !query_weight) return { query, keys, values, unrotated }; // as given, they are rotated already
-  return { query: rotaryVector(query, input.query_index), keys: keys.map(rotaryVector), values, unrotated };
+  const base = input.rotary_base;
+  const turned = keys.map((key, place) => rotaryVector(key, place, base));
+  return { query: rotaryVector(query, input.query_index, base), keys: turned, values, unrotated };
 }
 
 /**

@@ -135,6 +135,7 @@ export function scoreWords(score, factor) {
         : null,
     general: score === "general" ? { weight: general, unprepared_keys: keys } : null,
     is_rotary: false,
+    rotary_base: 10000,
     visible: keys.map(() => true),
   });
   return { scores, weights };

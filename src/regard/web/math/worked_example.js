@@ -75,6 +75,7 @@ export function exampleDetail(query, isCausal, order = IN_ORDER) {
     additive: null,
     general: null,
     is_rotary: false,
+    rotary_base: 10000,
     visible: tokens.map((_, key) => !isCausal || key <= query),
     block: null,
     prediction: null,

@@ -116,7 +116,9 @@ function WrittenProjection({ step }) {
         total: result[dimension],
         label: `${letter}${subscript(dimension + 1)}`,
       }),
-    detail.is_rotary && position !== null && h(WrittenRotation, { letter, vector: result, dimension, position }),
+    detail.is_rotary &&
+      position !== null &&
+      h(WrittenRotation, { letter, vector: result, dimension, position, base: detail.rotary_base }),
   );
 }
 
@@ -134,12 +136,12 @@ function chosenProjection({ detail, work, choice }) {
 
 /**
  * The rotation of the pair that a number of a rotary query or key belongs to.
- * @param {{ letter: string, vector: number[], dimension: number, position: number }} props
+ * @param {{ letter: string, vector: number[], dimension: number, position: number, base: number }} props
  */
-function WrittenRotation({ letter, vector, dimension, position }) {
+function WrittenRotation({ letter, vector, dimension, position, base }) {
   const half = vector.length / 2;
   const pair = dimension % half;
-  const angle = rotaryAngle(position, pair, vector.length);
+  const angle = rotaryAngle(position, pair, vector.length, base);
   const [first, second] = [`${letter}${subscript(pair + 1)}`, `${letter}${subscript(half + pair + 1)}`];
   /** @type {(keyof typeof WAVES)[]} */
   const waves = dimension < half ? ["cos", "−sin"] : ["sin", "cos"];
@@ -147,7 +149,7 @@ function WrittenRotation({ letter, vector, dimension, position }) {
     rotationTerm(first, vector[pair], waves[0], angle),
     rotationTerm(second, vector[half + pair], waves[1], angle),
   ];
-  const explanation = { position, first, second, pair, width: vector.length, angle: numberText(angle) };
+  const explanation = { position, first, second, pair, width: vector.length, base, angle: numberText(angle) };
   return h(
     "div",
     { class: "stack" },
