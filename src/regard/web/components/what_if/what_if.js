@@ -156,7 +156,7 @@ function NextToken({ store, tokens, position, list, predicted }) {
     }),
     h(PredictionBars, {
       before: predicted.before.positions[position] ?? [],
-      after: list.length ? (predicted.after?.positions[position] ?? []) : null,
+      after: list.length ? (predicted.after?.positions[position] ?? null) : null, // no column until it is known
     }),
   ];
 }
