@@ -185,8 +185,9 @@ def test_pronoun_attends_to_the_noun_of_numpy(open_chapter: Any) -> None:
 
 
 def test_printed_chapter_has_question_and_result(open_chapter: Any) -> None:
-    page = open_chapter("start?chapter=query-key-value&guess=3")
+    page = open_chapter("start?chapter=query-key-value&guess=3", color_scheme="dark")
     page.emulate_media(media="print")
+    expect(page.locator(".regard")).to_have_attribute("data-theme", "light")
     for hidden in (".chapters", ".turner", ".continue", ".views"):
         expect(page.locator(hidden)).to_be_hidden()
     for visible in (".idea", ".question h2", ".answer >> nth=0", ".verdict", ".lesson-steps li >> nth=-1"):

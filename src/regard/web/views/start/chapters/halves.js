@@ -15,10 +15,11 @@ import { NeedsModel, readyModel, Verdict } from "../parts.js";
 /** @import { Chapter, ResultProps } from "../chapter.js" */
 
 const [ENCODER, DECODER] = ["world-encoder-only", "world-decoder-only"];
-const BEFORE = "나는";
-const VERBS = ["읽었다", "먹었다"]; // read, ate
+const BEFORE = "학생이"; // the student
+const VERBS = ["갔다", "읽었다"]; // went, read
 const TEXT = `${BEFORE} ___ ${VERBS[0]}`;
 const SHOWN = 5;
+const NEW_TOKENS = 4; // the beginning of a continuation is enough here
 
 /** @type {Chapter} */
 export const halvesChapter = {
@@ -122,7 +123,11 @@ function Predictions({ store, verb }) {
   );
   const continued = useQuery(
     decoder &&
-      ((signal) => store.traces.complete({ model: DECODER, text: BEFORE, beam_size: SHOWN, nbest: SHOWN }, { signal })),
+      ((signal) =>
+        store.traces.complete(
+          { model: DECODER, text: BEFORE, beam_size: SHOWN, nbest: SHOWN, max_new_tokens: NEW_TOKENS },
+          { signal },
+        )),
     [decoder?.name],
   );
   const missing = [encoder ? "" : ENCODER, decoder ? "" : DECODER].filter(Boolean);
@@ -147,7 +152,9 @@ function Predictions({ store, verb }) {
           h(
             "ol",
             { class: "lesson-list", lang: "ko" },
-            continued.data.continuations.map((each) => h("li", { key: each.text }, each.text)),
+            continued.data.continuations.map((each) =>
+              h("li", { key: each.text }, each.text, !each.is_finished && " …"),
+            ),
           ),
       ),
     ),
