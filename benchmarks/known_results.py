@@ -14,7 +14,10 @@
               predicted token.
     mask      Without the causal mask a teacher-forced pass reads the future, so its loss is far too low or far off.
 
-Data are NAME.SOURCE, NAME.TARGET and, for all but prune and mask, NAME.align.
+Data are NAME.SOURCE, NAME.TARGET and, for all but prune and mask, NAME.align; or NAME.text with `source ||| target` on
+each line and NAME.gold with links counted from 1, as the examples of awesome-align have them (Hansards):
+
+    python -m benchmarks.known_results en-fr --data align/enfr --sentences 447 --parts norms best
 """
 
 import argparse
@@ -41,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("--data", type=Path, required=True, metavar="NAME")
-    parser.add_argument("--languages", nargs=2, required=True, metavar=("SOURCE", "TARGET"))
+    parser.add_argument("--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="the endings of the two files")
     parser.add_argument("--sentences", type=int, default=200, help="of the data [default: %(default)s]")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     arguments = parser.parse_args()
@@ -52,7 +55,9 @@ def main() -> None:
         PARTS[part](translator, tests)
 
 
-def read_tests(name: Path, languages: list[str], count: int) -> EvaluationSet:
+def read_tests(name: Path, languages: list[str] | None, count: int) -> EvaluationSet:
+    if languages is None:
+        return read_text_and_gold(name, count)
     sources, references = (
         name.with_name(f"{name.name}.{language}").read_text(encoding="utf-8").splitlines()[:count]
         for language in languages
@@ -60,6 +65,17 @@ def read_tests(name: Path, languages: list[str], count: int) -> EvaluationSet:
     links = name.with_name(f"{name.name}.align")
     gold = parse_alignments(links.read_text(encoding="utf-8").splitlines()[:count]) if links.is_file() else None
     return EvaluationSet(sources, references, gold)
+
+
+def read_text_and_gold(name: Path, count: int) -> EvaluationSet:
+    """Pairs of at least three words on each side: shorter ones ("2 .") say nothing about a head."""
+    texts, links = (
+        name.with_name(f"{name.name}.{ending}").read_text("utf-8").splitlines() for ending in ("text", "gold")
+    )
+    pairs = [[" ".join(side.split()) for side in line.split("|||")] for line in texts]
+    gold = parse_alignments(links, one_based=True)
+    kept = [at for at, pair in enumerate(pairs) if min(len(side.split()) for side in pair) >= 3][:count]
+    return EvaluationSet([pairs[at][0] for at in kept], [pairs[at][1] for at in kept], [gold[at] for at in kept])
 
 
 def norms(translator: Translator, tests: EvaluationSet) -> None:
