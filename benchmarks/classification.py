@@ -19,7 +19,8 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice
+from functools import partial
+from itertools import islice, product
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -116,14 +117,14 @@ def text_part(out: Path, results: Results, seeds: int, plot: Path | None) -> Non
         "Transformer": lambda labels, seed: trained(out, data, labels, seed, "scratch"),
         "Transformer, pre-trained": lambda labels, seed: trained(out, data, labels, seed, "pretrained"),
     }
+    for labels, seed in product(LABEL_COUNTS, range(seeds)):
+        for name, method in methods.items():
+            results.get("who-acts", name, labels, seed, compute=partial(method, labels, seed))
     lines = []
-    for name, method in methods.items():
+    for name in methods:
         points = []
         for labels in LABEL_COUNTS:
-            own = [
-                results.get("who-acts", name, labels, seed, compute=lambda: method(labels, seed))  # noqa: B023
-                for seed in range(seeds)
-            ]
+            own = [results.known["who-acts", name, labels, seed] for seed in range(seeds)]
             points.append((labels, 100 * fmean(own)))
             print(f"who acts, {labels:,} labels, {name}: {describe(own)}")
         lines.append(Line(name, points))
@@ -159,7 +160,7 @@ def bag_of_words(data: Path, labels: int, seed: int, longest: int) -> float:
     rows = [line.split("\t") for line in subset(data / "train.en.tsv", labels, seed)]
     counter = CountVectorizer(ngram_range=(1, longest))
     counts, tags = counter.fit_transform([row[0] for row in rows]), [row[1] for row in rows]
-    models = [LogisticRegression(C=strength, max_iter=500).fit(counts, tags) for strength in (0.1, 1.0, 10.0)]
+    models = [LogisticRegression(C=strength, max_iter=200).fit(counts, tags) for strength in (0.1, 1.0)]
     valid, test = ((counter.transform(texts), gold) for texts, gold in map(examples, _held_out(data)))
     return float(max(models, key=lambda model: model.score(*valid)).score(*test))
 
@@ -236,7 +237,7 @@ def image_part(task: Task, results: Results, seeds: int, name: str) -> None:
     differences, both = [], []
     for seed in range(seeds):
         pair = [
-            results.get(name, label, seed, compute=lambda: accuracy(learn(task, config, seed), task))  # noqa: B023
+            results.get(name, label, seed, compute=partial(learned_accuracy, task, config, seed))
             for label, config in (("CNN", plain), ("CNN with self-attention", attending))
         ]
         both.append(pair)
@@ -247,6 +248,10 @@ def image_part(task: Task, results: Results, seeds: int, name: str) -> None:
     if seeds > 1:
         half = T_QUANTILES.get(seeds, 1.96) * stdev(differences) / sqrt(seeds)
         print(f"{name}: difference {fmean(differences):+.2f} points, 95% interval ± {half:.2f}, {seeds} seeds")
+
+
+def learned_accuracy(task: Task, config: ImageClassifierConfig, seed: int) -> float:
+    return accuracy(learn(task, config, seed), task)
 
 
 def network(task: Task, *, width: int, heads: int) -> ImageClassifierConfig:

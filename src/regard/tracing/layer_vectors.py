@@ -72,12 +72,12 @@ def layer_vectors(
     for start in range(0, len(sentences), BATCH_SENTENCES):
         words = [tokenize_words(tokenizer, one) for one in sentences[start : start + BATCH_SENTENCES]]
         rows = [ids[:longest] for ids, _ in words]
-        texts = sources[start : start + BATCH_SENTENCES]
-        source_rows = [bundle.tokenizers.source.encode(text)[:longest] for text in texts] if needs_sources else rows
         if stack == "encoder":
             layers = _encoder_layers(model, encode_source_rows(rows, device=device))
         else:
-            source = encode_source_rows(source_rows if needs_sources else [[] for _ in rows], device=device)
+            texts = sources[start : start + BATCH_SENTENCES] if needs_sources else [""] * len(rows)
+            source_rows = [bundle.tokenizers.source.encode(text)[:longest] if text else [] for text in texts]
+            source = encode_source_rows(source_rows, device=device)
             layers = _decoder_layers(model, source, shift_right(rows, device=device)[0])
         names = [name for name, _ in layers]
         parts = parts or [[] for _ in layers]
