@@ -47,7 +47,8 @@ ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "src" / "regard" / "web" / "views" / "start" / "figures.json"
 FIRST_DIGIT = len(RESERVED)
 SEPARATOR = FIRST_DIGIT + 10
-VOCABULARY = FIRST_DIGIT + 100  # digits and the separator, or pairs of digits
+VOCABULARY = FIRST_DIGIT + 11  # digits and the separator
+PAIR_VOCABULARY = FIRST_DIGIT + 100  # pairs of digits
 SEEDS = (1, 2, 3)
 Row = list[int]
 
@@ -95,11 +96,12 @@ def train_pairs(
     steps: int,
     rate: float,
     kinds: int = 10,
+    vocabulary: int = VOCABULARY,
 ) -> nn.Module:
     """A model of digits to digits; each batch has rows of one length."""
     torch.manual_seed(seed)
     source = random.Random(seed)
-    model = build_model(config, source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY)
+    model = build_model(config, source_vocabulary=vocabulary, target_vocabulary=vocabulary)
 
     def loss() -> Tensor:
         length = source.choice(lengths)
@@ -215,12 +217,13 @@ KINDS = 5  # of digits
 def measure_heads() -> dict[str, Any]:
     """Pairs right in a task that needs two positions at once, with one head and with eight of the same total width."""
     length = 8
+    pairs = {"kinds": KINDS, "vocabulary": PAIR_VOCABULARY}
     result: dict[str, Any] = {"length": length}
     for heads in (1, 8):
         stack = TransformerStackConfig(layers=1, width=64, heads=heads, ffn_width=64)
         config = TransformerConfig(encoder=stack, decoder=stack, dropout=0.0)
         models = [
-            train_pairs(config, mirror_pairs, range(length, length + 1), seed=seed, steps=300, rate=5e-3, kinds=KINDS)
+            train_pairs(config, mirror_pairs, range(length, length + 1), seed=seed, steps=300, rate=5e-3, **pairs)
             for seed in SEEDS
         ]
         right = [pair_accuracy(model, length) for model in models]

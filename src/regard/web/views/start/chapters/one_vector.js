@@ -11,7 +11,11 @@ import { NeedsModel, Outputs, readyModel, SentenceChoice, SizedChart, useTransla
 /** @import { Chapter, ResultProps } from "../chapter.js" */
 
 const { lengths, fixed, attention } = figures.length;
-const [FIXED, ATTENTION] = ["en-fr-rnn", "en-fr-rnn-attention"];
+const MODELS = /** @type {const} */ ([
+  ["en-fr-rnn", "start.one_vector_fixed"],
+  ["en-fr-rnn-attention", "start.one_vector_attention"],
+  ["en-fr", "start.parallel_transformer"],
+]);
 const SENTENCES = [
   "I like tea.",
   "My brother likes tea and my sister likes coffee.",
@@ -75,17 +79,19 @@ function Result({ store, guess, setting, onSetting }) {
 
 /** @param {{ store: Store, text: string, onText: (text: string) => void }} props */
 function RealSentences({ store, text, onText }) {
-  const models = [FIXED, ATTENTION].map((name) => readyModel(store, name));
-  const outputs = [useTranslation(store, models[0], text), useTranslation(store, models[1], text)];
-  if (!models.every(Boolean)) return h(NeedsModel, { names: [FIXED, ATTENTION] });
+  const models = MODELS.map(([name]) => readyModel(store, name));
+  const outputs = [
+    useTranslation(store, models[0], text),
+    useTranslation(store, models[1], text),
+    useTranslation(store, models[2], text),
+  ];
+  const missing = MODELS.flatMap(([name], index) => (models[index] ? [] : [name]));
+  const rows = MODELS.flatMap(([, key], index) => (models[index] ? [{ name: t(key), query: outputs[index] }] : []));
   return [
-    h("p", null, t("start.one_vector_try")),
-    h(SentenceChoice, { label: t("start.one_vector_sentence"), samples: SENTENCES, value: text, onSend: onText }),
-    h(Outputs, {
-      rows: [
-        { name: t("start.one_vector_fixed"), query: outputs[0] },
-        { name: t("start.one_vector_attention"), query: outputs[1] },
-      ],
-    }),
+    rows.length > 0 && h("p", null, t("start.one_vector_try")),
+    rows.length > 0 &&
+      h(SentenceChoice, { label: t("start.one_vector_sentence"), samples: SENTENCES, value: text, onSend: onText }),
+    rows.length > 0 && h(Outputs, { rows }),
+    missing.length > 0 && h(NeedsModel, { names: missing }),
   ];
 }
