@@ -122,7 +122,8 @@ def api_reference() -> str:
 def directive(name: str) -> str:
     value = getattr(regard, name)
     if ismodule(value):
-        return f".. automodule:: {value.__name__}\n   :members:\n   :imported-members:\n"
+        imported = "   :imported-members:\n" if hasattr(value, "__all__") else ""  # else every import would be listed
+        return f".. automodule:: {value.__name__}\n   :members:\n{imported}"
     if isclass(value):
         fields = "   :undoc-members:\n" if issubclass(value, msgspec.Struct) else ""
         return f".. autoclass:: regard.{name}\n   :members:\n{fields}"
