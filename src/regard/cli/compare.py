@@ -12,10 +12,11 @@ import msgspec
 from regard.cli.align import GoldLinks
 from regard.cli.console import echo, print_json, print_table, warn
 from regard.cli.evaluate import (
+    EvaluationOptions,
     ImageTestSet,
     ScoringOptions,
     check_plot_path,
-    choose_tokenization,
+    evaluation_options,
     figures_of,
     format_score,
     format_word_range,
@@ -23,40 +24,22 @@ from regard.cli.evaluate import (
     measure_classifier,
     measure_translator,
     read_test_set,
-    test_set_files,
     warn_about_tokenized_text,
     write_length_plot,
 )
 from regard.cli.options import (
     PATH,
-    beam_option,
-    captions_option,
     check_outputs,
     distinct_names,
-    engine_option,
     gold_index_base_option,
-    json_option,
-    labels_option,
     load_torch_model,
     load_translator,
-    lowercase_option,
-    pairs_option,
-    plot_option,
-    quantization_option,
-    reference_option,
     reject_options,
-    resamples_option,
-    skip_language_check_option,
-    source_option,
-    split_option,
-    tokenize_option,
 )
 from regard.files import EXPORT, directory_kind, find_model_directory
 
 if TYPE_CHECKING:
     from regard.inference.evaluation import CaptionReport, ClassificationReport, TranslationReport
-    from regard.inference.interface import EngineName
-    from regard.interop.ctranslate2 import Quantization
     from regard.metrics.text import Difference
     from regard.tracing.alignment import HeadAlignment
 
@@ -73,44 +56,12 @@ Examples:
   regard compare runs/a/model runs/b/model --labels test.tsv""",
 )
 @click.argument("models", type=PATH, nargs=-1, required=True)
-@source_option
-@reference_option
-@pairs_option
-@skip_language_check_option
-@captions_option
-@labels_option
-@split_option
+@evaluation_options
 @click.option("--gold", type=PATH, help="Gold links between source and reference: add the AER of each best head.")
 @gold_index_base_option
-@beam_option
-@engine_option
-@quantization_option
-@tokenize_option
-@lowercase_option
-@resamples_option
-@plot_option
 @click.option("--report", type=PATH, metavar="FILE", help="Write figures and translations for `regard serve`.")
-@json_option
 def command(
-    models: tuple[Path, ...],
-    source: Path | None,
-    reference: Path | None,
-    pairs: Path | None,
-    skip_language_check: bool,
-    captions: Path | None,
-    labels: Path | None,
-    split: str | None,
-    gold: Path | None,
-    gold_index_base: int,
-    beam_size: int | None,
-    engine: EngineName | None,
-    quantization: Quantization | None,
-    tokenize: str | None,
-    lowercase: bool,
-    resamples: int,
-    plot: Path | None,
-    report: Path | None,
-    as_json: bool,
+    models: tuple[Path, ...], gold: Path | None, gold_index_base: int, report: Path | None, **given: Any
 ) -> None:
     """Measure MODELS on the same text: quality, quality by length, decoding speed, parameters, bytes on disk.
 
@@ -126,57 +77,27 @@ def command(
     For classifiers give --labels: accuracy and macro F1. Each model is compared with the first one by McNemar's exact
     test on the examples where only one of the two is right.
     """
-
-    from regard.inference.evaluation import EvaluationReport
-
-    files = test_set_files(source, reference, pairs)
-    match bool(files), captions, labels:
+    options, own = EvaluationOptions(**given), {"gold": gold, "gold_index_base": gold_index_base, "report": report}
+    match bool(options.files), options.captions, options.labels:
         case True, None, None:
-            reject_options({"split": split}, "captioners", "--source")
+            reject_options({"split": options.split}, "captioners", "--source")
             if gold_index_base and gold is None:
                 raise click.UsageError("--gold-index-base needs --gold. Give the gold links, or remove it.")
-            check_plot_path(plot)
-            check_outputs({"--plot": plot, "--report": report}, [*files, gold])
-            sources, references = read_test_set(files, models, checks_languages=not skip_language_check)
-            links = _read_gold_links(gold, gold_index_base, sources, references)
-            tokenize = choose_tokenization(tokenize, models, references)
-            scoring = ScoringOptions(beam_size, tokenize, lowercase, resamples)
-            reports = []
-            for model, name in zip(models, distinct_names(models), strict=True):
-                translator = load_translator(model, engine, quantization)
-                own = measure_translator(translator, sources, references, scoring)
-                best = None if links is None else _best_head(model, sources, references, links)
-                reports.append(msgspec.structs.replace(own, model=name, alignment=best))
-            warn_about_tokenized_text(references, reports, tokenize)
-            against = _compare_with_first(reports, references, scoring)
-            try:  # files first, because the reader of standard output may be gone; the figures even if the disk is full
-                if plot is not None:
-                    write_length_plot(plot, reports)
-                if report is not None:
-                    EvaluationReport(models=reports, sources=sources, references=references).write(report)
-            finally:
-                _print_comparison(reports, against, has_gold=gold is not None, as_json=as_json)
-        case False, None, Path():
-            unfit = {"gold": gold, "split": split, "beam": beam_size, "engine": engine, "quantization": quantization}
-            unfit |= {"tokenize": tokenize, "lowercase": lowercase, "plot": plot, "report": report}
+            check_plot_path(options.plot)
+            check_outputs({"--plot": options.plot, "--report": report}, [*options.files, gold])
+            _compare_translators(models, options, gold, gold_index_base, report)
+        case False, None, Path() as labels:
+            unfit = own | {"split": options.split, "beam": options.beam_size} | options.for_translators
             reject_options(unfit, "other models", "--labels")
-            _compare_classifiers(models, labels, resamples=resamples, as_json=as_json)
-        case False, Path(), None:
-            translation_options = {
-                "gold": gold,
-                "gold_index_base": gold_index_base,
-                "engine": engine,
-                "quantization": quantization,
-                "tokenize": tokenize,
-                "lowercase": lowercase,
-                "plot": plot,
-                "report": report,
-            }
-            reject_options(translation_options, "translators", "--captions")
-            images = ImageTestSet.read(captions, split)
-            figures = [measure_captioner(model, images, beam_size=beam_size, resamples=resamples) for model in models]
+            _compare_classifiers(models, labels, resamples=options.resamples, as_json=options.as_json)
+        case False, Path() as captions, None:
+            reject_options(own | options.for_translators, "translators", "--captions")
+            images = ImageTestSet.read(captions, options.split)
+            figures = [measure_captioner(model, images, options) for model in models]
             named = zip(figures, distinct_names(models), strict=True)
-            _print_image_comparison([msgspec.structs.replace(one, model=name) for one, name in named], as_json=as_json)
+            _print_image_comparison(
+                [msgspec.structs.replace(one, model=name) for one, name in named], as_json=options.as_json
+            )
         case _:
             raise click.UsageError(
                 "Give --source and --reference, or --pairs, for translators; --captions for captioners; or --labels "
@@ -185,6 +106,31 @@ def command(
 
 
 # --- translators
+
+
+def _compare_translators(
+    models: Sequence[Path], options: EvaluationOptions, gold: Path | None, index_base: int, report: Path | None
+) -> None:
+    from regard.inference.evaluation import EvaluationReport
+
+    sources, references = read_test_set(options, models)
+    links = _read_gold_links(gold, index_base, sources, references)
+    scoring = options.scoring(models, references)
+    reports = []
+    for model, name in zip(models, distinct_names(models), strict=True):
+        translator = load_translator(model, options.engine, options.quantization)
+        own = measure_translator(translator, sources, references, scoring)
+        best = None if links is None else _best_head(model, sources, references, links)
+        reports.append(msgspec.structs.replace(own, model=name, alignment=best))
+    warn_about_tokenized_text(references, reports, scoring.tokenize)
+    against = _compare_with_first(reports, references, scoring)
+    try:  # files first, because the reader of standard output may be gone; the figures even if the disk is full
+        if options.plot is not None:
+            write_length_plot(options.plot, reports)
+        if report is not None:
+            EvaluationReport(models=reports, sources=sources, references=references).write(report)
+    finally:
+        _print_comparison(reports, against, has_gold=gold is not None, as_json=options.as_json)
 
 
 def _read_gold_links(

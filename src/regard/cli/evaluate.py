@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,45 +56,76 @@ SHOWN_HEADS = 3
 PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 
 
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """The options that `regard evaluate` and `regard compare` share."""
+
+    source: Path | None
+    reference: Path | None
+    pairs: Path | None
+    skip_language_check: bool
+    captions: Path | None
+    labels: Path | None
+    split: str | None
+    beam_size: int | None
+    engine: EngineName | None
+    quantization: Quantization | None
+    tokenize: str | None
+    lowercase: bool
+    resamples: int
+    plot: Path | None
+    as_json: bool
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of translations: one of pairs, or a source and a reference; none if no option names them."""
+        if self.pairs is not None and (self.source or self.reference):
+            raise click.UsageError("--pairs has sources and references. Remove --source and --reference, or --pairs.")
+        if (self.source is None) != (self.reference is None):
+            raise click.UsageError("Give --source and --reference together, or --pairs.")
+        return [self.pairs] if self.pairs else [self.source, self.reference] if self.source and self.reference else []
+
+    @property
+    def for_translators(self) -> dict[str, object]:
+        """The options that only translators have, by name."""
+        return {name: getattr(self, name) for name in ("engine", "quantization", "tokenize", "lowercase", "plot")}
+
+    def scoring(self, models: Sequence[Path], references: Sequence[str]) -> ScoringOptions:
+        """How the translations of all models are generated and scored."""
+        tokenize = choose_tokenization(self.tokenize, models, references)
+        return ScoringOptions(self.beam_size, tokenize, self.lowercase, self.resamples)
+
+
+def evaluation_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `EvaluationOptions` to a command."""
+    options = [
+        source_option,
+        reference_option,
+        pairs_option,
+        skip_language_check_option,
+        captions_option,
+        labels_option,
+    ]
+    options += [
+        split_option,
+        beam_option,
+        engine_option,
+        quantization_option,
+        tokenize_option,
+        lowercase_option,
+        resamples_option,
+    ]
+    for option in reversed([*options, plot_option, json_option]):
+        command = option(command)
+    return command
+
+
 @click.command(name="evaluate")
 @model_argument
-@source_option
-@reference_option
-@pairs_option
-@skip_language_check_option
-@captions_option
-@split_option
+@evaluation_options
 @click.option("--text", type=PATH, help="For a decoder-only or encoder-only model: plain text, one text per line.")
-@labels_option
-@beam_option
-@engine_option
-@quantization_option
-@tokenize_option
-@lowercase_option
-@resamples_option
-@plot_option
 @click.option("--output", type=PATH, help="File for the translations or captions.")
-@json_option
-def command(
-    model: Path,
-    source: Path | None,
-    reference: Path | None,
-    pairs: Path | None,
-    skip_language_check: bool,
-    captions: Path | None,
-    split: str | None,
-    text: Path | None,
-    labels: Path | None,
-    beam_size: int | None,
-    engine: EngineName | None,
-    quantization: Quantization | None,
-    tokenize: str | None,
-    lowercase: bool,
-    resamples: int,
-    plot: Path | None,
-    output: Path | None,
-    as_json: bool,
-) -> None:
+def command(model: Path, text: Path | None, output: Path | None, **given: Any) -> None:
     """Translate with MODEL and score against the reference: BLEU, chrF and TER with sacrebleu's signatures.
 
     For a captioner give --captions: BLEU-1 to 4, ROUGE-L, CIDEr-D, the exact matches and, if there are gold boxes
@@ -108,44 +139,38 @@ def command(
 
     Brackets hold the 95 % confidence interval. BLEU is also given by source length.
     """
-    translation_options: dict[str, object] = {
-        "engine": engine,
-        "quantization": quantization,
-        "tokenize": tokenize,
-        "lowercase": lowercase,
-        "plot": plot,
-    }
-    files = test_set_files(source, reference, pairs)
-    match bool(files), captions, text, labels:
+    options = EvaluationOptions(**given)
+    match bool(options.files), options.captions, text, options.labels:
         case True, None, None, None:
-            reject_options({"split": split}, "captioners", "--source")
-            check_plot_path(plot)
-            check_outputs({"--output": output, "--plot": plot}, files)
-            sources, references = read_test_set(files, [model], checks_languages=not skip_language_check)
-            tokenize = choose_tokenization(tokenize, [model], references)
-            translator = load_translator(model, engine, quantization)
-            scoring = ScoringOptions(beam_size, tokenize, lowercase, resamples)
+            reject_options({"split": options.split}, "captioners", "--source")
+            check_plot_path(options.plot)
+            check_outputs({"--output": output, "--plot": options.plot}, options.files)
+            sources, references = read_test_set(options, [model])
+            scoring = options.scoring([model], references)
+            translator = load_translator(model, options.engine, options.quantization)
             report = measure_translator(translator, sources, references, scoring)
-            warn_about_tokenized_text(references, [report], tokenize)
-            _write_translation_report(report, plot=plot, output=output, as_json=as_json)
-        case False, Path(), None, None:
-            reject_options(translation_options, "translators", "--captions")
-            images = ImageTestSet.read(captions, split)
+            warn_about_tokenized_text(references, [report], scoring.tokenize)
+            _write_translation_report(report, plot=options.plot, output=output, as_json=options.as_json)
+        case False, Path() as captions, None, None:
+            reject_options(options.for_translators, "translators", "--captions")
+            images = ImageTestSet.read(captions, options.split)
             check_outputs({"--output": output}, [images.file])
-            caption_report = measure_captioner(model, images, beam_size=beam_size, resamples=resamples)
-            _write_caption_report(caption_report, output=output, as_json=as_json)
-        case False, None, None, Path():
+            caption_report = measure_captioner(model, images, options)
+            _write_caption_report(caption_report, output=output, as_json=options.as_json)
+        case False, None, None, Path() as labels:
             reject_options(
-                {**translation_options, "plot": None, "split": split, "beam": beam_size}, "other models", "--labels"
+                {**options.for_translators, "plot": None, "split": options.split, "beam": options.beam_size},
+                "other models",
+                "--labels",
             )
-            check_plot_path(plot)
-            check_outputs({"--output": output, "--plot": plot}, [labels])
-            classified = measure_classifier(model, labels, resamples=resamples)
-            _write_classification_report(classified, plot=plot, output=output, as_json=as_json)
+            check_plot_path(options.plot)
+            check_outputs({"--output": output, "--plot": options.plot}, [labels])
+            classified = measure_classifier(model, labels, resamples=options.resamples)
+            _write_classification_report(classified, plot=options.plot, output=output, as_json=options.as_json)
         case False, None, Path(), None:
-            generation_options: dict[str, object] = {"split": split, "beam": beam_size, "output": output}
-            reject_options(translation_options | generation_options, "translators and captioners", "--text")
-            _evaluate_language_model(model, text, resamples=resamples, as_json=as_json)
+            generation = {"split": options.split, "beam": options.beam_size, "output": output}
+            reject_options(options.for_translators | generation, "translators and captioners", "--text")
+            _evaluate_language_model(model, text, resamples=options.resamples, as_json=options.as_json)
         case _:
             raise click.UsageError(
                 "Give --source and --reference, or --pairs, for a translator; --captions for a captioner; --text for a "
@@ -166,28 +191,18 @@ class ScoringOptions:
     resamples: int
 
 
-def test_set_files(source: Path | None, reference: Path | None, pairs: Path | None) -> list[Path]:
-    """The files of a test set: one of pairs, or a source and a reference; none if no option names them."""
-    if pairs is not None and (source or reference):
-        raise click.UsageError("--pairs has sources and references. Remove --source and --reference, or --pairs.")
-    if (source is None) != (reference is None):
-        raise click.UsageError("Give --source and --reference together, or --pairs.")
-    return [pairs] if pairs else [source, reference] if source and reference else []
-
-
-def read_test_set(
-    files: Sequence[Path], models: Sequence[Path], *, checks_languages: bool = True
-) -> tuple[list[str], list[str]]:
+def read_test_set(options: EvaluationOptions, models: Sequence[Path]) -> tuple[list[str], list[str]]:
     """Sources and references from one file of pairs or from two files of lines, in the direction of the models."""
 
     from regard.data.inspection import MAX_CHECKED_PAIRS, are_columns_swapped
     from regard.data.readers import read_pairs
 
+    files = options.files
     if len(files) == 2:
         check_direction(models, files[0], files[1], ("--source", "--reference"))
     languages = next((codes for model in models if len(codes := languages_of(model)) == 2), [])
     pairs = list(read_pairs(files, languages=languages))
-    if languages and checks_languages and are_columns_swapped(pairs[:MAX_CHECKED_PAIRS], *languages):
+    if languages and not options.skip_language_check and are_columns_swapped(pairs[:MAX_CHECKED_PAIRS], *languages):
         raise RegardError(
             f"{' and '.join(map(str, files))}: the sources are {languages[1]} and the references are {languages[0]}, "
             f"but the model translates {' to '.join(languages)}. Swap them. If the languages are right, add "
@@ -341,7 +356,7 @@ class ImageTestSet:
             yield BoxedCaption(captioner.load_image(path), gold.words, gold.boxes)
 
 
-def measure_captioner(model: Path, images: ImageTestSet, *, beam_size: int | None, resamples: int) -> CaptionReport:
+def measure_captioner(model: Path, images: ImageTestSet, options: EvaluationOptions) -> CaptionReport:
     """A captioner's figures, with a progress bar."""
 
     from regard.inference.evaluation import evaluate_captioner
@@ -354,9 +369,9 @@ def measure_captioner(model: Path, images: ImageTestSet, *, beam_size: int | Non
             [one.image for one in images.captioned],
             [one.captions for one in images.captioned],
             boxed=images.boxed(captioner),
-            resamples=resamples,
+            resamples=options.resamples,
             progress=progress,
-            **decode_options(beam_size=beam_size),
+            **decode_options(beam_size=options.beam_size),
         )
 
 
