@@ -98,24 +98,11 @@ class EvaluationOptions:
 
 def evaluation_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of `EvaluationOptions` to a command."""
-    options = [
-        source_option,
-        reference_option,
-        pairs_option,
-        skip_language_check_option,
-        captions_option,
-        labels_option,
-    ]
-    options += [
-        split_option,
-        beam_option,
-        engine_option,
-        quantization_option,
-        tokenize_option,
-        lowercase_option,
-        resamples_option,
-    ]
-    for option in reversed([*options, plot_option, json_option]):
+    data = [source_option, reference_option, pairs_option, skip_language_check_option]
+    data += [captions_option, labels_option, split_option]
+    search = [beam_option, engine_option, quantization_option]
+    scoring = [tokenize_option, lowercase_option, resamples_option, plot_option, json_option]
+    for option in reversed([*data, *search, *scoring]):
         command = option(command)
     return command
 

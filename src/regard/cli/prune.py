@@ -73,8 +73,7 @@ def command(
             raise RegardError(f"{heads} heads are to be removed, and {removable} can be. Give --heads {removable}.")
         removed = prune_by_count(bundle, tests, heads, roles)
         steps.append(PruningStep(0, tests.measure(translator, config)))
-    else:
-        assert max_loss is not None  # noqa: S101  (for the type checker)
+    elif max_loss is not None:
         for step, candidates in prune_by_loss(translator, tests, max_loss, config=config, roles=roles):
             steps.append(step)
             if steps[0].quality.bleu - step.quality.bleu <= max_loss:
@@ -90,10 +89,7 @@ def command(
         print_json(record | {"parameters": [bundle.num_parameters, pruned.num_parameters]})
         return
     sizes = [(0, steps[0].quality, bundle), (final.removed, final.quality, pruned)]
-    rows = [
-        [str(count), f"{quality.bleu:.2f}", f"{quality.chrf:.2f}", f"{one.num_parameters:,}"]
-        for count, quality, one in sizes
-    ]
+    rows = [[str(n), f"{own.bleu:.2f}", f"{own.chrf:.2f}", f"{one.num_parameters:,}"] for n, own, one in sizes]
     print_table(["heads removed", "BLEU", "chrF", "parameters"], rows)
     echo(f"removed: {', '.join(map(str, removed)) or 'none'}")
     echo(f"{out} is the smaller model; {removable - len(removed)} more heads could be removed")
