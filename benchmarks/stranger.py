@@ -1,10 +1,12 @@
 """The first minutes of a new user, timed: `git clone`, `make demo`, a clicked word; and the screenshots of the README.
 
     .venv/bin/python benchmarks/stranger.py                                     # a fresh clone in a folder of its own
+    .venv/bin/python benchmarks/stranger.py --installed                         # `regard demo` of this environment
     .venv/bin/python benchmarks/stranger.py --demo http://127.0.0.1:8000/       # a demo that is running already
     .venv/bin/python benchmarks/stranger.py --demo ... --pictures docs/images   # its views as PNG files
 
-Each stage is a JSON line with the seconds since the first command. Needs git, make and an installed Chromium.
+Each stage is a JSON line with the seconds since the first command; then follow the requests and bytes of a first visit,
+and how many of 30 visitors at once, all from one address, see the page. Needs git, make and an installed Chromium.
 """
 
 import argparse
@@ -14,15 +16,17 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-SENTENCE = "AI changes the world."
+SENTENCE = "I would like a cup of coffee, please."
+VISITORS = 30
 NAMES = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 PATIENCE = 1200  # seconds until a model must be ready
 VIEWS = ["start", "translate", "inside", "heads", "positions", "compare", "training"]
@@ -57,6 +61,51 @@ def fresh_demo(watch: Watch) -> Iterator[str]:
             demo.communicate(timeout=60)
 
 
+@contextmanager
+def installed_demo(watch: Watch) -> Iterator[str]:
+    """`regard demo` of this environment in an empty folder: what a user has after the set-up."""
+    with tempfile.TemporaryDirectory(prefix="regard-stranger-") as folder:
+        command = [sys.executable, "-m", "regard", "demo", "--no-browser", "--port", "0"]
+        demo = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, process_group=0)
+        assert demo.stdout is not None
+        address = next((found[1] for line in demo.stdout if (found := re.search(r"The page: (\S+)", line))), None)
+        assert address, "the demo ended before it had an address"
+        watch.report("the page answers")
+        try:
+            yield address
+        finally:
+            os.killpg(demo.pid, signal.SIGINT)
+            demo.communicate(timeout=60)
+
+
+def first_visit(browser: Any, address: str) -> None:
+    """The requests of a visit with an empty cache, and the bytes that they transfer."""
+    context = browser.new_context(locale="en-US")
+    page = context.new_page()
+    network = context.new_cdp_session(page)
+    network.send("Network.enable")
+    sizes: list[float] = []
+    network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    page.goto(address)
+    page.wait_for_selector("main.panel *")
+    page.wait_for_load_state("networkidle")
+    print(json.dumps({"first visit": {"requests": len(sizes), "kB": round(sum(sizes) / 1000, 1)}}), flush=True)
+    context.close()
+
+
+def many_visitors(browser: Any, address: str) -> None:
+    """All open the page before the first waits for it; a blank page has nothing in its main part."""
+    pages = [browser.new_context().new_page() for _ in range(VISITORS)]
+    for page in pages:
+        page.goto(address, wait_until="commit")
+    seen = 0
+    for page in pages:
+        with suppress(Exception):
+            page.wait_for_selector("main.panel *", timeout=60_000)
+            seen += bool(page.inner_text("main.panel").strip())
+    print(json.dumps({"visitors at once": VISITORS, "see the page": seen}), flush=True)
+
+
 def click_a_word(page: Any, address: str, watch: Watch) -> None:
     """Type a sentence as soon as a model can translate it, and click a word of the translation."""
     page.goto(f"{address}#translate")
@@ -64,9 +113,8 @@ def click_a_word(page: Any, address: str, watch: Watch) -> None:
     watch.report("the page is open")
     ready = "fetch('/readyz').then(answer => answer.ok)"
     while not page.evaluate(ready):
-        time.sleep(0.5)
+        time.sleep(0.1)
     watch.report("a model is ready")
-    page.reload()
     page.wait_for_selector("#source-text")
     page.fill("#source-text", SENTENCE)
     page.focus("#source-text")
@@ -98,20 +146,21 @@ def take_pictures(browser: Any, address: str, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--demo", help="address of a demo that is running")
+    parser.add_argument("--installed", action="store_true", help="no clone and no set-up")
     parser.add_argument("--pictures", type=Path, help="folder for pictures of every view")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     from playwright.sync_api import sync_playwright
 
     executable = next(path for name in NAMES if (path := shutil.which(name)))
-    watch = Watch()
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        if options.demo:
-            click_a_word(browser.new_page(), options.demo, watch)
-        else:
-            with fresh_demo(watch) as address:
-                click_a_word(browser.new_page(), address, watch)
+        watch = Watch()  # a user's browser is open already
+        fresh = installed_demo if options.installed else fresh_demo
+        with nullcontext(options.demo) if options.demo else fresh(watch) as address:
+            click_a_word(browser.new_page(), address, watch)
+            first_visit(browser, address)
+            many_visitors(browser, address)
         if options.pictures and options.demo:
             take_pictures(browser, options.demo, options.pictures)
         browser.close()

@@ -75,8 +75,10 @@ def test_shipped_captioner_describes_new_scenes() -> None:
 def test_known_everyday_sentences_are_translated(regard: Regard) -> None:
     ended = regard("translate", "en-fr", "Where is the train station?", "I am tired.", "--engine", "torch")
     assert ended.code == 0
-    assert ended.out.splitlines()[0] == "Où est la gare ?"
-    assert len(ended.out.splitlines()) == 2
+    first, second = ended.out.splitlines()
+    assert first.startswith("Où ")
+    assert first.endswith(" la gare ?")
+    assert "fatigu" in second
     assert regard("translate", "en-fr", "Hello.", "--input", "x").code == 2
 
 
