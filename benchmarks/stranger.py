@@ -109,7 +109,7 @@ def many_visitors(browser: Any, address: str) -> None:
 def click_a_word(page: Any, address: str, watch: Watch) -> None:
     """Type a sentence as soon as a model can translate it, and click a word of the translation."""
     page.goto(f"{address}#translate")
-    page.wait_for_function("document.querySelector('#source-text')", timeout=PATIENCE * 1000)
+    page.wait_for_selector("#source-text", timeout=PATIENCE * 1000)
     watch.report("the page is open")
     ready = "fetch('/readyz').then(answer => answer.ok)"
     while not page.evaluate(ready):
