@@ -8,8 +8,6 @@ import pytest
 from regard import pretrained
 from tests.browser.conftest import Watched, serving
 
-pytestmark = pytest.mark.skipif(pretrained.names() != list(pretrained.ORDER), reason="some models are still trained")
-
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

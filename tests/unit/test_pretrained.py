@@ -18,17 +18,15 @@ from regard.worlds.sentences import split
 from tests.support.commands import Regard, run_command
 
 MAX_BYTES = 24_000_000  # of all models together
-needs_all = pytest.mark.skipif(pretrained.names() != list(pretrained.ORDER), reason="some models are still trained")
 
 
-@needs_all
 def test_every_model_is_shipped_and_small_enough() -> None:
     assert pretrained.names() == list(pretrained.ORDER)
     files = [path for name in pretrained.names() for path in pretrained.directory(name).iterdir()]
     assert sum(path.stat().st_size for path in files) <= MAX_BYTES
 
 
-@pytest.mark.parametrize("name", pretrained.names())
+@pytest.mark.parametrize("name", pretrained.ORDER)
 def test_shipped_model_matches_manifest_card_and_recipe(name: str) -> None:
     directory = find_model_directory(Path(name))
     verify_files(directory, MODEL, MODEL_VERSION)
@@ -39,7 +37,6 @@ def test_shipped_model_matches_manifest_card_and_recipe(name: str) -> None:
     assert config == recipe
 
 
-@needs_all
 def test_path_of_a_user_comes_before_shipped_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_model_directory(Path("en-fr")) == pretrained.directory("en-fr")
@@ -48,7 +45,6 @@ def test_path_of_a_user_comes_before_shipped_name(tmp_path: Path, monkeypatch: p
     assert find_model_directory(Path("./world-en-ko")) == pretrained.directory("world-en-ko")  # the same for pathlib
 
 
-@needs_all
 def test_unknown_name_lists_the_shipped_models() -> None:
     for attempt in (lambda: regard.load("en-frr"), lambda: pretrained.card("en-frr")):
         with pytest.raises(RegardError, match=r"en-frr.*en-fr, fr-en"):
@@ -71,7 +67,6 @@ def test_shipped_captioner_describes_new_scenes() -> None:
     assert sum(one.text == caption_text(scene_caption(scene)) for one, scene in zip(found, scenes, strict=True)) > 13
 
 
-@needs_all
 def test_known_everyday_sentences_are_translated(regard: Regard) -> None:
     ended = regard("translate", "en-fr", "Where is the train station?", "I am tired.", "--engine", "torch")
     assert ended.code == 0
@@ -82,7 +77,6 @@ def test_known_everyday_sentences_are_translated(regard: Regard) -> None:
     assert regard("translate", "en-fr", "Hello.", "--input", "x").code == 2
 
 
-@needs_all
 def test_words_outside_the_training_are_named() -> None:
     translator = regard.load("en-fr", task="translation", engine="torch")
     assert translator.unknown_words("The blockchain isn't a cat, it's a Blockchain.") == ["blockchain", "Blockchain"]
@@ -91,7 +85,6 @@ def test_words_outside_the_training_are_named() -> None:
     assert regard.load("world-en-ko", task="translation").unknown_words("I love chess") == ["chess"]
 
 
-@needs_all
 def test_info_shows_figures_and_licence() -> None:
     listed = json.loads(run_command("info", "--json").out)
     assert list(listed) == pretrained.names()
@@ -101,7 +94,6 @@ def test_info_shows_figures_and_licence() -> None:
     assert f"BLEU {listed['fr-en']['figures']['BLEU']:g}" in shown
 
 
-@needs_all
 def test_shipped_report_has_three_generations_without_sentences() -> None:
     report = EvaluationReport.read(pretrained.EVALUATION_FILE)
     assert [one.model for one in report.models] == ["en-fr", "en-fr-rnn-attention", "en-fr-rnn"]
