@@ -15,7 +15,7 @@ from regard.inference.evaluation import EvaluationReport
 from regard.training.plan import find_recipe
 from regard.worlds.scenes import caption_text, draw_scene, draw_splits, scene_caption
 from regard.worlds.sentences import split
-from tests.support.commands import Regard, run_command
+from tests.support.commands import run_command
 
 MAX_BYTES = 24_000_000  # of all models together
 
@@ -67,14 +67,14 @@ def test_shipped_captioner_describes_new_scenes() -> None:
     assert sum(one.text == caption_text(scene_caption(scene)) for one, scene in zip(found, scenes, strict=True)) > 13
 
 
-def test_known_everyday_sentences_are_translated(regard: Regard) -> None:
-    ended = regard("translate", "en-fr", "Where is the train station?", "I am tired.", "--engine", "torch")
+def test_known_everyday_sentences_are_translated() -> None:
+    ended = run_command("translate", "en-fr", "Where is the train station?", "I am tired.", "--engine", "torch")
     assert ended.code == 0
     first, second = ended.out.splitlines()
     assert first.startswith("Où ")
     assert first.endswith(" la gare ?")
     assert "fatigu" in second
-    assert regard("translate", "en-fr", "Hello.", "--input", "x").code == 2
+    assert run_command("translate", "en-fr", "Hello.", "--input", "x").code == 2
 
 
 def test_words_outside_the_training_are_named() -> None:
