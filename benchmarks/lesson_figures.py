@@ -16,7 +16,6 @@ import argparse
 import json
 import math
 import random
-import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -343,4 +342,4 @@ EXPERIMENTS: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
