@@ -126,6 +126,22 @@ class Classifier(BundlePipeline):
             passed=PassInput(self.bundle.model, source, None, active_edits(), chosen_class=best),
         )
 
+    def decision_weights(self, trace: Trace) -> NDArray[np.float32] | None:
+        """How much the decision attends to each token or cell, summing to one; None for a model without attention.
+
+        They are the weights of the attention that pools. Without one, they are those of the last self-attention: of
+        the first token, if it is pooled, else the mean over all queries.
+        """
+        if pooling := [*trace.layers_with_role("cross"), *trace.layers_with_role("image-cross")]:
+            row: NDArray[np.float32] = trace.weights(pooling[-1])[0]
+            return row
+        layers = [*trace.layers_with_role("encoder-self"), *trace.layers_with_role("image-self")]
+        if not layers:
+            return None
+        weights, is_first = trace.weights(layers[-1]), getattr(self.config.model, "pooling", "") == "first"
+        chosen: NDArray[np.float32] = weights[0] if is_first else weights.mean(axis=0)
+        return chosen
+
     def encode(self, texts: Sequence[str], *, longest: int | None = None) -> list[tuple[list[int], bool]]:
         """The tokens of each text as the model reads them, and whether it was truncated; a blank text is an error."""
         bound, encoded = min(self.max_source_tokens, longest or self.max_source_tokens), []

@@ -222,6 +222,7 @@ def model_record(trace: Trace, name: str, languages: tuple[str, str], task: str 
         "run": None,
         "is_ready": True,
         "task": task,
+        "reads_images": trace.is_image,
     }
 
 

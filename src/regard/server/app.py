@@ -24,7 +24,7 @@ from regard.errors import RegardError
 from regard.inference.interface import EngineName
 from regard.interop.ctranslate2 import Quantization
 from regard.pretrained import EVALUATION_FILE, EXAMPLES_FOLDER, is_pretrained
-from regard.server.api import captions, deepl, interventions, libretranslate, runs, text, traces
+from regard.server.api import captions, classify, deepl, interventions, libretranslate, runs, text, traces
 from regard.server.auth import ApiKeys, HostPolicy, parse_proxy_address
 from regard.server.batcher import Batcher
 from regard.server.endpoint import PLAIN_TEXT, Endpoint, Endpoints, json_response, routes
@@ -214,5 +214,5 @@ def _openapi_document() -> dict[str, Any]:
 
 def all_endpoints() -> list[Endpoint]:
     """The endpoints of every API, of health and metrics, and of the OpenAPI document."""
-    modules = (text, traces, interventions, captions, runs, libretranslate, deepl)
+    modules = (text, traces, interventions, captions, classify, runs, libretranslate, deepl)
     return [*(endpoint for module in modules for endpoint in module.ENDPOINTS), *ENDPOINTS]

@@ -15,6 +15,7 @@ from regard.config import Config, DecodingConfig, task_of
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, MANIFEST_NAME
 from regard.inference.captioner import Captioner
+from regard.inference.classifier import Classifier
 from regard.inference.interface import EngineName, Task
 from regard.inference.mask_filler import MASK_TEXT, MaskFiller
 from regard.inference.open import load
@@ -29,8 +30,8 @@ from regard.server.monitoring import log_exception
 from regard.tracing.alignment import HeadSelection
 from regard.training.runs import ModelLocation
 
-Pipeline = Translator | Captioner | TextGenerator | MaskFiller
-PipelineT = TypeVar("PipelineT", Translator, Captioner, TextGenerator, MaskFiller)
+Pipeline = Translator | Captioner | TextGenerator | MaskFiller | Classifier
+PipelineT = TypeVar("PipelineT", Translator, Captioner, TextGenerator, MaskFiller, Classifier)
 DirectoryVersion = tuple[int, int]  # modification time and inode of the manifest
 
 TASK_ROUTES: dict[Task, str] = {
@@ -38,6 +39,7 @@ TASK_ROUTES: dict[Task, str] = {
     "image-to-text": "/api/v1/captions",
     "text-generation": "/api/v1/complete",
     "fill-mask": "/api/v1/fill",
+    "classification": "/api/v1/classify",
 }
 ATTENTION_NAMES = ("self_attention", "cross_attention", "image_attention")
 WARM_UP_TEXT = "AI changes the world"
@@ -61,6 +63,7 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
     run: str | None
     is_ready: bool
     task: Task
+    reads_images: bool = False  # a captioner, or a classifier of images
 
 
 class ServedModel:
@@ -189,6 +192,7 @@ class ServedModel:
             run=self.name if self.run else None,
             is_ready=self.is_ready,
             task=task,
+            reads_images=hasattr(config.model, "image_encoder"),
         )
 
 
@@ -307,6 +311,10 @@ def warm_up(pipeline: Pipeline) -> None:
     elif isinstance(pipeline, Captioner):
         size = pipeline.image_encoder.image_size
         pipeline.caption([np.full((3, size, size), 128, np.uint8)], beam_size=1, nbest=1)
+    elif isinstance(pipeline, Classifier):
+        encoder = pipeline.image_encoder
+        size = 0 if encoder is None else encoder.image_size
+        pipeline.classify([np.full((3, size, size), 128, np.uint8)] if encoder else [WARM_UP_TEXT])
     elif isinstance(pipeline, TextGenerator):
         pipeline.generate([""], beam_size=1, do_sample=False)
     else:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from regard.data.captions import find_captions_file, read_captioned
 from regard.data.images import IMAGE_FORMATS, MAX_PIXELS, encode_png
 from regard.errors import RegardError
 from regard.inference.captioner import Caption, Captioner
+from regard.inference.classifier import Classifier
 from regard.interventions import AnyIntervention, HeadIntervention, read_interventions
 from regard.plotting.html_data import (
     PNG_TYPE,
@@ -43,6 +44,7 @@ from regard.server.requests import Upload
 from regard.server.service import Service
 from regard.tracing.image_maps import partial_word_maps
 from regard.tracing.interventions import check_positions, intervene
+from regard.training.runs import probed_images
 from regard.worlds.scenes import (
     GoldBoxes,
     caption_text,
@@ -123,10 +125,11 @@ class ExampleImageCache:
 
         For the captioner that comes with regard they are drawn: new scenes, none of which it was trained on.
         """
-        captioner = model.require(Captioner)
+        pipeline = model.pipeline if isinstance(model.pipeline, Classifier) else model.require(Captioner)
         if model.directory not in self._by_directory:
-            load = _draw_examples if is_pretrained(model.directory) else _load_examples
-            self._by_directory[model.directory] = await asyncio.to_thread(load, captioner)
+            load: Any = _draw_examples if is_pretrained(model.directory) else _load_examples
+            load = _load_labelled_examples if isinstance(pipeline, Classifier) else load
+            self._by_directory[model.directory] = await asyncio.to_thread(load, pipeline)
         return self._by_directory[model.directory]
 
     async def get(self, model: ServedModel, number: int) -> ExampleImage:
@@ -152,6 +155,17 @@ def _load_examples(captioner: Captioner) -> list[ExampleImage]:
         ExampleImage(one.image, one.captions, GoldCaption.from_boxes(boxes.get("/".join(one.image.parts[-2:]))))
         for one in captioned
     ]
+
+
+def _load_labelled_examples(classifier: Classifier) -> list[ExampleImage]:
+    """The images whose attention was saved in training; none if their files no longer exist."""
+    if not classifier.reads_images:
+        return []
+    try:
+        images = [path for path in probed_images(classifier.config) if path.is_file()]
+    except RegardError:
+        return []
+    return [ExampleImage(path, [classifier.classify([path])[0].label], None) for path in images]
 
 
 def _draw_examples(captioner: Captioner) -> list[ExampleImage]:
@@ -244,7 +258,8 @@ async def example_image(service: Service, name: str, number: int) -> Response:
     """One of them as the model gets it."""
     model = service.models.get(name)
     example = await service.component(ExampleImageCache).get(model, number)
-    square = await asyncio.to_thread(load_square, model.require(Captioner), example.picture)
+    pipeline = model.pipeline if isinstance(model.pipeline, Classifier) else model.require(Captioner)
+    square = await asyncio.to_thread(load_square, pipeline, example.picture)
     return Response(encode_png(square.transpose(1, 2, 0)), media_type=PNG_TYPE)
 
 
@@ -267,7 +282,7 @@ async def _read_input(service: Service, upload: Upload[CaptionQuery]) -> Caption
     return CaptionInput(model, square, beam_size, gold, tuple(read_interventions(given)))
 
 
-def load_square(captioner: Captioner, picture: Path | bytes) -> NDArray[np.uint8]:
+def load_square(captioner: Captioner | Classifier, picture: Path | bytes) -> NDArray[np.uint8]:
     """The image as the model gets it; the error does not repeat the reason, which may contain bytes of the image."""
     try:
         return captioner.load_image(picture)

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
 from regard.decoding.beam_tree import BeamTree, NodeState, record_beam_tree
+from regard.inference.classifier import Classifier
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translation
@@ -241,9 +242,11 @@ async def trace(service: Service, body: TraceRequest) -> TraceResponse:
     service.limits.check_texts([body.text, body.target or ""])
     model = service.models.choose(name=body.model)
     pipeline, output, interventions = model.pipeline, None, body.read(service.limits)
-    if isinstance(pipeline, TextGenerator | MaskFiller):
+    if isinstance(pipeline, Classifier) and pipeline.reads_images:
+        raise ApiError(409, "wrong_task", "This model classifies images. Use /api/v1/classify/image.")
+    if isinstance(pipeline, TextGenerator | MaskFiller | Classifier):
         if body.target is not None or body.beam_size is not None:
-            raise ApiError(400, "no_target", "A language model traces the text itself. Remove target and beam_size.")
+            raise ApiError(400, "no_target", "This model traces the text itself. Remove target and beam_size.")
 
         def work() -> Trace:
             with intervene(pipeline, *interventions, sample=body.sample or [body.text]):

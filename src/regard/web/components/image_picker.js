@@ -39,6 +39,15 @@ export function useImageChoice(store, model) {
 }
 
 /**
+ * The request for what a model makes of an image: a caption, or a class.
+ * @param {Pick<Model, "name" | "task">} model
+ * @param {GivenImage | null} given
+ */
+export function imageRequest({ name, task }, given) {
+  return { model: name, ...given, ...(task === "classification" && { classifies: true }) };
+}
+
+/**
  * @param {ImageExample[]} examples
  * @param {string | undefined} image the parameter of the address
  * @param {{ blob: Blob | null } | null} own

@@ -39,7 +39,10 @@ function ViewLink({ store, view, children }) {
  * @param {{ store: Store }} props
  */
 export function OtherModel({ store }) {
-  const isCaptioner = store.model.value?.task === "image-to-text";
+  const task = store.model.value?.task;
+  const isCaptioner = task === "image-to-text";
+  if (task === "classification")
+    return h(Empty, null, t("language.instead"), " ", h(ViewLink, { store, view: "decide" }, t("decide.to_decide")));
   if (isCaptioner)
     return h(
       Empty,

@@ -26,6 +26,7 @@ const LANGUAGE_MODEL = /** @type {const} */ ({
     placeholder: "language.placeholder_blanks",
     go: "language.go_blanks",
   },
+  classification: { label: "decide.source", placeholder: "decide.placeholder", go: "decide.go" },
 });
 
 /**
@@ -149,7 +150,7 @@ function exampleQuery({ name, source, target, task }) {
 
 /** @param {Model | null} model */
 function formTexts(model) {
-  if (model?.task === "text-generation" || model?.task === "fill-mask") {
+  if (model?.task === "text-generation" || model?.task === "fill-mask" || model?.task === "classification") {
     const { label, placeholder, go } = LANGUAGE_MODEL[model.task];
     return { label: t(label), placeholder: t(placeholder), go: t(go) };
   }

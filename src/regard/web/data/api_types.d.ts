@@ -19,6 +19,7 @@ export interface ModelRecord {
   run: string | null;
   is_ready: boolean;
   task: "classification" | "fill-mask" | "image-to-text" | "text-generation" | "translation";
+  reads_images?: boolean;
 }
 
 export interface ErrorResponse {
@@ -509,6 +510,56 @@ export interface ExampleImageRecord {
   number: number;
   captions: string[];
   has_boxes: boolean;
+}
+
+export interface ClassifyRequest {
+  interventions?: (string | HeadIntervention | RowIntervention | CellIntervention | HideIntervention | WithoutIntervention | PatchIntervention | DecodeIntervention)[];
+  sample?: string[];
+  texts: string[];
+  model?: string | null;
+  top_k?: number;
+  attention?: boolean;
+}
+
+export interface ClassifyResponse {
+  model: string;
+  results: ClassificationRecord[];
+}
+
+export interface ClassificationRecord {
+  label: string;
+  probability: number;
+  classes: ClassProbability[];
+  is_truncated: boolean;
+  words?: WordWeight[];
+}
+
+export interface ClassProbability {
+  label: string;
+  probability: number;
+}
+
+export interface WordWeight {
+  text: string;
+  weight: number;
+}
+
+export interface ClassifiedImage {
+  source: TokenSequence;
+  target: TokenSequence;
+  text: string;
+  log_probabilities: number[];
+  layers: AttentionLayerInfo[];
+  unknown_words?: string[];
+  id: string;
+  model: string;
+  image: string;
+  rows: number;
+  columns: number;
+  weights: number[];
+  label: string;
+  probability: number;
+  classes: ClassProbability[];
 }
 
 export interface RunsResponse {

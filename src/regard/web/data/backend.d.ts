@@ -5,6 +5,9 @@ import type {
   BeamRequest,
   BeamResponse,
   CaptionSummary,
+  ClassifiedImage,
+  ClassifyRequest,
+  ClassifyResponse,
   ComparedSentences,
   CompleteRequest,
   CompleteResponse,
@@ -106,6 +109,8 @@ export interface CaptionRequest {
   example?: number;
   image?: Blob | null;
   interventions?: string[];
+  /** Of a classifier: the class of the image instead of a caption. */
+  classifies?: boolean;
 }
 
 /** An experiment that was recorded in a file: the file's trace is the changed one. */
@@ -163,6 +168,8 @@ export interface Backend {
   stream(request: StreamRequest, options?: RequestOptions): AsyncIterable<StreamEvent>;
   complete(request: CompleteRequest, options?: RequestOptions): Promise<CompleteResponse>;
   fill(request: FillRequest, options?: RequestOptions): Promise<FillResponse>;
+  classify(request: ClassifyRequest, options?: RequestOptions): Promise<ClassifyResponse>;
+  classifyImage(request: CaptionRequest, options?: RequestOptions): Promise<ClassifiedImage>;
   traces(request: TraceRequest, options?: RequestOptions): Promise<Trace>;
   weights(trace: string, place: HeadPlace, options?: RequestOptions): Promise<AttentionMap>;
   rollout(trace: string, options?: RequestOptions): Promise<AttentionMap>;

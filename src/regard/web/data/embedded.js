@@ -43,6 +43,8 @@ export function embeddedBackend(data) {
     },
     complete: absent,
     fill: absent,
+    classify: absent,
+    classifyImage: absent,
     traces: async ({ text }) => traceOf(text),
     weights: async (id, { layer, head = "mean" }) => headMap(packedWeights(held(id), layer), head),
     rollout: async (id) => {

@@ -86,6 +86,12 @@ export function httpBackend(root = "api/v1", apiKey = null) {
     stream: (request, options) => events("stream", jsonRequest(request, options)),
     complete: (request, options) => postJson("complete", request, options),
     fill: (request, options) => postJson("fill", request, options),
+    classify: (request, options) => postJson("classify", request, options),
+    async classifyImage({ model, example, image, interventions }, options) {
+      const headers = { "Content-Type": image?.type || "application/octet-stream" };
+      const request = { method: "POST", headers, body: image ?? "", signal: options?.signal };
+      return (await send(withQuery("classify/image", { model, example, interventions }), request)).json();
+    },
     traces: (request, options) => postJson("traces", request, options),
     weights: (id, { layer, head = "mean" }, options) => getMap(ofTrace(id, "weights"), { layer, head }, options),
     rollout: (id, options) => getMap(ofTrace(id, "rollout"), {}, options),

@@ -16,11 +16,11 @@ export function modelFor(models, chosen, input) {
 }
 
 /**
- * Whether a model's input is text: to translate, to continue, or with blanks.
+ * Whether a model's input is text: to translate, to continue, with blanks, or to classify.
  * @param {Model | null} model
  */
 export function takesText(model) {
-  return model !== null && model.task !== "image-to-text";
+  return model !== null && !model.reads_images;
 }
 
 /**

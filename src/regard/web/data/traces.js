@@ -3,7 +3,7 @@
 import { isTraceGone } from "./errors.js";
 import { shareRequests } from "./shared_request.js";
 
-/** @import { Backend, Caption, CaptionRequest, CompleteRequest, FillRequest, RequestOptions } from "./backend.js" */
+/** @import { Backend, Caption, CaptionRequest, ClassifiedImage, ClassifyRequest, CompleteRequest, FillRequest, RequestOptions } from "./backend.js" */
 /**
  * Without a target: of the model's own output.
  * @typedef {{ model: string, text: string, target?: string, interventions?: string[] }} TraceRequest
@@ -26,6 +26,8 @@ export function createTraces(data) {
     complete: shareRequests((/** @type {CompleteRequest} */ request, options) => data.complete(request, options), kept)
       .get,
     fill: shareRequests((/** @type {FillRequest} */ request, options) => data.fill(request, options), kept).get,
+    classify: shareRequests((/** @type {ClassifyRequest} */ request, options) => data.classify(request, options), kept)
+      .get,
   };
 }
 
@@ -57,13 +59,14 @@ function tracesOf(load, keyOf) {
 }
 
 /**
- * The whole caption, at the end of the stream of its beginnings.
+ * The whole caption, at the end of the stream of its beginnings; or the class of the image.
  * @param {Backend} data
  * @param {CaptionRequest} request
  * @param {RequestOptions} [options]
- * @returns {Promise<Caption>}
+ * @returns {Promise<Caption | ClassifiedImage>}
  */
-async function completeCaption(data, request, options) {
+async function completeCaption(data, { classifies, ...request }, options) {
+  if (classifies) return data.classifyImage(request, options);
   for await (const event of data.caption(request, options)) if (event.event === "done") return event;
   throw new Error("the stream of the caption ended before the caption did");
 }

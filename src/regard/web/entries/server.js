@@ -4,6 +4,7 @@
 import { createApiKey } from "../data/api_key.js";
 import { httpBackend } from "../data/http.js";
 import { compareView } from "../views/compare/compare.js";
+import { decideView } from "../views/decide/decide.js";
 import { headsView } from "../views/heads/heads.js";
 import { insideView } from "../views/inside/inside.js";
 import { languageView } from "../views/language/language.js";
@@ -23,6 +24,7 @@ mountPage(/** @type {HTMLElement} */ (document.getElementById("page")), {
     insideView,
     headsView,
     languageView,
+    decideView,
     picturesView,
     positionsView,
     compareView,

@@ -102,7 +102,7 @@ export function textExperiment({ traces }, { name, task }, text, target = "") {
     keepsOutput: task === "translation",
     async output(list, options) {
       const changed = { ...request, ...asRequest(list) };
-      if (task === "translation") return (await traces.get(changed, options)).text;
+      if (task === "translation" || task === "classification") return (await traces.get(changed, options)).text;
       if (task === "fill-mask") return BLANK.test(text) ? (await traces.fill(changed, options)).text : text;
       return (await traces.complete({ ...changed, beam_size: 1 }, options)).continuations[0].text;
     },

@@ -3,7 +3,7 @@
 import { attentionName, headName, layerHeadTitle } from "../../components/attention_names.js";
 import { Card, Lead, Segmented, Select } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
-import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
+import { ImagePicker, imageRequest, useImageChoice } from "../../components/image_picker.js";
 import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import {
@@ -48,9 +48,9 @@ export const headsView = { id: "heads", title: /** @type {const} */ ("heads.titl
 function Heads({ store }) {
   const { data } = store;
   const model = store.model.value;
-  const isOfImages = model?.task === "image-to-text";
+  const isOfImages = Boolean(model?.reads_images);
   const isUsable = Boolean(model?.is_ready && model.has_attention);
-  const choice = useImageChoice(store, isOfImages && model.is_ready ? model : null);
+  const choice = useImageChoice(store, isOfImages && model?.is_ready ? model : null);
   const source = useTraceSource(store, isUsable ? model : null, choice);
   const scores = useQuery(isUsable && model && !isOfImages && ((signal) => headAlignments(data, model, { signal })), [
     model?.name,
@@ -68,7 +68,7 @@ function Heads({ store }) {
 
   function experiment() {
     const text = store.text.value;
-    if (isOfImages) return choice.given && captionExperiment(store, { model: model.name, ...choice.given });
+    if (isOfImages && model) return choice.given && captionExperiment(store, imageRequest(model, choice.given));
     return model && text ? textExperiment(store, model, text) : null;
   }
 
@@ -96,13 +96,13 @@ function useTraceSource(store, model, { given }) {
   const { traces } = store;
   const text = store.text.value;
   const changes = changesOf(store);
-  const isOfImages = model?.task === "image-to-text";
+  const isOfImages = Boolean(model?.reads_images);
   const hasInput = isOfImages ? given && !("image" in given && !given.image) : text;
   const load = async (/** @type {AbortSignal} */ signal) => {
     const name = /** @type {Model} */ (model).name;
     const options = { signal };
     if (isOfImages) {
-      const request = { model: name, ...given, ...asRequest(changes) };
+      const request = { ...imageRequest(/** @type {Model} */ (model), given), ...asRequest(changes) };
       const caption = await traces.captions.get(request, options);
       return /** @type {TraceSource} */ ({
         model: name,

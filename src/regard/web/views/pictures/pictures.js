@@ -114,7 +114,8 @@ function useCaption({ data, traces }, model, given, changes, round) {
     const follow = async () => {
       if (changes.length) {
         const changed = { model, ...given, ...asRequest(changes) };
-        return change({ caption: await traces.captions.get(changed, { signal: stop.signal }) });
+        const caption = await traces.captions.get(changed, { signal: stop.signal });
+        return change({ caption: /** @type {Caption} */ (caption) });
       }
       for await (const event of data.caption({ model, ...given }, { signal: stop.signal })) {
         if (event.event === "image") change({ preview: event });

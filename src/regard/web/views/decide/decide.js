@@ -1,0 +1,143 @@
+/** Decide: a classifier assigns a class to a text or an image; the probability of each class, and the attention behind the decision. */
+
+import { Card, Lead } from "../../components/controls.js";
+import { ImagePicker, imageRequest, useImageChoice } from "../../components/image_picker.js";
+import { SeenImage, WordPanels } from "../../components/image_words.js";
+import { Empty, Loading, Problem } from "../../components/placeholders.js";
+import { SentenceForm } from "../../components/sentence_form.js";
+import { WeightBars } from "../../components/weight_bars.js";
+import { asRequest, captionExperiment, changesOf, textExperiment } from "../../components/what_if/experiment.js";
+import { WhatIf } from "../../components/what_if/what_if.js";
+import { t } from "../../core/i18n.js";
+import { useQuery } from "../../core/query.js";
+import { Fragment, h, useEffect } from "../../core/ui.js";
+import { partialWord } from "../../math/image_attention.js";
+
+/** @import { GivenImage } from "../../components/image_picker.js" */
+/** @import { Store } from "../../core/store.js" */
+/** @import { ClassProbability, ClassifiedImage, Model } from "../../data/backend.js" */
+
+const SHOWN_CLASSES = 10;
+const COMMANDS = ["regard train --labels reviews.tsv --run runs/reviews", "regard serve runs/reviews"];
+
+export const decideView = { id: "decide", title: /** @type {const} */ ("decide.title"), View: Decide };
+
+/** @param {{ store: Store }} props */
+function Decide({ store }) {
+  const model = store.model.value;
+  const isClassifier = model?.task === "classification";
+  const readsImages = isClassifier && model.reads_images;
+  const choice = useImageChoice(store, readsImages && model.is_ready ? model : null);
+  const text = store.text.value;
+  return h(
+    "div",
+    { class: "view decide" },
+    h(Lead, { title: t("decide.heading") }, t(readsImages ? "decide.lead_image" : "decide.lead")),
+    isClassifier && (readsImages ? h(ImagePicker, { store, model, choice }) : h(SentenceForm, { store })),
+    body(),
+  );
+
+  function body() {
+    if (!isClassifier)
+      return h(Empty, null, h("p", null, t("decide.none")), h("pre", { class: "command" }, COMMANDS.join("\n")));
+    if (!model.is_ready) return h(Empty, null, t("note.not_ready", { model: model.name }));
+    if (!readsImages) return text && h(TextDecision, { store, model, text });
+    const { given } = choice;
+    if (given && "image" in given && given.image === null) return h(Empty, null, t("pictures.large"));
+    return given && h(ImageDecision, { store, model, given });
+  }
+}
+
+/** @param {{ store: Store, model: Model, text: string }} props */
+function TextDecision({ store, model, text }) {
+  const changes = changesOf(store);
+  const query = useQuery(
+    (signal) =>
+      store.traces.classify({ model: model.name, texts: [text], attention: true, ...asRequest(changes) }, { signal }),
+    [model.name, text, changes.join("\n")],
+    { keepsData: true },
+  );
+  const found = query.data?.results[0] ?? null;
+  useEffect(() => {
+    if (found) store.announcement.value = found.label;
+  }, [found]);
+  const words = (found?.words ?? []).map(({ text: word, weight }) => ({ word, weight, isMark: word === "</s>" }));
+  return h(
+    Fragment,
+    null,
+    h(WhatIf, { store, experiment: textExperiment(store, model, text) }),
+    query.error && h(Problem, { error: query.error }),
+    !found && !query.error && h(Loading, null),
+    found &&
+      h(
+        "div",
+        { class: "pairs" },
+        h(Classes, { label: found.label, classes: found.classes }),
+        words.length > 0 &&
+          h(Card, { title: t("decide.words"), explanation: t("decide.words_hint") }, h(WeightBars, { weights: words })),
+      ),
+    found && h(Links, { store }),
+  );
+}
+
+/** @param {{ store: Store, model: Model, given: GivenImage }} props */
+function ImageDecision({ store, model, given }) {
+  const changes = changesOf(store);
+  const request = imageRequest(model, given);
+  const query = useQuery(
+    (signal) => store.traces.captions.get({ ...request, ...asRequest(changes) }, { signal }),
+    [model.name, given, changes.join("\n")],
+    { keepsData: true },
+  );
+  const found = /** @type {ClassifiedImage | undefined} */ (query.data ?? undefined);
+  useEffect(() => {
+    if (found) store.announcement.value = found.label;
+  }, [found]);
+  return h(
+    Fragment,
+    null,
+    h(WhatIf, { store, experiment: captionExperiment(store, request), trace: found }),
+    query.error && h(Problem, { error: query.error }),
+    !found && !query.error && h(Loading, null),
+    found &&
+      h(
+        "div",
+        { class: "pairs" },
+        h(Classes, { label: found.label, classes: found.classes }),
+        h(
+          Card,
+          { title: t("decide.regions"), explanation: t(found.weights.length ? "decide.regions_hint" : "decide.blind") },
+          h(
+            "div",
+            { class: "region-words" },
+            h(SeenImage, { image: found.image, label: t("pictures.seen", { model: model.name }) }),
+            found.weights.length > 0 &&
+              h(
+                "div",
+                { class: "region-word" },
+                h(WordPanels, { grid: found, word: partialWord({ text: found.label, weights: found.weights }, found) }),
+              ),
+          ),
+        ),
+      ),
+    found && found.layers.length > 0 && h(Links, { store }),
+  );
+}
+
+/** @param {{ label: string, classes: ClassProbability[] }} props */
+function Classes({ label, classes }) {
+  const shown = classes.slice(0, SHOWN_CLASSES).map((one) => ({ word: one.label, weight: one.probability }));
+  return h(
+    Card,
+    { title: t("decide.classes"), explanation: t("decide.classes_hint") },
+    h("p", { class: "growing", dir: "auto" }, label),
+    h(WeightBars, { weights: shown }),
+  );
+}
+
+/** @param {{ store: Store }} props */
+function Links({ store }) {
+  const link = (/** @type {string} */ label, /** @type {Record<string, string>} */ changes) =>
+    h("button", { type: "button", class: "link", onClick: () => store.set(changes) }, label);
+  return h("p", null, link(t("language.to_heads"), { view: "heads" }));
+}
