@@ -3,13 +3,14 @@
 import { isTraceGone } from "./errors.js";
 import { shareRequests } from "./shared_request.js";
 
-/** @import { Backend, Caption, CaptionRequest, ClassifiedImage, ClassifyRequest, CompleteRequest, FillRequest, RequestOptions } from "./backend.js" */
+/** @import { Backend, Caption, CaptionRequest, ClassifyRequest, CompleteRequest, FillRequest, RequestOptions } from "./backend.js" */
 /**
  * Without a target: of the model's own output.
  * @typedef {{ model: string, text: string, target?: string, interventions?: string[] }} TraceRequest
  */
 /** @typedef {ReturnType<typeof createTraces>} Traces */
 
+const NO_CAPTION = { score: 0, log_probability: 0, gold: null }; // what a class has not
 const KEPT = 4; // all views show the same sentence, before and after interventions
 
 /** @param {Backend} data */
@@ -63,10 +64,10 @@ function tracesOf(load, keyOf) {
  * @param {Backend} data
  * @param {CaptionRequest} request
  * @param {RequestOptions} [options]
- * @returns {Promise<Caption | ClassifiedImage>}
+ * @returns {Promise<Caption>}
  */
 async function completeCaption(data, { classifies, ...request }, options) {
-  if (classifies) return data.classifyImage(request, options);
+  if (classifies) return { ...(await data.classifyImage(request, options)), ...NO_CAPTION };
   for await (const event of data.caption(request, options)) if (event.event === "done") return event;
   throw new Error("the stream of the caption ended before the caption did");
 }

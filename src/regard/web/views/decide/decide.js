@@ -89,7 +89,7 @@ function ImageDecision({ store, model, given }) {
     [model.name, given, changes.join("\n")],
     { keepsData: true },
   );
-  const found = /** @type {ClassifiedImage | undefined} */ (query.data ?? undefined);
+  const found = /** @type {ClassifiedImage | undefined} */ (/** @type {unknown} */ (query.data ?? undefined));
   useEffect(() => {
     if (found) store.announcement.value = found.label;
   }, [found]);

@@ -114,8 +114,7 @@ function useCaption({ data, traces }, model, given, changes, round) {
     const follow = async () => {
       if (changes.length) {
         const changed = { model, ...given, ...asRequest(changes) };
-        const caption = await traces.captions.get(changed, { signal: stop.signal });
-        return change({ caption: /** @type {Caption} */ (caption) });
+        return change({ caption: await traces.captions.get(changed, { signal: stop.signal }) });
       }
       for await (const event of data.caption({ model, ...given }, { signal: stop.signal })) {
         if (event.event === "image") change({ preview: event });
