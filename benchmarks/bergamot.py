@@ -7,8 +7,8 @@
 It prints one line for each arithmetic of the engine (Bergamot's wasm in Node): float32, on the weights that
 `regard export --to marian` wrote; and the published int8, without and with the shortlist. The exit code is 1 if fewer
 than 97 % of the sentences are equal in float32, the arithmetic of both programs. `--emulate LINES` repeats the first
-lines in torch with the engine's int8 arithmetic, to show that it explains the rest: inputs of layers are rounded to
-int8, and sums of two products are cut off at 16 bits.
+lines in torch with parts of the engine's int8 arithmetic: inputs of layers are rounded to int8, and sums of two
+products are cut off at 16 bits. More sentences are equal then, not all.
 """
 
 import argparse
