@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300, help="[default: %(default)s]")
     parser.add_argument("--batch-tokens", type=int, default=1024, help="[default: %(default)s]")
     parser.add_argument("--valid-lines", type=int, default=200, help="during training [default: %(default)s]")
+    parser.add_argument("--rate", type=float, help="of `tuned` and `replay` [default: that of regard train --from]")
     parser.add_argument("--rates", type=float, nargs="+", help="compare learning rates of `tuned` instead")
     parser.add_argument("--scratch-rates", type=float, nargs="+", help="compare learning rates of `scratch` instead")
     parser.add_argument(
@@ -49,7 +50,7 @@ def main() -> None:
         name, rates = ("tuned", given.rates) if given.rates else ("scratch", given.scratch_rates)
         runs = {f"{name}-{rate:g}": train(given, name, rate) for rate in rates}
     else:
-        runs = {name: train(given, name) for name in given.runs}
+        runs = {name: train(given, name, None if name == "scratch" else given.rate) for name in given.runs}
     parts = ("val", *(("test",) if given.test else ()))
     print(f"\n{given.steps} steps of {given.batch_tokens} tokens; BLEU")
     print("  ".join([f"{'':14}", *(f"{title:>14}" for part in parts for title in titles(part))]), flush=True)

@@ -80,7 +80,7 @@ def tune(given: argparse.Namespace, start: Path, train: list[Pair], held_out: li
     for path, pairs in zip(files.values(), (train, held_out), strict=True):
         path.write_text("".join(f"{one.source}\t{one.target}\n" for one in pairs), encoding="utf-8")
     options: dict[str, Any] = {"steps": given.steps, "batch_tokens": given.batch_tokens, "freeze": given.freeze}
-    options |= {"validate_every": given.steps, "checkpoint_every": 10, "validation_metric": "loss"}
+    options |= {"validate_every": given.steps, "checkpoint_every": 25, "validation_metric": "loss"}
     options |= {"learning_rate": given.rate} if given.rate else {}
     recipe = {"data": {name: [str(path)] for name, path in files.items()}, "training": options}
     run: Path = given.out / "run"

@@ -201,6 +201,8 @@ def _finish_training(trainer: Trainer, meter: ThroughputMeter) -> TrainingEnded:
         weights = average_weights(len(saved), lambda index: load_weights(saved[index]))
         save_bundle(trainer.run / "model", bundle_with_weights(trainer, weights))
     reason = "all steps are done" if trainer.step >= options.steps else f"{options.validation_metric} did not improve"
+    if options.start_from and trainer.best_step == 0 and options.average_checkpoints < 2:
+        reason += f"; no {options.validation_metric} was better than that of {options.start_from}, which is the result"
     return TrainingEnded(step=trainer.step, reason=reason, model=str(trainer.run / "model"), seconds=meter.seconds)
 
 

@@ -28,7 +28,7 @@ from regard.config import (
     task_of,
 )
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, MEBIBYTE, atomic_file, read_input
+from regard.files import CONFIG_FILE, MEBIBYTE, atomic_file, find_model_directory, read_input
 from regard.locks import lock_run
 from regard.training import checks
 from regard.training.checks import LANGUAGE_KINDS
@@ -298,7 +298,7 @@ def _find_start_model(options: TrainOptions, run: Path) -> "StartModel | None":
     if not options.resume or not (run / START_FOLDER).is_dir():
         return read_start_model(given) if given else None
     start = replace(read_start_model(str(run / START_FOLDER)), name=load_run_config(run).training.start_from)
-    if given and Path(given).exists() and read_start_model(given).digest != start.digest:
+    if given and find_model_directory(Path(given)).exists() and read_start_model(given).digest != start.digest:
         raise RegardError(
             f"{run} started from {start.name}, whose weights are not those of {given}. Remove --from to continue the "
             "run, or start another one with --run DIR."
