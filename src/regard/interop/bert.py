@@ -90,7 +90,10 @@ def _encoder_rules(
         for index in range(model.transformer.layers):
             for own, their in block.items():
                 yield from weight_and_bias(f"{prefix}{layer}.{index}.{their}", f"encoder.blocks.{index}.{own}")
-        if model.masked_head:
+        if model.classes:
+            yield from weight_and_bias(f"{prefix}pooler.dense", "head.dense")
+            yield from weight_and_bias("classifier", "head.output")
+        elif model.masked_head:
             yield from weight_and_bias(head["transform"], "head.transform")
             yield from weight_and_bias(head["norm"], "head.norm")
             yield Rule(head["bias"], ("head.bias",), has_tokens=True)

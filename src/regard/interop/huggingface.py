@@ -30,11 +30,14 @@ def family_of(bundle: Bundle) -> Family | None:
     if isinstance(model, EncoderOnlyConfig | DecoderOnlyConfig) and model.transformer.is_pruned:
         return None
     if isinstance(model, EncoderOnlyConfig):
-        is_bert = model.norm == "post" and model.positions == "learned" and not model.classes
+        is_bert = model.norm == "post" and model.positions == "learned"
+        is_bert = is_bert and (not model.classes or (model.pooling == "first" and model.token_types > 0))
         if not is_bert or model.norm_type != "layer_norm" or model.gated_ffn or not model.linear_bias:
             return None
         tokenizer = bundle.tokenizers.target
         is_bytes = isinstance(tokenizer, HuggingFaceTokenizer) and original_json(tokenizer)["model"]["type"] == "BPE"
+        if is_bytes and model.classes:
+            return None  # its class head has other names
         return ROBERTA if is_bytes else BERT if model.token_types else DISTILBERT
     if not isinstance(model, DecoderOnlyConfig) or model.norm != "pre":
         return None
@@ -64,7 +67,7 @@ def export_family(bundle: Bundle, directory: Path) -> str:
     ids = tokenizer.original_ids
     tensors = {rule.theirs: _export_tensor(rule, weights, ids) for rule in family.rules(model)}
     architecture = family.class_name(model)
-    if architecture != family.architecture:  # a class without a head has no prefix
+    if architecture.endswith("Model"):  # a class without a head has no prefix
         tensors = {name.removeprefix(family.prefix): tensor for name, tensor in tensors.items()}
     settings = family.write(model) | {
         "model_type": family.model_type,
@@ -75,6 +78,8 @@ def export_family(bundle: Bundle, directory: Path) -> str:
         "pad_token_id": ids[PADDING] if ids[PADDING] >= 0 else None,
         "dtype": "float32",
     }
+    if labels := bundle.config.data.labels:
+        settings |= {"id2label": dict(enumerate(labels)), "label2id": {label: n for n, label in enumerate(labels)}}
     with atomic_directory(directory) as staging:
         save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
         (staging / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")

@@ -56,7 +56,9 @@ class Family:
     ignored: tuple[str, ...] = ()  # tensors that have no place here, and do not change hidden states or logits
 
     def class_name(self, model: LanguageModel) -> str:
-        """The class of the transformers library: with the head, or without one."""
+        """The class of the transformers library: with the head for tokens or classes, or without one."""
+        if isinstance(model, EncoderOnlyConfig) and model.classes:
+            return self.architecture.replace("ForMaskedLM", "ForSequenceClassification")
         has_head = not isinstance(model, EncoderOnlyConfig) or model.masked_head
         return self.architecture if has_head else self.architecture.replace("ForMaskedLM", "Model")
 

@@ -3,21 +3,23 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 import transformers
 from safetensors.torch import load_file
 
 from regard.batch import encode_source_rows
-from regard.bundle import Bundle, load_bundle
+from regard.bundle import Bundle, load_bundle, new_bundle
 from regard.errors import RegardError
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.interop.foreign import owners_of
 from regard.interop.huggingface import FAMILIES, export_family
 from regard.interop.import_model import detect, write_model
-from regard.special_tokens import BEGIN
+from regard.special_tokens import BEGIN, END
 from tests.support.foreign_models import LINES, write_family
+from tests.support.small_models import randomise
 
 TEXTS = [LINES[0], "ba Q, bé be!", "kamo"]
 CASES = [(name, seed) for name in FAMILIES for seed in range(6)]
@@ -118,3 +120,20 @@ def test_unsupported_settings_are_all_named(tmp_path: Path) -> None:
         detect(tmp_path / "theirs").load()
     for word in ("yarn", "attention_bias", "mish"):
         assert word in str(refused.value)
+
+
+@torch.inference_mode()
+def test_classifier_gives_the_logits_of_its_export(tmp_path: Path) -> None:
+    _, base = imported(tmp_path, "bert", 0)
+    model = msgspec.structs.replace(base.config.model, classes=3)  # type: ignore[type-var]
+    data = msgspec.structs.replace(base.config.data, labels=["good", "bad", "ugly"])
+    bundle = new_bundle(msgspec.structs.replace(base.config, model=model, data=data), base.tokenizers)
+    randomise(bundle.model, seed=3).eval()
+    assert export_family(bundle, tmp_path / "back") == "BertForSequenceClassification"
+    theirs = transformers.BertForSequenceClassification.from_pretrained(tmp_path / "back").eval()
+    assert theirs.config.id2label == {0: "good", 1: "bad", 2: "ugly"}
+    for text in TEXTS:
+        row = base.tokenizers.target.encode(text)
+        ids = [base.tokenizers.target.original_ids[token] for token in [*row, END]]
+        ours = bundle.model(encode_source_rows([row]))
+        torch.testing.assert_close(ours, theirs(torch.tensor([ids])).logits, atol=1e-4, rtol=1e-4)
