@@ -91,7 +91,7 @@ def test_info_shows_figures_and_licence() -> None:
     shown = run_command("info", "fr-en").out
     assert "CC-BY 2.0 FR" in shown
     assert "tatoeba.org" in shown
-    assert f"BLEU {listed['fr-en']['figures']['BLEU']:g}" in shown
+    assert f"BLEU {listed['fr-en']['figures']['BLEU']:.1f}" in shown
 
 
 def test_shipped_report_has_three_generations_without_sentences() -> None:

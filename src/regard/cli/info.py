@@ -69,7 +69,7 @@ def _list_pretrained(as_json: bool) -> None:
 
 
 def _format_figures(card: pretrained.ModelCard) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in card.figures.items())
+    return ", ".join(f"{name} {value:.1f}" for name, value in card.figures.items())
 
 
 @click.command(
