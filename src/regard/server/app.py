@@ -134,11 +134,10 @@ def build_service(settings: ServerSettings) -> Service:
     has_pretrained = any(is_pretrained(one.directory) for one in found)
     examples = sorted(file.with_suffix("") for file in EXAMPLES_FOLDER.glob("*.align")) if has_pretrained else []
     gold = runs.GoldFiles(*([settings.gold] if settings.gold else []), *examples)
-    reports = [settings.report] if settings.report else []
     components = [
         metrics,
         gold,
-        runs.EvaluationReports([*reports, EVALUATION_FILE] if has_pretrained else reports),
+        runs.EvaluationReports(settings.report, EVALUATION_FILE if has_pretrained else None),
         traces.TraceCache(),
         traces.HeadAlignmentCache(gold),
         captions.ExampleImageCache(),

@@ -1,7 +1,7 @@
 """/api/v1 for runs: training events, probes, the evaluation report, and example sentences with gold alignments."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -88,7 +88,7 @@ class ExampleSentencesResponse(msgspec.Struct, frozen=True):
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True):
-    """A model of the report; without one, or if no report has it, the first report."""
+    """A model that comes with regard, for the report of those; otherwise the report that the server was given."""
 
     model: str | None = None
 
@@ -255,14 +255,13 @@ class EvaluationReportFile:
 class EvaluationReports:
     """The report that was given, and that of the models that come with regard if they are served."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._files = [EvaluationReportFile(path) for path in paths] or [EvaluationReportFile(None)]
+    def __init__(self, given: Path | None, shipped: Path | None = None) -> None:
+        self._given, self._shipped = EvaluationReportFile(given), EvaluationReportFile(shipped)
 
     def find(self, model: str | None) -> EvaluationReportFile:
-        """The report with the model; else the first that exists."""
-        named = [one for one in self._files if model is not None and one.has_model(model)]
-        existing = [one for one in self._files if one.figures() is not None]
-        return [*named, *existing, *self._files][0]
+        """The shipped report for its own models, or if none was given and no model is named; else the given one."""
+        is_shipped = self._given.figures() is None if not model else self._shipped.has_model(model)
+        return self._shipped if is_shipped else self._given
 
 
 # --- example sentences and gold alignments ---
