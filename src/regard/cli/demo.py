@@ -40,7 +40,7 @@ PROBES = (  # a short sentence; then longer ones, whose word order differs in Ko
     "The singer who learned Korean laughed because she was happy",
 )
 STOP_TIMEOUT = 10.0  # seconds that a process has to save and exit
-TRAINING_NICENESS = 10  # the page comes first: training takes what the server and the browser leave
+TRAINING_NICENESS = 5  # the page comes first: training takes what the server and the browser leave
 
 
 @click.command(name="demo")
