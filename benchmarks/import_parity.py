@@ -23,10 +23,11 @@ from transformers import AutoTokenizer, BertModel, LlamaForCausalLM
 
 from regard.batch import encode_source_rows
 from regard.inference.ctranslate2_engine import CTranslate2Engine
+from regard.inference.open import read_export
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translator
 from regard.interop.argos import Archive
-from regard.interop.ctranslate2 import export_ctranslate2, read_export
+from regard.interop.ctranslate2 import export_ctranslate2
 from regard.interop.huggingface import export_family
 from regard.interop.import_model import detect
 from regard.special_tokens import BEGIN, END
