@@ -26,6 +26,7 @@ import regard
 from regard import pretrained
 from regard.bundle import load_bundle, save_bundle
 from regard.data.captions import read_captioned
+from regard.data.labels import read_labelled_texts
 from regard.data.readers.lines import read_lines
 from regard.files import CONFIG_FILE
 from regard.inference.evaluation import EvaluationReport, TranslationReport
@@ -34,7 +35,7 @@ from regard.training.events import EVENT_LOG, EventLog, TrainingEnded
 from regard.training.plan import find_recipe
 
 TATOEBA = Path("data/tatoeba")  # as the recipes name it
-WORLD, SCENES = Path("runs/world/data"), Path("runs/scenes/data")
+WORLD, LABELS, SCENES = Path("runs/world/data"), Path("runs/world/labels"), Path("runs/scenes/data")
 GENERATIONS = ("en-fr", "en-fr-rnn-attention", "en-fr-rnn")
 WHERE_TO_GET_IT = """{folder} has no {file}.
 The everyday sentences are those of tatoeba.org (CC-BY 2.0 FR), in English and French. Download them from
@@ -78,6 +79,7 @@ def everyday(summary: str) -> Subject:
 
 
 SENTENCES, IMAGES = "60,000 pairs of generated sentences", "40,000 generated images"
+CLASSIFIER, LABELLED = "world-classifier", "60,000 generated sentences with labels"
 SUBJECTS = {
     "en-fr": everyday("English to French, everyday sentences: Transformer"),
     "fr-en": everyday("French to English, everyday sentences: Transformer"),
@@ -88,6 +90,7 @@ SUBJECTS = {
     "scenes": Subject("English captions of generated scenes: RNN with attention", IMAGES, "1,000 generated images"),
     "world-decoder-only": Subject("continues Korean text of the generated world", SENTENCES, "1,000 sentences"),
     "world-encoder-only": Subject("fills masks in Korean text of the generated world", SENTENCES, "1,000 sentences"),
+    CLASSIFIER: Subject("which of two people acts, generated world: RNN with attention", LABELLED, "1,000 sentences"),
 }
 
 
@@ -102,8 +105,10 @@ def run_regard(*arguments: object) -> None:
 
 def generate_data(names: list[str]) -> None:
     """The generated corpora, where they do not exist yet."""
-    if any(name.startswith("world") for name in names) and not (WORLD / "README.txt").exists():
+    if any(name.startswith("world") and name != CLASSIFIER for name in names) and not (WORLD / "README.txt").exists():
         run_regard("data", "generate", "sentences", "--out", WORLD)
+    if CLASSIFIER in names and not (LABELS / "README.txt").exists():
+        run_regard("data", "generate", "sentences", "--out", LABELS, "--labels", "who-acts")
     if "scenes" in names and not (SCENES / "README.txt").exists():
         run_regard("data", "generate", "scenes", "--out", SCENES, "--train", 40_000)
 
@@ -134,6 +139,9 @@ def evaluate(name: str, model: Any, tatoeba: Path) -> Any:
     if name == "scenes":
         captioned = read_captioned(SCENES, split="test")
         return regard.evaluate(model, [one.image for one in captioned], [one.captions for one in captioned])
+    if name == CLASSIFIER:
+        pairs = list(read_labelled_texts([LABELS / "test.en.tsv"], labels=model.labels))
+        return regard.evaluate(model, [pair.target for pair in pairs], [pair.source for pair in pairs])
     prefix = tatoeba / "enfr.test" if SUBJECTS[name].needs_tatoeba else WORLD / "test"
     languages = [code for code in model.languages if code]
     texts = [list(read_lines(prefix.with_name(f"{prefix.name}.{code}"))) for code in languages]
@@ -142,7 +150,8 @@ def evaluate(name: str, model: Any, tatoeba: Path) -> Any:
 
 def figures_of(report: Any) -> dict[str, tuple[float, float, float]]:
     """The figures of a card: value, low and high end of the 95 % interval."""
-    kept = [one for one in report.scores if one.name in ("BLEU", "BLEU-4", "chrF2", "chrF") or "per word" in one.name]
+    names = ("BLEU", "BLEU-4", "chrF2", "chrF", "accuracy", "macro F1")
+    kept = [one for one in report.scores if one.name in names or "per word" in one.name]
     found = {one.name: (round(one.value, 1), round(one.low, 1), round(one.high, 1)) for one in kept}
     exact = getattr(report, "exact_match", None)
     if exact is not None:  # of images: a standard error of the fraction

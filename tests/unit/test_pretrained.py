@@ -10,20 +10,21 @@ import regard
 from regard import pretrained
 from regard.config import Config
 from regard.errors import RegardError
-from regard.files import MODEL, MODEL_VERSION, find_model_directory, verify_files
+from regard.files import MODEL, MODEL_VERSION, WEIGHTS_FILE, find_model_directory, verify_files
 from regard.inference.evaluation import EvaluationReport
 from regard.training.plan import find_recipe
 from regard.worlds.scenes import caption_text, draw_scene, draw_splits, scene_caption
+from regard.worlds.sentences import draw_splits as draw_labelled
 from regard.worlds.sentences import split
 from tests.support.commands import run_command
 
-MAX_BYTES = 24_000_000  # of all models together
+MAX_BYTES = 24_000_000  # of all weights together
 
 
 def test_every_model_is_shipped_and_small_enough() -> None:
     assert pretrained.names() == list(pretrained.ORDER)
-    files = [path for name in pretrained.names() for path in pretrained.directory(name).iterdir()]
-    assert sum(path.stat().st_size for path in files) <= MAX_BYTES
+    weights = [pretrained.directory(name) / WEIGHTS_FILE for name in pretrained.names()]
+    assert sum(path.stat().st_size for path in weights) <= MAX_BYTES
 
 
 @pytest.mark.parametrize("name", pretrained.ORDER)
@@ -65,6 +66,15 @@ def test_shipped_captioner_describes_new_scenes() -> None:
     captioner = regard.load("scenes", task="image-to-text")
     found = captioner.caption([np.asarray(draw_scene(scene)) for scene in scenes])
     assert sum(one.text == caption_text(scene_caption(scene)) for one, scene in zip(found, scenes, strict=True)) > 13
+
+
+def test_shipped_classifier_decides_by_word_order() -> None:
+    classifier = regard.load("world-classifier", task="classification")
+    pairs = draw_labelled({"test": 60}, task="who-acts")["test"]
+    found = classifier.classify([pair.source for pair in pairs])
+    assert sum(one.label == pair.label for one, pair in zip(found, pairs, strict=True)) > 55
+    [nurse, boy] = classifier.classify(["The nurse helped the boy", "The boy helped the nurse"])
+    assert (nurse.label, boy.label) == ("nurse", "boy")
 
 
 def test_known_everyday_sentences_are_translated() -> None:

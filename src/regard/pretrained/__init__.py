@@ -27,6 +27,7 @@ ORDER = (
     "scenes",
     "world-decoder-only",
     "world-encoder-only",
+    "world-classifier",
 )
 
 

@@ -277,9 +277,15 @@ WORKED_EXAMPLE_REVERSED = ExampleSentence(
     links=[(target, source) for source, target in WORKED_EXAMPLE.links or []],
 )
 BUILT_IN_EXAMPLES = {("en", "ko"): [WORKED_EXAMPLE], ("ko", "en"): [WORKED_EXAMPLE_REVERSED]}
-PROMPTS: dict[Task, list[str]] = {  # for the language models that come with regard
+PROMPTS: dict[Task, list[str]] = {  # for the language models and the classifier that come with regard
     "text-generation": ["AI가", "유나는 도서관에서", "비가 오면", "가난한 소방관이"],
     "fill-mask": ["AI가 ___ 바꾼다", "유나는 도서관에서 책을 ___", "폴이 ___ 때문에 에마가 웃었다"],
+    "classification": [  # the same words in another order
+        "The nurse helped the boy",
+        "The boy helped the nurse",
+        "Must the girl wait for the doctor?",
+        "The lazy student will invite the teacher when the man is sick",
+    ],
 }
 
 

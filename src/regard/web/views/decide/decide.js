@@ -10,13 +10,16 @@ import { asRequest, captionExperiment, changesOf, textExperiment } from "../../c
 import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
-import { Fragment, h, useEffect } from "../../core/ui.js";
+import { Fragment, h, useEffect, useState } from "../../core/ui.js";
+import { modelFor } from "../../data/models.js";
 import { partialWord } from "../../math/image_attention.js";
 
 /** @import { GivenImage } from "../../components/image_picker.js" */
 /** @import { Store } from "../../core/store.js" */
+/** @import { UrlState } from "../../core/url.js" */
 /** @import { ClassProbability, ClassifiedImage, Model } from "../../data/backend.js" */
 
+const WORLD_CLASSIFIER = "world-classifier"; // comes with regard
 const SHOWN_CLASSES = 10;
 const COMMANDS = ["regard train --labels reviews.tsv --run runs/reviews", "regard serve runs/reviews"];
 
@@ -24,21 +27,26 @@ export const decideView = { id: "decide", title: /** @type {const} */ ("decide.t
 
 /** @param {{ store: Store }} props */
 function Decide({ store }) {
-  const model = store.model.value;
-  const isClassifier = model?.task === "classification";
-  const readsImages = isClassifier && model.reads_images;
-  const choice = useImageChoice(store, readsImages && model.is_ready ? model : null);
-  const text = store.text.value;
+  const chosen = store.model.value;
+  const isChosen = chosen?.task === "classification";
+  const model = isChosen ? chosen : modelFor(store.models.value, chosen, "classification");
+  const readsImages = model?.reads_images ?? false;
+  const choice = useImageChoice(store, readsImages && model?.is_ready ? model : null);
+  const [example, setExample] = useState("");
+  const text = isChosen ? store.text.value : example; // the text of another model may be in another language
+  const send = (/** @type {string} */ sent) =>
+    isChosen || example ? store.set({ model: model?.name, text: sent }) : setExample(sent);
   return h(
     "div",
     { class: "view decide" },
-    h(Lead, { title: t("decide.heading") }, t(readsImages ? "decide.lead_image" : "decide.lead")),
-    isClassifier && (readsImages ? h(ImagePicker, { store, model, choice }) : h(SentenceForm, { store })),
+    h(Lead, { title: t("decide.heading") }, t(leadOf(model))),
+    model &&
+      (readsImages ? h(ImagePicker, { store, model, choice }) : h(SentenceForm, { store, model, text, onSend: send })),
     body(),
   );
 
   function body() {
-    if (!isClassifier)
+    if (!model)
       return h(Empty, null, h("p", null, t("decide.none")), h("pre", { class: "command" }, COMMANDS.join("\n")));
     if (!model.is_ready) return h(Empty, null, t("note.not_ready", { model: model.name }));
     if (!readsImages) return text && h(TextDecision, { store, model, text });
@@ -46,6 +54,12 @@ function Decide({ store }) {
     if (given && "image" in given && given.image === null) return h(Empty, null, t("pictures.large"));
     return given && h(ImageDecision, { store, model, given });
   }
+}
+
+/** @param {Model | null} model */
+function leadOf(model) {
+  if (model?.name === WORLD_CLASSIFIER) return "decide.lead_world";
+  return model?.reads_images ? "decide.lead_image" : "decide.lead";
 }
 
 /** @param {{ store: Store, model: Model, text: string }} props */
@@ -76,7 +90,7 @@ function TextDecision({ store, model, text }) {
         words.length > 0 &&
           h(Card, { title: t("decide.words"), explanation: t("decide.words_hint") }, h(WeightBars, { weights: words })),
       ),
-    found && h(Links, { store }),
+    found && h(Links, { store, state: { model: model.name, text } }),
   );
 }
 
@@ -120,7 +134,7 @@ function ImageDecision({ store, model, given }) {
           ),
         ),
       ),
-    found && found.layers.length > 0 && h(Links, { store }),
+    found && found.layers.length > 0 && h(Links, { store, state: { model: model.name } }),
   );
 }
 
@@ -135,9 +149,8 @@ function Classes({ label, classes }) {
   );
 }
 
-/** @param {{ store: Store }} props */
-function Links({ store }) {
-  const link = (/** @type {string} */ label, /** @type {Record<string, string>} */ changes) =>
-    h("button", { type: "button", class: "link", onClick: () => store.set(changes) }, label);
-  return h("p", null, link(t("language.to_heads"), { view: "heads" }));
+/** @param {{ store: Store, state: UrlState }} props state: what is decided on here */
+function Links({ store, state }) {
+  const open = () => store.set({ ...state, view: "heads" });
+  return h("p", null, h("button", { type: "button", class: "link", onClick: open }, t("language.to_heads")));
 }
