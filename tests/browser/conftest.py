@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from regard import pretrained
 from regard.bundle import load_bundle, new_bundle, save_bundle
 from regard.config import Config
 from tests.support.captioning_server import make_captioners
@@ -101,10 +102,14 @@ def everything(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """A server with a model for every view."""
     captioners = build_once(tmp_path_factory, "captioners", make_captioners)[0]
     texts = build_once(tmp_path_factory, "language", make_language)[0]
+    # A copy: with a model of the package itself, the server would add the package's example sentences.
+    classifier = tmp_path_factory.mktemp("classifier") / "world-classifier"
+    shutil.copytree(pretrained.directory("world-classifier"), classifier)
     runs = [corpus / "runs" / name for name in ("transformer", "attending", "general")]
     known = ["--gold", corpus / "test", "--report", corpus / "evaluation.json"]
     log = tmp_path_factory.mktemp("everything") / "log"
-    yield from serving(log, *runs, captioners / "heads" / "model", texts / "writer", texts / "reader", *known)
+    others = [captioners / "heads" / "model", texts / "writer", texts / "reader", classifier]
+    yield from serving(log, *runs, *others, *known)
 
 
 def serving(log: Path, *arguments: object, unready: Collection[str] = (), key: str = "") -> Iterator[str]:

@@ -160,6 +160,13 @@ VIEWS = {
         (".outputs >> nth=0 >> .output >> nth=0", ".outputs >> nth=1 >> .output >> nth=0"),
         random=True,
     ),
+    "decide": View(
+        "decide",
+        {"model": "world-classifier", "text": "The nurse helped the boy", "what_if": "1", "changes": "hide.source.1"},
+        ".decide .bars >> nth=1",
+        (".word-switches button >> nth=0", ".word-switches button >> nth=0"),
+        base=("model", "text", "what_if"),  # the card is open wherever there is a change
+    ),
     "pictures": View(
         "pictures",
         {"model": "heads", "image": "1", "layer": "1", "head": "1", "word": "1"},
