@@ -42,6 +42,8 @@ def test_page_opens_with_a_translated_everyday_sentence(page: Any, shipped: str)
         ("compare", ".compare-card .translation >> nth=2"),
         ("pictures?model=scenes", ".picture-examples button >> nth=11"),
         ("decide", ".bars >> nth=1"),
+        ("pictures", ".picture-examples button >> nth=11"),
+        ("language", "main.panel .card"),
         ("language?model=world-decoder-only", "main.panel .card"),
         ("language?model=world-encoder-only", "main.panel .card"),
     ],
@@ -51,3 +53,16 @@ def test_every_view_works_with_shipped_models(page: Any, shipped: str, view: str
     page.wait_for_selector(shown)
     assert not page.query_selector("main.panel .problem")
     assert not page.query_selector("main.panel pre.command")
+
+
+def test_links_choose_a_model_for_their_view(page: Any, shipped: str) -> None:
+    page.goto(f"{shipped}#translate")
+    page.wait_for_selector(".word-row-target .word")
+    page.get_by_role("link", name="Language").click()
+    page.wait_for_selector("main.panel .card")
+    page.wait_for_url("**#language?model=world-decoder-only&text=*")
+    page.get_by_role("link", name="Translate").click()
+    page.wait_for_selector(".word-row-target .word")
+    assert page.input_value("#source-text") == "Where is the train station?"
+    page.go_back()
+    page.wait_for_url("**#language?model=world-decoder-only&text=*")

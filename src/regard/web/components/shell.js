@@ -4,17 +4,19 @@
 import { LANGUAGES, language, t } from "../core/i18n.js";
 import { isDark, THEMES, theme } from "../core/theme.js";
 import { h, useEffect, useId, useLayoutEffect, useRef, useState } from "../core/ui.js";
-import { formatHash } from "../core/url.js";
+import { changedState, formatHash } from "../core/url.js";
 import { KeyDialog } from "./key_dialog.js";
 
 /** @import { MessageKey } from "../core/i18n.js" */
 /** @import { Store } from "../core/store.js" */
 /** @import { ComponentChildren } from "../core/ui.js" */
+/** @import { UrlState } from "../core/url.js" */
 /** @import { ApiKey } from "../data/api_key.js" */
 /**
  * @typedef {object} ViewDefinition
  * @property {string} id its name in the address
  * @property {string} title key of its message
+ * @property {readonly string[]} [tasks] of the models that the view is made for; else any model
  * @property {(props: { store: Store }) => ComponentChildren} View
  */
 
@@ -37,6 +39,11 @@ export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
   useEffect(() => {
     if (current && current.id !== view) store.set({ view: current.id });
   }, [current?.id, view]);
+  const { model: fitting } = changesTo(store, current);
+  useEffect(() => {
+    // An address without a model names a view alone; then no choice of the reader is lost.
+    if (fitting && !store.url.peek().model) store.fallback.value = fitting;
+  }, [fitting]);
   useEffect(() => {
     if (!ownsDocument) return;
     document.documentElement.lang = language.value;
@@ -61,6 +68,21 @@ export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
     h("div", { class: "only-heard", "aria-live": "polite" }, store.announcement.value),
     apiKey && h(KeyDialog, { apiKey }),
   );
+}
+
+/**
+ * What changes on the way to a view: where it is not made for the chosen model, the model does, and the sentence with it.
+ * @param {Store} store
+ * @param {ViewDefinition | null} view
+ * @returns {UrlState}
+ */
+function changesTo(store, view) {
+  if (!view) return {};
+  const { id, tasks } = view;
+  const chosen = store.model.value;
+  if (!tasks || (chosen && tasks.includes(chosen.task))) return { view: id };
+  const fitting = store.models.value.find(({ task, is_ready }) => is_ready && tasks.includes(task));
+  return fitting ? { view: id, model: fitting.name, text: "" } : { view: id };
 }
 
 /** @param {{ store: Store, views: ViewDefinition[], current: ViewDefinition | null, ownsDocument: boolean }} props */
@@ -96,17 +118,20 @@ function ViewLinks({ store, views, current }) {
   useEffect(() => {
     list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [current?.id]);
-  const open = (/** @type {string} */ id) => (/** @type {MouseEvent} */ event) => {
+  const open = (/** @type {UrlState} */ changes) => (/** @type {MouseEvent} */ event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    store.set({ view: id });
+    if (changes.model) store.draft.value = null; // it was typed for another model
+    store.set(changes);
   };
-  const links = views.map(({ id, title }) => {
-    const href = formatHash({ ...store.shared.value, view: id });
+  const links = views.map((view) => {
+    const { id, title } = view;
+    const changes = changesTo(store, view);
+    const href = formatHash(changedState(store.shared.value, changes));
     const isCurrent = id === current?.id;
     return h(
       "a",
-      { key: id, href, "aria-current": isCurrent ? "page" : null, onClick: open(id) },
+      { key: id, href, "aria-current": isCurrent ? "page" : null, onClick: open(changes) },
       t(/** @type {MessageKey} */ (title)),
     );
   });

@@ -100,6 +100,7 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
     set,
     models,
     isStarted,
+    fallback,
     model,
     /** The sentence that all views share; a file has one of its own, which its address need not name. */
     text: computed(() => url.value.text || data.sourceText || ""),

@@ -23,7 +23,12 @@ const WORLD_CLASSIFIER = "world-classifier"; // comes with regard
 const SHOWN_CLASSES = 10;
 const COMMANDS = ["regard train --labels reviews.tsv --run runs/reviews", "regard serve runs/reviews"];
 
-export const decideView = { id: "decide", title: /** @type {const} */ ("decide.title"), View: Decide };
+export const decideView = {
+  id: "decide",
+  title: /** @type {const} */ ("decide.title"),
+  tasks: ["classification"],
+  View: Decide,
+};
 
 /** @param {{ store: Store }} props */
 function Decide({ store }) {

@@ -30,6 +30,7 @@ const COMMANDS = [
 export const languageView = {
   id: "language",
   title: /** @type {const} */ ("language.title"),
+  tasks: ["text-generation", "fill-mask"],
   View: Language,
 };
 

@@ -22,6 +22,7 @@ const MOST_UNKNOWN = 4; // words that are named
 export const translateView = {
   id: "translate",
   title: "translate.title",
+  tasks: ["translation"],
   params: PARAMS,
   View: Translate,
 };
