@@ -192,3 +192,11 @@ def test_printed_chapter_has_question_and_result(open_chapter: Any) -> None:
         expect(page.locator(hidden)).to_be_hidden()
     for visible in (".idea", ".question h2", ".answer >> nth=0", ".verdict", ".lesson-steps li >> nth=-1"):
         expect(page.locator(visible)).to_be_visible()
+
+
+def test_passive_shows_the_shortcut_of_a_classifier(open_chapter: Any) -> None:
+    page = open_chapter("start?chapter=deciding&guess=nurse")
+    expect(page.locator(".result .bars").first.locator("li").first).to_contain_text("boy")
+    expect(page.locator(".verdict")).not_to_have_class("verdict is-right")
+    page.get_by_role("button", name="The nurse helped the boy").click()
+    expect(page.locator(".result .bars").first.locator("li").first).to_contain_text("nurse")

@@ -4,6 +4,7 @@
 import { addNormChapter } from "./add_norm.js";
 import { allAtOnceChapter } from "./all_at_once.js";
 import { careChapter } from "./care.js";
+import { decidingChapter } from "./deciding.js";
 import { fourScoresChapter } from "./four_scores.js";
 import { halvesChapter } from "./halves.js";
 import { headsChapter } from "./heads.js";
@@ -34,4 +35,5 @@ export const CHAPTERS = [
   imagesChapter,
   halvesChapter,
   careChapter,
+  decidingChapter,
 ];
