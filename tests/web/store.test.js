@@ -110,6 +110,18 @@ test("Back restores the sentence before, with the choices made there", async () 
   assert.equal(store.draft.value, null);
 });
 
+test("a delayed write does not undo a link just followed", async () => {
+  const store = makeStore({ hash: "#inside?model=small" });
+  await later();
+  store.set({ units: "words" }); // to be written in a moment
+  const end = performance.now() + 300;
+  while (performance.now() < end); // a busy page: the write is due before the event of the new address
+  location.hash = "#heads?model=small";
+  await later(50);
+  assert.equal(location.hash, "#heads?model=small");
+  assert.equal(store.url.value.view, "heads");
+});
+
 test("a server that does not answer is shown as offline, and the page starts", async () => {
   const unreachable = Object.assign(new Error("none"), { code: "unreachable" });
   const store = makeStore({ models: () => Promise.reject(unreachable) });

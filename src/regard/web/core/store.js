@@ -27,6 +27,7 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
   const draft = signal(/** @type {string | null} */ (null)); // what is typed and not sent yet
   const isOffline = signal(false);
   const stop = new AbortController();
+  let known = usesUrl ? location.hash : ""; // the address that was read or written last
   let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
 
   const model = computed(() => {
@@ -43,7 +44,10 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
     clearTimeout(timer);
     timer = undefined;
     const hash = formatHash(shared.peek());
-    if (usesUrl && url.peek().view && hash !== location.hash) history[how](null, "", hash);
+    if (!usesUrl || !url.peek().view || hash === location.hash) return;
+    if (how === "replaceState" && location.hash !== known) return; // a link was followed: `restore` is about to run
+    history[how](null, "", hash);
+    known = location.hash;
   };
   const writeWaiting = () => timer !== undefined && writeUrl("replaceState");
 
@@ -64,7 +68,8 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
 
   const restore = () => {
     clearTimeout(timer);
-    const next = parseHash(location.hash);
+    known = location.hash;
+    const next = parseHash(known);
     batch(() => {
       if ((next.text ?? "") !== (url.peek().text ?? "")) draft.value = null;
       url.value = next;
