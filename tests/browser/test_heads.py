@@ -106,7 +106,7 @@ def test_pieces_are_put_together_to_words(open_page: Open) -> None:
     page = looked_at(open_page("heads"))
     labels = page.locator(".map-drawing text")
     expect(labels.filter(has_text="▁")).not_to_have_count(0)
-    page.get_by_role("button", name="words").click()
+    page.get_by_role("button", name="words", exact=True).click()
     expect(labels.filter(has_text="▁")).to_have_count(0)
     assert settled(page, lambda: set(SENTENCE.split()) <= set(labels.all_text_contents()), True)
 

@@ -75,7 +75,7 @@ def test_page_opens_with_the_lesson(page: Any, address: str) -> None:
 
 
 def test_translate_links_a_captioner_to_pictures(page: Any, address: str) -> None:
-    page.goto(f"{address}#translate")
+    page.goto(f"{address}#translate?model=heads")
     note = page.get_by_text("This model describes images")
     expect(note).to_be_visible()
     expect(page.locator("#source-text")).to_be_hidden()
@@ -108,7 +108,7 @@ def test_model_still_in_training_shows_no_alarm(page: Any, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("view", ["translate", "inside"])
 def test_view_of_sentences_links_to_images(page: Any, address: str, view: str) -> None:
-    page.goto(f"{address}#{view}")
+    page.goto(f"{address}#{view}?model=heads")
     if view == "inside":
         page.get_by_role("button", name="Your sentence, your model").click()
     page.get_by_text("This model describes images. Choose one that takes text.").wait_for()

@@ -51,6 +51,7 @@ def test_models_are_listed_with_their_properties(own_api: OwnApiServer, translat
         "run": "there",
         "is_ready": True,
         "task": "translation",
+        "reads_images": False,
     }
     assert (back["name"], back["source"], back["target"], back["run"]) == ("back", "ko", "en", None)
 

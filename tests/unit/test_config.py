@@ -245,7 +245,6 @@ RULES = [
         {"positions": "rotary", "transformer": {"width": 9, "heads": 3}},
         "an even width for each head",
     ),
-    (CNNConfig, {"width": 3, "blocks": 2, "heads": 4}, "the grid has 6 channels and heads is 4"),
 ]
 
 
@@ -267,6 +266,12 @@ def test_incompatible_values_are_explained(model: type, table: dict, reason: str
 def test_indivisible_stack_width_is_named_by_its_path() -> None:
     table = {"model": {"kind": "transformer", "decoder": {"width": 10, "heads": 3}}}
     assert "width is 10 and heads 3" in complaint(table, path="model.decoder")
+
+
+def test_grid_heads_must_divide_its_channels() -> None:
+    encoder = {"kind": "cnn", "width": 3, "blocks": 2, "heads": 4}
+    table = {"model": {"kind": "classifier-image", "image_encoder": encoder}}
+    assert "the grid has 6 channels and heads is 4" in complaint(table, path="model.image_encoder")
 
 
 def test_channel_doubling_past_the_limit_is_named() -> None:

@@ -117,7 +117,7 @@ def test_served_files_are_named_by_their_content() -> None:
     for name in page.files:
         assert f'"page/{name}"'.encode() in page.html
     assert b"{script}" not in page.html
-    assert sum(len(file.compressed) for file in page.files.values()) < 160_000
+    assert sum(len(file.compressed) for file in page.files.values()) < 200_000
 
 
 def test_every_style_sheet_is_used() -> None:

@@ -213,7 +213,7 @@ def _running_server(demo: Demo, port: int, *, browser: bool) -> Iterator[subproc
 
 
 def _start_process(arguments: list[str], *, niceness: int = 0, **streams: object) -> subprocess.Popen[bytes]:
-    def before_exec() -> None:
+    def prepare_child() -> None:
         exit_with_parent()
         os.nice(niceness)
 
@@ -221,7 +221,7 @@ def _start_process(arguments: list[str], *, niceness: int = 0, **streams: object
         [sys.executable, "-m", "regard", *arguments],
         env=PASSIVE_WAIT | os.environ,
         process_group=0,  # so that Ctrl-C reaches it once, through us
-        preexec_fn=before_exec,  # noqa: PLW1509  (this process has no threads)
+        preexec_fn=prepare_child,  # noqa: PLW1509  (this process has no threads)
         **streams,
     )
 

@@ -108,7 +108,7 @@ def test_text_attention_shows_in_terminal_and_files(regard: Regard, texts: Path,
         (["show", "{reader}", "가", "--role", "cross"], "this model has no cross attention; it has encoder-self"),
         (
             ["evaluate", "{writer}", "--source", "a", "--reference", "b", "--text", "c"],
-            "or --text for a language model",
+            "--text for a language model; or --labels",
         ),
         (
             ["evaluate", "{writer}", "--text", "{texts}/valid.ko", "--beam", "2"],
@@ -117,9 +117,9 @@ def test_text_attention_shows_in_terminal_and_files(regard: Regard, texts: Path,
         (["export", "{writer}", "--to", "ctranslate2", "{texts}/out"], "CTranslate2 cannot represent this model"),
         (
             ["train", "{texts}/writer.toml", "--set", "training.validation_metric=bleu", "--run", "{texts}/new"],
-            "training.validation_metric=loss",
+            "is not measured for text-generation, the task of model.kind 'decoder-only'. Choose loss.",
         ),
-        (["train", "{texts}/reader.toml", "--set", "model.classes=3", "--run", "{texts}/new"], "model.classes is 3"),
+        (["train", "{texts}/reader.toml", "--set", "model.classes=3", "--run", "{texts}/new"], "an unknown format for labels"),
         (
             ["train", "{texts}/reader.toml", "--set", "training.mask_rate=1", "--run", "{texts}/new"],
             "training.mask_rate",

@@ -209,7 +209,7 @@ def test_undrawable_input_is_refused_with_an_explanation(
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RegardError, match=r"r\.gif is neither"):
+    with pytest.raises(RegardError, match=r"r\.gif is no \.svg, \.png or \.pdf file"):
         plot_image_attention(np.zeros((3, 8, 8), np.uint8), ["a"], [grid(0, 0)], tmp_path / "r.gif")
     with pytest.raises(RegardError, match="no image"):
         plot_contact_sheet([], tmp_path / "r.png")

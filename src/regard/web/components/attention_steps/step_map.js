@@ -81,7 +81,7 @@ export function StepMap({ ids, chosen, cards, onChoose }) {
     h("li", {
       key: `arc-${from}`,
       class: "arc",
-      role: "presentation",
+      "aria-hidden": "true",
       style: { "grid-row": `${from + 1} / ${to + 2}` },
     });
   const step = (/** @type {number} */ by, /** @type {MessageKey} */ label) =>
