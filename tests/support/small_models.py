@@ -120,7 +120,9 @@ def _marian() -> Iterator[tuple[str, ModelConfig]]:
     for name, source_end in (("bias", True), ("open", False)):
         yield (
             f"transformer-post-{name}",
-            TransformerConfig(encoder=stack, decoder=stack, source_end=source_end, **options),
+            TransformerConfig(
+                encoder=stack, decoder=stack, source_end=source_end, zero_begin=not source_end, **options
+            ),
         )
     yield "transformer-pre-gated", TransformerConfig(encoder=stack, decoder=stack, norm="pre", **GATED)
 

@@ -67,7 +67,8 @@ def export_family(bundle: Bundle, directory: Path) -> str:
     ids = tokenizer.original_ids
     tensors = {rule.theirs: _export_tensor(rule, weights, ids) for rule in family.rules(model)}
     architecture = family.class_name(model)
-    if architecture.endswith("Model"):  # a class without a head has no prefix
+    is_headless = architecture != family.architecture and architecture.endswith("Model")
+    if is_headless:  # such a class has no prefix
         tensors = {name.removeprefix(family.prefix): tensor for name, tensor in tensors.items()}
     settings = family.write(model) | {
         "model_type": family.model_type,

@@ -30,6 +30,7 @@ def layer(use: str, number: int, weights: np.ndarray) -> tuple[AttentionLayerInf
         projections={},
         scale=1.0,
         is_rotary=False,
+        rotary_base=10_000.0,
         steps={},
     )
     return described, numbers
