@@ -87,7 +87,7 @@ def test_plot_and_table_show_the_comparison_figures(open_page: Open, server: str
 
 POSITIONS = {
     "en": {"output": "at the output", "input": "at the input"},
-    "ko": {"output": "출력 위치", "input": "입력 위치"},
+    "ko": {"output": "생성할 때", "input": "다시 입력될 때"},
 }
 
 

@@ -156,7 +156,7 @@ VIEWS = {
     "language": View(
         "language",
         {"model": "writer", "text": turns(0, 4), "look": turns(0, 4), "prompt": turns(0, 2), "temperature": "0.4"},
-        ".map-area",
+        ".map-area >> nth=0",
         (".outputs >> nth=0 >> .output >> nth=0", ".outputs >> nth=1 >> .output >> nth=0"),
         random=True,
     ),

@@ -224,7 +224,7 @@ def test_evicted_trace_is_requested_again(browser: Any, server: str) -> None:
         route.fulfill(status=404, json={"error": {"code": "trace_gone", "message": "gone"}})
 
     watched.page.route("**/alignment?*", lose_once)
-    watched.page.goto(server)
+    watched.page.goto(f"{server}#translate")
     watched.page.wait_for_selector(".map-area")
     assert len(gone) == 1
     assert len([url for url in watched.requests if url.endswith("/traces")]) == 2

@@ -18,6 +18,7 @@ from benchmarks import serving
 from benchmarks.http_load import Client
 from benchmarks.http_load import serving as served
 
+from regard import pretrained
 from regard.cli import run
 from regard.server import models as failures
 from regard.server.api.runs import GoldFiles
@@ -227,20 +228,13 @@ def test_client_address_comes_from_trusted_proxy_only(
         assert [answer.status_code for answer in answers] == statuses
 
 
-def test_without_model_page_works_but_readiness_fails(tmp_path: Path) -> None:
-    with served([], tmp_path / "log", wait=False) as server:
-
-        def get(path: str) -> httpx.Response:
-            return httpx.get(f"{server.url}{path}", timeout=30)
-
-        assert (get("/livez").status_code, get("/readyz").status_code, get("/").status_code) == (200, 503, 200)
-        assert (get("/api/v1/models").json(), get("/api/v1/runs").json()) == ({"models": []}, {"runs": []})
-        assert get("/languages").json() == []
-        refused = httpx.post(f"{server.url}/api/v1/translate", json={"texts": ["one"]})
-        assert refused.status_code == 503
-        assert "Start the server with one" in refused.json()["error"]["message"]
-        assert "retry-after" not in refused.headers  # waiting would not help
-    assert "no MODEL was given" in (tmp_path / "log").read_text()
+def test_without_model_the_shipped_ones_are_served(tmp_path: Path) -> None:
+    with served([], tmp_path / "log") as server:
+        listed = httpx.get(f"{server.url}/api/v1/models", timeout=30).json()["models"]
+        assert [model["name"] for model in listed] == pretrained.names()
+        body = {"texts": ["Where is the train station?"], "model": "en-fr"}
+        answer = httpx.post(f"{server.url}/api/v1/translate", json=body, timeout=60)
+        assert "gare" in answer.text
 
 
 @pytest.mark.parametrize(

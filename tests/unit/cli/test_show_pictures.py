@@ -145,7 +145,7 @@ def test_a_captioner_without_attention_is_refused(
 
 
 def test_a_translator_takes_one_sentence(regard: Regard, transformer: Path) -> None:
-    assert "Give one, in quotation marks" in regard("show", transformer, "red", "cat").err
+    assert "or one text in quotation marks" in regard("show", transformer, "red", "cat").err
 
 
 @pytest.mark.parametrize("use", ["image-self", "decoder-self"])
