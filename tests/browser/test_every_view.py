@@ -263,7 +263,10 @@ def new_page(browser: Any, everything: str) -> Iterator[Any]:
 
 
 def test_every_parameter_is_tried() -> None:
-    known = set(re.findall(r"^  (\w+): \{", PARAMS_FILE.read_text(encoding="utf-8"), re.MULTILINE)) - {"view", "present"}  # presentation hides the links that these tests click
+    known = set(re.findall(r"^  (\w+): \{", PARAMS_FILE.read_text(encoding="utf-8"), re.MULTILINE)) - {
+        "view",
+        "present",
+    }  # presentation hides the links that these tests click
     assert known == {name for view in VIEWS.values() for name in view.params}
 
 

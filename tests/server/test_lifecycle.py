@@ -230,7 +230,10 @@ def test_client_address_comes_from_trusted_proxy_only(
 
 def test_without_model_the_shipped_ones_are_served(tmp_path: Path) -> None:
     with served([], tmp_path / "log") as server:
-        listed = httpx.get(f"{server.url}/api/v1/models", timeout=30).json()["models"]
+        listed: list[dict] = []
+        while not any(model["is_ready"] and model["name"] == "en-fr" for model in listed):
+            time.sleep(0.1)
+            listed = httpx.get(f"{server.url}/api/v1/models", timeout=30).json()["models"]
         assert [model["name"] for model in listed] == pretrained.names()
         body = {"texts": ["Where is the train station?"], "model": "en-fr"}
         answer = httpx.post(f"{server.url}/api/v1/translate", json=body, timeout=60)

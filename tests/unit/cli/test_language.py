@@ -119,7 +119,10 @@ def test_text_attention_shows_in_terminal_and_files(regard: Regard, texts: Path,
             ["train", "{texts}/writer.toml", "--set", "training.validation_metric=bleu", "--run", "{texts}/new"],
             "is not measured for text-generation, the task of model.kind 'decoder-only'. Choose loss.",
         ),
-        (["train", "{texts}/reader.toml", "--set", "model.classes=3", "--run", "{texts}/new"], "an unknown format for labels"),
+        (
+            ["train", "{texts}/reader.toml", "--set", "model.classes=3", "--run", "{texts}/new"],
+            "an unknown format for labels",
+        ),
         (
             ["train", "{texts}/reader.toml", "--set", "training.mask_rate=1", "--run", "{texts}/new"],
             "training.mask_rate",
