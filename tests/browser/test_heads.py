@@ -50,7 +50,7 @@ def test_every_layer_and_head_map_opens_large(open_page: Open, server: str) -> N
         expect(page.locator(THUMB)).to_have_count(sum(layer["heads"] + 1 for layer in layers) + more)
         page.locator(THUMB).nth(1).click()
         expect(large_title(page)).to_have_text(f"{name}: layer 1, head 2")
-        expect(page.locator(".map-area")).to_be_visible()
+        expect(page.locator(".map-area").first).to_be_visible()
 
 
 def test_large_map_shows_the_weights_of_the_trace(open_page: Open, server: str) -> None:
@@ -66,7 +66,7 @@ def test_large_map_shows_the_weights_of_the_trace(open_page: Open, server: str) 
         page.get_by_role("button", name=thumb).click()
         expect(large_title(page)).to_contain_text(title)
         weights = floats(server, f"traces/{trace['id']}/{path}")
-        area = page.locator(".map-area")
+        area = page.locator(".map-area").first
         area.press("Home")
         area.press("ArrowDown")
         assert read_cell(page) == pytest.approx(weights[1, 0], abs=6e-4)
@@ -133,7 +133,7 @@ def test_500_tokens_are_painted_and_fetched_when_visible(open_page: Open) -> Non
     expect(page.locator(f"{THUMB} canvas.is-painted").last).to_be_visible()
     assert settled(page, lambda: any("rollout" in url for url in asked), True)
     assert page.locator(".map-area *").count() < 40  # a canvas, not a quarter of a million cells
-    page.locator(".map-area").hover(position={"x": 120, "y": 90})
+    page.locator(".map-area").first.hover(position={"x": 120, "y": 90})
     expect(page.locator(".map-readout .number")).to_have_text(re.compile(r"0\.\d{3}"))
 
 

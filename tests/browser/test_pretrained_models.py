@@ -42,7 +42,6 @@ def test_page_opens_with_a_translated_everyday_sentence(page: Any, shipped: str)
         ("compare", ".compare-card .translation >> nth=2"),
         ("pictures?model=scenes", ".picture-examples button >> nth=11"),
         ("decide", ".bars >> nth=1"),
-        ("pictures", ".picture-examples button >> nth=11"),
         ("language", "main.panel .card"),
         ("language?model=world-decoder-only", "main.panel .card"),
         ("language?model=world-encoder-only", "main.panel .card"),

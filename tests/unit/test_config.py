@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from regard.attention.scores import SCORES
 from regard.config import (
     AttentionRNNConfig,
-    CNNConfig,
     Config,
     ConfigSection,
     DataConfig,
