@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KEYS_VARIABLE = "REGARD_API_KEYS"
 
 
-def _keep_blank_keys(_context: click.Context, _parameter: click.Parameter, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _reject_empty_keys(_context: click.Context, _parameter: click.Parameter, keys: tuple[str, ...]) -> tuple[str, ...]:
     """The keys; one blank key if the variable is set but empty, so that the server rejects it instead of being open."""
     return keys if keys or KEYS_VARIABLE not in os.environ else ("",)
 
@@ -42,7 +42,7 @@ Examples:
     "keys",
     multiple=True,
     envvar=KEYS_VARIABLE,
-    callback=_keep_blank_keys,
+    callback=_reject_empty_keys,
     show_envvar=True,
     help="Key for the APIs; repeatable. The variable may hold several, separated by spaces; `ps` does not show it.",
 )
