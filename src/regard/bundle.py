@@ -166,12 +166,12 @@ def _read_bundle(files: VerifiedFiles) -> Bundle:
         _check_fit(describe_tensors(config, tokenizers), header, origin=str(weights))
 
     content = files.read(WEIGHTS_FILE, check_header)
-    more_files = {name: files.read(name) for name in files.digests.keys() - set(BUNDLE_FILES)}  # all are verified
-    known = more_files.get(KNOWN_WORDS_FILE)
+    known = files.read(KNOWN_WORDS_FILE) if KNOWN_WORDS_FILE in files.digests else None
+    files.verify(*sorted(files.digests.keys() - {*BUNDLE_FILES, KNOWN_WORDS_FILE}))
     with SkipInitialization():
         model = _build(config, tokenizers)
     tensors = read_tensors(content, weights)
-    if broken := [name for name, tensor in tensors.items() if not bool(tensor.isfinite().all())]:
+    if broken := [name for name, tensor in tensors.items() if not bool(tensor.float().isfinite().all())]:
         raise RegardError(
             f"{weights} has weights that are not finite numbers: {broken[0]}, and {len(broken) - 1} more tensors. Its "
             "training diverged: train it again with a lower training.learning_rate, or use another checkpoint."

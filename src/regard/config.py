@@ -32,11 +32,12 @@ Width = Annotated[int, Meta(ge=1, le=2**16)]
 ImageSize = Annotated[int, Meta(ge=1, le=4096)]
 Threads = Annotated[int, Meta(ge=0, le=1024)]
 Classes = Annotated[int, Meta(ge=0, le=2**16)]
+RGB = tuple[float, float, float]
 
 # Each name below stands for one class that carries the same `name`; tests/unit/test_extension_points.py compares them.
 ScoreName = Literal["dot", "scaled_dot", "general", "additive"]  # attention/scores.py
 EQUAL_WIDTH_SCORES: tuple[ScoreName, ...] = ("dot", "scaled_dot")  # of query and key
-PositionsName = Literal["sinusoidal", "learned", "rotary", "none"]  # layers/positions.py
+PositionsName = Literal["sinusoidal", "learned", "rotary", "relative", "none"]  # layers/positions.py
 CellType = Literal["rnn", "gru", "lstm"]  # layers/recurrent.py
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]  # layers/transformer_block.py
 MetricName = Literal["loss", "bleu", "chrf", "cider", "accuracy", "macro_f1"]  # of a validation
@@ -56,6 +57,11 @@ class RecurrentLayersConfig(ConfigSection, frozen=True, kw_only=True):
     layers: Layers = 1
     width: Width = 256
 
+    def check_directions(self) -> None:
+        """Refuse a width that two directions cannot share."""
+        if self.width % 2:
+            raise ValueError(f"encoder.width is {self.width}; it must be even: each direction has half of it")
+
 
 class TransformerStackConfig(ConfigSection, frozen=True, kw_only=True):
     """A stack of Transformer layers; the defaults are those of the published base model."""
@@ -64,6 +70,7 @@ class TransformerStackConfig(ConfigSection, frozen=True, kw_only=True):
     width: Width = 512
     heads: Width = 8
     ffn_width: Width = 2048  # width inside the feed-forward network
+    head_width: NonNegativeInt = 0  # of each head's queries, keys and values; 0: `width` divided among the heads
     key_value_heads: NonNegativeInt = 0  # fewer than `heads`: grouped-query attention; 0: as many
     self_attention_heads: list[PositiveInt] = []  # that each layer of a pruned model has left; empty: `heads`
     cross_attention_heads: list[PositiveInt] = []
@@ -85,23 +92,34 @@ class TransformerStackConfig(ConfigSection, frozen=True, kw_only=True):
                 f"heads is {self.heads} and key_value_heads {self.key_value_heads}; the heads must divide evenly "
                 "among those of the keys and values"
             )
-        if self.width % self.heads:
+        if not self.head_width and self.width % self.heads:
             raise ValueError(
-                f"width is {self.width} and heads {self.heads}; the width must divide evenly among the heads"
+                f"width is {self.width} and heads {self.heads}; the width must divide evenly among the heads, "
+                "unless head_width is set"
             )
+
+    @property
+    def width_per_head(self) -> int:
+        """The width of each head's queries, keys and values."""
+        return self.head_width or self.width // self.heads
 
 
 class RecurrentStyle(ConfigSection, frozen=True, kw_only=True):
-    """The options of every model with a recurrent decoder."""
+    """The options of every model with recurrent layers."""
 
     cell: CellType = "lstm"
     embedding_width: Width = 256
-    decoder: RecurrentLayersConfig = RecurrentLayersConfig()
     dropout: Fraction = 0.2
 
     @property
     def max_positions(self) -> None:
         """A recurrent model reads sequences of any length."""
+
+
+class RecurrentDecoderStyle(RecurrentStyle, frozen=True, kw_only=True):
+    """The options of every model with a recurrent decoder."""
+
+    decoder: RecurrentLayersConfig = RecurrentLayersConfig()
 
 
 class TransformerStyle(ConfigSection, frozen=True, kw_only=True):
@@ -113,10 +131,13 @@ class TransformerStyle(ConfigSection, frozen=True, kw_only=True):
     activation: Activation = "relu"
     gated_ffn: bool = False  # W_2 (f(W_1 x) * W_3 x): with silu, SwiGLU
     linear_bias: bool = True  # of the linear layers inside the blocks
+    scale_scores: bool = True  # divide the scores by the root of a head's width
     positions: PositionsName = "sinusoidal"
     max_position_embeddings: Annotated[int, Meta(ge=1, le=2**20)] = 1024  # learned positions only
     sinusoidal_base: PositiveFloat = 10_000.0  # sinusoidal positions only
     rotary_base: PositiveFloat = 10_000.0  # rotary positions only
+    relative_buckets: Annotated[int, Meta(ge=4, le=2**16)] = 32  # relative positions only: of distances
+    relative_max_distance: Annotated[int, Meta(ge=4, le=2**20)] = 128  # relative positions only: beyond, one bucket
     dropout: Fraction = 0.1
     attention_dropout: Fraction = 0.0  # dropout of the attention weights
 
@@ -125,9 +146,19 @@ class TransformerStyle(ConfigSection, frozen=True, kw_only=True):
         """The number of learned positions, one of them for BEGIN or END; None: computed, for any length."""
         return self.max_position_embeddings if self.positions == "learned" else None
 
-    def _check_rotary(self, **stacks: TransformerStackConfig) -> None:
+    def _check_positions(self, **stacks: TransformerStackConfig) -> None:
+        if self.positions == "relative" and self.relative_max_distance <= self.relative_buckets // 2:
+            raise ValueError(
+                f"relative_max_distance is {self.relative_max_distance} and relative_buckets {self.relative_buckets}; "
+                "the distance must be larger than half the number of buckets"
+            )
         for name, stack in stacks.items():
-            if self.positions == "rotary" and stack.width // stack.heads % 2:
+            if self.positions == "relative" and any(left < stack.heads for left in stack.self_attention_heads):
+                raise ValueError(
+                    f'{name}.self_attention_heads is {stack.self_attention_heads}; positions = "relative" has a bias '
+                    f"for each of {stack.heads} heads that all layers share, so that no layer can lack one"
+                )
+            if self.positions == "rotary" and stack.width_per_head % 2:
                 raise ValueError(
                     f"{name}.width is {stack.width} and {name}.heads {stack.heads}; "
                     'positions = "rotary" rotates pairs of entries and needs an even width for each head'
@@ -142,19 +173,19 @@ class LanguageModelStyle(TransformerStyle, frozen=True, kw_only=True):
     positions: PositionsName = "learned"
 
     def __post_init__(self) -> None:
-        self._check_rotary(transformer=self.transformer)
+        self._check_positions(transformer=self.transformer)
 
 
 # --- model: one struct for each architecture -------------------------------------------------------------------------
 
 
-class RNNConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="rnn"):
+class RNNConfig(RecurrentDecoderStyle, frozen=True, kw_only=True, tag_field="kind", tag="rnn"):
     """The sequence-to-sequence RNN: one vector carries the whole source to the decoder."""
 
     encoder: RecurrentLayersConfig = RecurrentLayersConfig()
 
 
-class AttentionRNNConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="rnn-attention"):
+class AttentionRNNConfig(RecurrentDecoderStyle, frozen=True, kw_only=True, tag_field="kind", tag="rnn-attention"):
     """The RNN with attention: a bidirectional encoder, and a decoder that attends to the source at every step."""
 
     encoder: RecurrentLayersConfig = RecurrentLayersConfig()  # each direction has half of its width
@@ -163,8 +194,7 @@ class AttentionRNNConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="k
     input_feeding: bool = False  # with "current": the last attentional state is part of the next input
 
     def __post_init__(self) -> None:
-        if self.encoder.width % 2:
-            raise ValueError(f"encoder.width is {self.encoder.width}; it must be even: each direction has half of it")
+        self.encoder.check_directions()
         if self.score in EQUAL_WIDTH_SCORES and self.encoder.width != self.decoder.width:
             raise ValueError(
                 f"encoder.width is {self.encoder.width} and decoder.width {self.decoder.width}; "
@@ -185,7 +215,9 @@ class TransformerConfig(TransformerStyle, frozen=True, kw_only=True, tag_field="
     share_embeddings: bool = False  # one embedding table for source and target: needs one vocabulary
     scale_embeddings: bool = True  # multiply them by the root of the width
     tie_word_embeddings: bool = True  # the output layer is the target's embedding table
-    output_bias: bool = False  # of a tied output layer; one with its own weights always has a bias
+    output_bias: bool = False  # of a tied output layer; one with its own weights has a bias, or an `output_mask`
+    output_mask: bool = False  # a fixed bias instead, so that tokens that an imported model lacks are never predicted
+    scale_output: bool = False  # divide the input of the output layer by the root of the width (T5)
     zero_begin: bool = False  # the decoder begins with a vector of zeros, not with that of BEGIN (Marian)
     source_end: bool = True  # False: END after the source is not visible to any query (models of OpenNMT)
 
@@ -195,11 +227,14 @@ class TransformerConfig(TransformerStyle, frozen=True, kw_only=True, tag_field="
                 f"encoder.width is {self.encoder.width} and decoder.width {self.decoder.width}; "
                 "share_embeddings needs them equal"
             )
-        if self.decoder_autoregression == "ssru" and self.positions == "rotary":
+        if self.output_bias and self.output_mask:
+            raise ValueError("output_bias and output_mask are both set; an output layer has one of them")
+        if self.decoder_autoregression == "ssru" and self.positions in ("rotary", "relative"):
             raise ValueError(
-                'positions = "rotary" rotates queries and keys, which decoder_autoregression = "ssru" does not have'
+                f'positions = "{self.positions}" changes the scores of queries and keys, which '
+                'decoder_autoregression = "ssru" does not have'
             )
-        self._check_rotary(encoder=self.encoder, decoder=self.decoder)
+        self._check_positions(encoder=self.encoder, decoder=self.decoder)
 
 
 class DecoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field="kind", tag="decoder-only"):
@@ -216,57 +251,29 @@ class EncoderOnlyConfig(LanguageModelStyle, frozen=True, kw_only=True, tag_field
     max_position_embeddings: Annotated[int, Meta(ge=1, le=2**20)] = 512
     classes: Classes = 0  # 0: the masked-token head; else a head with this many classes
     pooling: Literal["first", "mean"] = "first"  # the class is predicted from the first token, or from the mean of all
+    pooler_activation: Literal["tanh", "relu"] = "tanh"  # of the class head's first layer
     masked_head: bool = True  # False: no head, as in models for sentence vectors
     token_types: Annotated[int, Meta(ge=0, le=2**20)] = 0  # vectors for parts of the input; the first one is used
 
 
 class AttentionRNNClassifierConfig(
-    ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="classifier-rnn-attention"
+    RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="classifier-rnn-attention"
 ):
     """A text classifier: a bidirectional RNN, and attention that pools its states into one vector."""
 
-    cell: CellType = "lstm"
-    embedding_width: Width = 256
     encoder: RecurrentLayersConfig = RecurrentLayersConfig()  # each direction has half of its width
     score: ScoreName = "additive"
     classes: Classes = 0  # 0: one for each label of the training data
-    dropout: Fraction = 0.2
 
     def __post_init__(self) -> None:
-        if self.encoder.width % 2:
-            raise ValueError(f"encoder.width is {self.encoder.width}; it must be even: each direction has half of it")
-
-    @property
-    def max_positions(self) -> None:
-        """A recurrent model reads sequences of any length."""
+        self.encoder.check_directions()
 
 
 # --- model: image encoders, captioners and image classifiers ---------------------------------------------------------
 
 
-class CNNConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="cnn"):
-    """Convolutions, then an optional self-attention layer over the grid."""
-
-    image_size: ImageSize = 28  # images are resized to this many pixels on each side
-    width: Width = 32  # of the first block; each later block doubles it and halves the grid
-    blocks: Annotated[int, Meta(ge=1, le=16)] = 2
-    heads: Annotated[int, Meta(ge=0, le=2**16)] = (
-        4  # of the self-attention layer after the last block; 0: no such layer
-    )
-
-    def __post_init__(self) -> None:
-        grid_width = self.width * 2 ** (self.blocks - 1)
-        if self.heads and grid_width % self.heads:
-            raise ValueError(f"the grid has {grid_width} channels and heads is {self.heads}; they must divide evenly")
-
-    @property
-    def grid_size(self) -> int:
-        """The number of grid cells on each side."""
-        return -(-self.image_size // (1 << self.blocks))
-
-
-class ResNetConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="resnet"):
-    """A small residual network, trained together with the decoder."""
+class ConvolutionalStyle(ConfigSection, frozen=True, kw_only=True):
+    """The options of convolutional networks that are trained together with the rest of the model."""
 
     image_size: ImageSize = 64  # images are resized to this many pixels on each side
     width: Width = 32  # of the first block; each later block doubles it and halves the grid
@@ -276,6 +283,23 @@ class ResNetConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", t
     def grid_size(self) -> int:
         """The number of grid cells on each side."""
         return -(-self.image_size // (1 << self.blocks))
+
+
+class ResNetConfig(ConvolutionalStyle, frozen=True, kw_only=True, tag_field="kind", tag="resnet"):
+    """A small residual network."""
+
+
+class CNNConfig(ConvolutionalStyle, frozen=True, kw_only=True, tag_field="kind", tag="cnn"):
+    """Convolutions, then an optional self-attention layer over the grid."""
+
+    image_size: ImageSize = 28
+    blocks: Annotated[int, Meta(ge=1, le=16)] = 2
+    heads: Annotated[int, Meta(ge=0, le=2**16)] = 4  # of the self-attention after the last block; 0: no such layer
+
+    def __post_init__(self) -> None:
+        grid_width = self.width * 2 ** (self.blocks - 1)
+        if self.heads and grid_width % self.heads:
+            raise ValueError(f"the grid has {grid_width} channels and heads is {self.heads}; they must divide evenly")
 
 
 class EfficientNetConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="efficientnet-lite0"):
@@ -297,6 +321,11 @@ class VisionTransformerConfig(ConfigSection, frozen=True, kw_only=True, tag_fiel
     image_size: ImageSize = 64
     patch_size: ImageSize = 8  # pixels on each side
     transformer: TransformerStackConfig = TransformerStackConfig(layers=4, width=128, heads=4, ffn_width=256)
+    class_token: bool = False  # a learned first token, and learned positions: for a classifier with pooling = "first"
+    activation: Activation = "gelu"
+    norm_epsilon: PositiveFloat = 1e-5  # added to the variance before the root
+    pixel_mean: RGB = (127.0, 127.0, 127.0)  # subtracted from the pixels, which are 0 to 255
+    pixel_std: RGB = (128.0, 128.0, 128.0)  # that they are divided by then
 
     def __post_init__(self) -> None:
         if self.image_size % self.patch_size:
@@ -304,6 +333,8 @@ class VisionTransformerConfig(ConfigSection, frozen=True, kw_only=True, tag_fiel
                 f"image_size is {self.image_size} and patch_size {self.patch_size}; "
                 "an image must divide evenly into patches"
             )
+        if min(self.pixel_std) <= 0:
+            raise ValueError(f"pixel_std is {self.pixel_std}; pixels are divided by it, so that it must be positive")
 
     @property
     def grid_size(self) -> int:
@@ -314,20 +345,35 @@ class VisionTransformerConfig(ConfigSection, frozen=True, kw_only=True, tag_fiel
 ImageEncoderConfig = Union[CNNConfig, ResNetConfig, EfficientNetConfig, VisionTransformerConfig]  # noqa: UP007
 
 
-class RNNCaptionerConfig(RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn"):
+def _has_class_token(encoder: ImageEncoderConfig) -> bool:
+    return isinstance(encoder, VisionTransformerConfig) and encoder.class_token
+
+
+def _check_captioner(encoder: ImageEncoderConfig) -> None:
+    if _has_class_token(encoder):
+        raise ValueError("image_encoder.class_token is set; a captioner reads the cells and has no use for it")
+
+
+class RNNCaptionerConfig(RecurrentDecoderStyle, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn"):
     """A captioner without attention: one vector carries the whole image to the decoder."""
 
     image_encoder: ImageEncoderConfig = ResNetConfig()
 
+    def __post_init__(self) -> None:
+        _check_captioner(self.image_encoder)
+
 
 class AttentionRNNCaptionerConfig(
-    RecurrentStyle, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn-attention"
+    RecurrentDecoderStyle, frozen=True, kw_only=True, tag_field="kind", tag="captioner-rnn-attention"
 ):
     """A captioner that attends to the grid cells of the image before every token."""
 
     image_encoder: ImageEncoderConfig = ResNetConfig()
     score: ScoreName = "additive"
     doubly_stochastic: NonNegativeFloat = 0.0  # strength of the penalty on cells whose summed weights differ from 1
+
+    def __post_init__(self) -> None:
+        _check_captioner(self.image_encoder)
 
 
 class TransformerCaptionerConfig(
@@ -340,17 +386,26 @@ class TransformerCaptionerConfig(
     norm: Literal["post", "pre"] = "pre"
 
     def __post_init__(self) -> None:
-        self._check_rotary(decoder=self.decoder)
+        _check_captioner(self.image_encoder)
+        self._check_positions(decoder=self.decoder)
 
 
 class ImageClassifierConfig(ConfigSection, frozen=True, kw_only=True, tag_field="kind", tag="classifier-image"):
     """An image classifier: an image encoder, whose grid cells are pooled into one vector."""
 
     image_encoder: ImageEncoderConfig = CNNConfig()
-    pooling: Literal["mean", "attention"] = "mean"  # attention: a learned query attends to the cells
+    # attention: a learned query attends to the cells; first: the class token of a Vision Transformer
+    pooling: Literal["mean", "attention", "first"] = "mean"
     score: ScoreName = "additive"  # of the pooling attention
     classes: Classes = 0  # 0: one for each label of the training data
     dropout: Fraction = 0.1
+
+    def __post_init__(self) -> None:
+        if (self.pooling == "first") != _has_class_token(self.image_encoder):
+            raise ValueError(
+                f'pooling is "{self.pooling}"; "first" and image_encoder.class_token, of a Vision Transformer, are for '
+                "each other: set both or neither"
+            )
 
     @property
     def max_positions(self) -> None:
@@ -416,7 +471,7 @@ class DataConfig(ConfigSection, frozen=True, kw_only=True):
     folder for each class, or such a file.
     """
 
-    train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .jsonl, .po, .tmx hold pairs
+    train: list[str] = []  # [pairs] or [source, target]; .gz is unpacked; .tsv, .csv, .jsonl, .po, .tmx hold pairs
     sources: list[SourceConfig] = []  # several corpora instead of `train`
     valid: list[str] = []  # empty: some pairs are held out of `train`; a captioner needs its own validation images
     old_valid: list[str] = []  # fine-tuning: examples like those of the start model, scored beside `valid`

@@ -3,13 +3,14 @@
 msgspec reports only the first problem that it finds; the author of a recipe needs all of them.
 """
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
+
+from regard.errors import suggest
 
 MAX_SHOWN_PROBLEMS = 50
 
@@ -66,7 +67,7 @@ def _table_problems(table: dict[str, Any], struct: type[msgspec.Struct], path: s
         if key in fields:
             yield from find_problems(value, fields[key], where)
         elif key != "kind" or tag is None:
-            yield f"{where}: unknown key{_suggest(key, fields)}; {_list_allowed(fields)}"
+            yield f"{where}: unknown key{suggest(key, [*fields, *key_paths(fields)])}; {_list_allowed(fields)}"
 
 
 def _value_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
@@ -82,7 +83,7 @@ def _value_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
     except (msgspec.ValidationError, OverflowError) as error:
         if get_origin(expected) is Literal and isinstance(value, str):
             choices = get_args(expected)
-            yield f"{path}: got {shorten(value)}{_suggest(value, choices)}; {_list_allowed(choices)}"
+            yield f"{path}: got {shorten(value)}{suggest(value, choices)}; {_list_allowed(choices)}"
         elif isinstance(value, dict):
             yield f"{path or 'the whole'}: {error}"
         else:  # the value tells more than the name of its type
@@ -101,7 +102,7 @@ def _struct_for(value: Any, expected: Any) -> type[msgspec.Struct] | str | None:
     kind = value.get("kind") if isinstance(value, dict) else None
     if isinstance(kind, str) and kind in members:
         return members[kind]
-    near = _suggest(kind, members) if isinstance(kind, str) else ""
+    near = suggest(kind, members) if isinstance(kind, str) else ""
     return f"got {shorten(kind)}{near}; {_list_allowed(members)}"
 
 
@@ -109,9 +110,16 @@ def _list_allowed(words: Iterable[str]) -> str:
     return f"allowed: {', '.join(words)}"
 
 
-def _suggest(word: str, allowed: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(allowed), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+def key_paths(fields: dict[str, Any]) -> list[str]:
+    """`section.key` for each key of each section, such as `training.steps`."""
+    paths = [
+        f"{section}.{field.name}"
+        for section, expected in fields.items()
+        for struct in (get_args(expected) if get_origin(expected) is Union else [expected])
+        if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
+        for field in msgspec.structs.fields(struct)
+    ]
+    return list(dict.fromkeys(paths))
 
 
 def _truncate(text: str) -> str:

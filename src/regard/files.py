@@ -11,6 +11,7 @@ The manifest lists the SHA-256 of every file. Of 400 single flipped bits in a we
 detects four; a hash detects all.
 """
 
+import errno
 import glob
 import hashlib
 import os
@@ -26,7 +27,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from regard.config_errors import shorten
-from regard.errors import RegardError
+from regard.errors import RegardError, suggest
 from regard.pretrained import find as find_pretrained
 from regard.pretrained import names as pretrained_names
 from regard.process import available_memory
@@ -71,8 +72,11 @@ def open_input(path: Path, *, advice: str = READABLE_FILE) -> BufferedReader:
 def read_input(path: Path, *, max_bytes: int, advice: str = READABLE_FILE) -> bytes:
     """The content of a regular file of at most `max_bytes` bytes."""
     with open_input(path, advice=advice) as file:
-        check_size(os.fstat(file.fileno()).st_size, max_bytes, path, advice)
-        content = file.read(max_bytes + 1)
+        size = os.fstat(file.fileno()).st_size
+        check_size(size, max_bytes, path, advice)
+        content = file.read(size or MEBIBYTE)  # it allocates as many bytes, so not `max_bytes`
+        while len(content) <= max_bytes and (more := file.read(MEBIBYTE)):  # a pipe, which has no size
+            content += more
     check_size(len(content), max_bytes, path, advice)
     return content
 
@@ -114,6 +118,8 @@ _STALE_NAME = re.compile(r"(?P<final>.+)\.(new|old)-\d+")
 @contextmanager
 def atomic_directory(final: Path) -> Iterator[Path]:
     """A new directory to fill; if the block succeeds it replaces `final`, else it is removed."""
+    if final.exists() and not final.is_dir():  # what is not ours is not replaced; a pipe would block its removal
+        raise RegardError(f"{final} cannot be written: it is not a directory. Remove it, or give another path.")
     _remove_stale_beside(final)
     staging = _temporary_path(final, "new")
     try:
@@ -161,7 +167,10 @@ def check_writable(final: Path) -> None:
     """Refuse a file that cannot be written; call it before long work whose result goes there."""
     if final.is_dir():
         raise RegardError(f"{final} is a directory. Give the path of a file.")
-    if not is_written_directly(final):
+    if final.is_fifo():
+        with _open_for_writing(final, final) as pipe:
+            os.dup(pipe.fileno())  # stays open: its reader ends when the last writer closes it
+    elif not is_written_directly(final):
         staging = _temporary_path(Path(os.path.realpath(final)), "new")
         try:
             _open_for_writing(staging, final).close()
@@ -182,9 +191,17 @@ def is_written_directly(final: Path) -> bool:
 def _open_for_writing(path: Path, final: Path) -> BinaryIO:
     descriptor = own_descriptor(path)
     try:
-        # Opened again by its name, a file would be written from its start, over earlier output of the descriptor.
-        return path.open("wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb")
+        if descriptor is not None:
+            # Opened again by its name, a file would be written from its start, over earlier output of the descriptor.
+            return os.fdopen(os.dup(descriptor), "wb")
+        if not path.is_fifo():
+            return path.open("wb")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # fails without a reader, never waits
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "wb")
     except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise RegardError(f"{final} is a named pipe that no program reads. Start its reader first.") from None
         raise RegardError(
             f"{final} cannot be written: {error.strerror or error}. Choose a directory that can be written."
         ) from None
@@ -257,8 +274,11 @@ def _is_process_running(process: int) -> bool:
 
 MANIFEST_NAME = "manifest.json"
 RESTORE = "Restore it from a copy."
-WEIGHT_SUFFIXES = (".safetensors", ".bin")  # may be as large as the memory
+EXPORT_WEIGHTS_FILE = "model.bin"
+WEIGHT_ENDINGS = (".safetensors", EXPORT_WEIGHTS_FILE)  # may be as large as the memory
 MAX_METADATA_BYTES = 64 * MEBIBYTE  # of any other file: the vocabulary of a million pieces has 30 MB
+MAX_TOTAL_METADATA_BYTES = 2 * MAX_METADATA_BYTES  # of all of them
+MAX_READS = 10  # of a directory that other processes replace again and again
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,200}", re.ASCII)
 MODEL, EXPORT = "model", "ctranslate2"  # kinds of directories
 MODEL_VERSION, EXPORT_VERSION = 1, 1  # of their formats
@@ -288,6 +308,7 @@ class VerifiedFiles:
     def __init__(self, directory: Path, kind: str, version: int) -> None:
         self.directory = directory
         self.digests = read_manifest(directory, kind, version).files
+        self._metadata_bytes = 0
 
     def require(self, *names: str, advice: str = RESTORE) -> None:
         """Refuse a directory without these files."""
@@ -297,10 +318,8 @@ class VerifiedFiles:
     def read(self, name: str, check_header: Callable[[dict[str, TensorInfo]], None] | None = None) -> bytes:
         """The content of a file. Of a safetensors file the header is read and checked before the rest."""
         path = self.directory / name
-        max_bytes = available_memory() if name.endswith(WEIGHT_SUFFIXES) else MAX_METADATA_BYTES
-        with open_input(path, advice=f"{MANIFEST_NAME} lists it. {RESTORE}") as file:
+        with self._open(path, may_be_large=name.endswith(WEIGHT_ENDINGS)) as file:
             size = os.fstat(file.fileno()).st_size
-            check_size(size, max_bytes, path, RESTORE)
             if path.suffix == ".safetensors":
                 header = read_tensor_header(file, path, RESTORE)
                 if check_header is not None:
@@ -311,16 +330,40 @@ class VerifiedFiles:
             raise _damaged_error(path)
         return content
 
+    def verify(self, *names: str) -> None:
+        """Check files that are not used against their hashes."""
+        for name in names:
+            path = self.directory / name
+            with self._open(path) as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest != self.digests[name]:
+                raise _damaged_error(path)
+
+    @contextmanager
+    def _open(self, path: Path, *, may_be_large: bool = False) -> Iterator[BufferedReader]:
+        """A file, if it is not too large by itself and together with those before it."""
+        with open_input(path, advice=f"{MANIFEST_NAME} lists it. {RESTORE}") as file:
+            size = os.fstat(file.fileno()).st_size
+            if may_be_large:
+                check_size(size, available_memory(), path, RESTORE)
+            else:
+                check_size(size, MAX_METADATA_BYTES, path, RESTORE)
+                self._metadata_bytes += size
+                reason = f"These are the bytes of all files but the weights. {RESTORE}"
+                check_size(self._metadata_bytes, MAX_TOTAL_METADATA_BYTES, self.directory, reason)
+            yield file
+
 
 def read_while_unchanged(directory: Path, kind: str, version: int, read: Callable[[VerifiedFiles], Result]) -> Result:
     """What `read` returns for the files of a directory; if another directory replaces it meanwhile, read again."""
-    while True:
+    for _ in range(MAX_READS):
         files = VerifiedFiles(directory, kind, version)
         try:
             return read(files)
         except RegardError:
             if read_manifest(directory, kind, version).files == files.digests:
                 raise
+    raise RegardError(f"{directory} changed {MAX_READS} times while it was read. Wait until nothing writes to it.")
 
 
 def read_verified(directory: Path, kind: str, version: int) -> dict[str, bytes]:
@@ -345,12 +388,22 @@ def directory_kind(directory: Path) -> str | None:
         return None
 
 
+def resolve_model_name(path: Path) -> Path:
+    """The path; if nothing exists there, the directory of the model with this name that comes with regard."""
+    return path if path.exists() else find_pretrained(path) or path
+
+
 def find_model_directory(path: Path) -> Path:
     """The directory itself; for a run its model directory; for the name of a model that comes with regard its own."""
-    if pretrained := find_pretrained(path):
-        return pretrained
+    path = resolve_model_name(path)
     inside = path / "model"
     return inside if (inside / MANIFEST_NAME).exists() and not (path / MANIFEST_NAME).exists() else path
+
+
+def model_name(directory: Path) -> str:
+    """A short name for a model: that of its run, or of its own directory."""
+    resolved = Path(os.path.realpath(directory))  # `resolve` fails for circular links
+    return resolved.parent.name if resolved.name == "model" else resolved.name
 
 
 def weights_digest(directory: Path) -> str:
@@ -371,8 +424,9 @@ def copy_model(source: Path, directory: Path) -> None:
 def read_manifest(directory: Path, kind: str, version: int) -> Manifest:
     """The manifest of a directory of this kind and version."""
     if not (directory / MANIFEST_NAME).exists():
+        near = suggest(str(directory), pretrained_names())
         raise RegardError(
-            f"{directory} is not a {kind}: it has no {MANIFEST_NAME}. Give the directory of a {kind}, such as "
+            f"{directory} is not a {kind}{near}: it has no {MANIFEST_NAME}. Give the directory of a {kind}, such as "
             f"runs/NAME/model, or the name of a model that comes with regard: {', '.join(pretrained_names())}."
         )
     manifest = _decode_manifest(directory)

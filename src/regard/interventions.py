@@ -7,8 +7,8 @@ As objects they count from 0, as a trace does; as strings, which people read and
     cross.2.1@3=uniform       the third row of its weights: uniform, renormalise, or numbers such as 0.1,0.9
     cross.*.*@3-4>5,6         these rows moved to these keys, as a gold link would have them
     cross.2.1@3:5=0.7         one weight; the others of the row are scaled, or stay the same with 0.7,keep
-    hide.source.4             the vector of a token is zero, and no attention sees it
-    hide.source.4:cross.2     one attention (or with :cross those of one role) does not see it
+    hide.source.4             the vector of a token is zero, and no attention reads it
+    hide.source.4:cross.2     one attention (or with :cross those of one role) does not read it
     without.scaling           also causal-mask, positions, residual, layer-norm and layer
     without.residual:decoder.2.cross-attention           only in one stack, layer or sub-layer
     patch.head:cross.2.1@3<4;other text;other target     the context of a head at a position of another sentence

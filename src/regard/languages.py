@@ -38,6 +38,12 @@ def language_name(code: str) -> str:
     return NAMES.get(base_code(code), code)
 
 
+def suggest_code(name: str) -> str | None:
+    """The code of a language that is named or abbreviated, as in English or eng; None if no name starts so."""
+    word = base_code(name)
+    return next((code for code, known in NAMES.items() if len(word) > 2 and known.lower().startswith(word)), None)
+
+
 # --- endings of file names -------------------------------------------------------------------------------------------
 
 # The two-letter codes of ISO 639-1.
@@ -79,6 +85,11 @@ def languages_swapped(source: Path, target: Path, direction: Sequence[str]) -> t
     normalize = plain_code if len({base_code(code) for code in direction}) == 1 else base_code
     is_swapped = [normalize(code) for code in ending] == [normalize(code) for code in direction][::-1]
     return ending if ending and is_swapped else ()
+
+
+def is_known_code(code: str) -> bool:
+    """Whether the language of a code is in ISO 639-1, so that texts can be checked for it."""
+    return base_code(code) in _CODES
 
 
 # --- detection -------------------------------------------------------------------------------------------------------

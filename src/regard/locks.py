@@ -42,7 +42,7 @@ def try_lock(descriptor: int) -> bool | None:
 @contextmanager
 def lock_run(run: Path) -> Iterator[None]:
     """Hold the lock of a run: two processes that write the same checkpoints would corrupt them. It is reentrant."""
-    path = (run / LOCK_NAME).resolve()
+    path = Path(os.path.realpath(run / LOCK_NAME))  # `resolve` fails for circular links
     if path in _held_run_locks:
         yield
         return

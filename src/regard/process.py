@@ -1,13 +1,14 @@
-"""Settings of this process that apply before torch is imported: memory, garbage collection, cores."""
+"""Settings of this process that apply before torch is imported: memory, garbage collection, cores.
 
-import ctypes
+ctypes and pathlib are imported where they are used, so that `--help` starts fast.
+"""
+
 import gc
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENAS = -1, -3, -8  # of mallopt(3)
 _HEAP_BLOCK_BYTES = 1 << 30  # larger blocks come from the system and go back to it
@@ -41,6 +42,8 @@ def usable_cores() -> int:
 
 def available_memory() -> int:
     """How many bytes this process can still allocate without swapping, as far as the system tells; else a terabyte."""
+    from pathlib import Path
+
     limits = [1 << 40]
     with suppress(OSError, ValueError):
         fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
@@ -57,6 +60,8 @@ def configure_malloc() -> bool:
     By default it gives every large tensor fresh pages. At small widths those page faults cost a quarter of the training
     time, and a twentieth of the time of a translation.
     """
+    import ctypes
+
     library = ctypes.CDLL(None) if sys.platform.startswith("linux") else None  # what this process has loaded already
     trim, mallopt = getattr(library, "malloc_trim", None), getattr(library, "mallopt", None)
     if trim is not None:
@@ -106,4 +111,6 @@ def gc_frozen_import() -> Iterator[None]:
 def exit_with_parent() -> None:
     """Make the system send SIGTERM to this process when its parent ends; only Linux can do it."""
     if sys.platform.startswith("linux"):
+        import ctypes
+
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)

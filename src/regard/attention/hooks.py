@@ -7,7 +7,8 @@ passes each value that may change to `edit(layer, site, value)`, which returns i
     token      token vectors (B, T, W)                   embeddings, the grid of an image
     position   token vectors with positions              embeddings
     rotary     rotated queries or keys (B, H, T, D)      multi-head attention
-    scores     (B, H, Q, K)                              attention, like the next three
+    scores     (B, H, Q, K)                              attention, like the next four
+    position_bias  scores and the bias of relative positions
     visible    (B, H, Q, K)
     weights    (B, H, Q, K), before dropout
     context    (B, H, Q, D)
@@ -84,7 +85,18 @@ def _append_queries(part: str, earlier: Tensor | None, current: Tensor) -> Tenso
 # --- editing ---------------------------------------------------------------------------------------------------------
 
 Site = Literal[
-    "token", "position", "rotary", "scores", "visible", "weights", "context", "norm", "residual", "block", "memory"
+    "token",
+    "position",
+    "rotary",
+    "scores",
+    "position_bias",
+    "visible",
+    "weights",
+    "context",
+    "norm",
+    "residual",
+    "block",
+    "memory",
 ]
 SequencePositions = range | Tensor | None  # of the queries or tokens of one call; None: from 0
 

@@ -6,14 +6,13 @@
     130, 143, 129    stopped by Ctrl-C, SIGTERM or a closed terminal; 141: the reader of the output is gone
 
 Each command has a module of its own, which is imported when the command is used. Neither this module nor those modules
-import torch at the top level, so `--help` starts fast. All signal handling is here.
+import torch at the top level, and what few commands need is imported there, so `--help` starts fast. All signal
+handling is here.
 """
 
 import errno
 import os
-import platform
 import signal
-import socket
 import sys
 import threading
 import traceback
@@ -21,22 +20,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import click
 
 from regard import __version__
-from regard.errors import RegardError
+from regard.errors import RegardError, suggest
 from regard.process import open_standard_streams
 
 if TYPE_CHECKING:
+    import socket
     import subprocess
 
 EXIT_FAILED, EXIT_WRONG_INPUT = 1, 2
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 DEBUG_VARIABLE = "REGARD_DEBUG"
+NOT_UTF8 = "has bytes that are not UTF-8. Rename the file, or give the text in UTF-8."
 OUT_OF_MEMORY = "there is not enough memory. Use a smaller batch, beam or model."
 MEMORY_SIGNS = ("can't allocate memory", "out of memory", "not enough memory", "bad_alloc")  # of torch's RuntimeErrors
 
@@ -53,7 +53,7 @@ SUMMARIES = {
     "align": "Align the words of sentence pairs by attention.",
     "show": "Show the attention of a model in the terminal, as an image, or as a page.",
     "ablate": "Measure a translator without each of its heads.",
-    "probe": "Measure what each layer of a model knows about its words.",
+    "probe": "Measure what each layer of a model encodes about its words.",
     "prune": "Remove the heads that a translator needs least.",
     "compare": "Measure several models on the same data: quality, length, speed, size.",
     "info": "Show the config and size of a model, and verify its files.",
@@ -61,7 +61,7 @@ SUMMARIES = {
     "export": "Write a model for CTranslate2, Hugging Face transformers or Argos Translate.",
     "serve": "Serve models: the page that shows their attention, and HTTP APIs.",
     "import": "Import a model of another program: OPUS-MT, CTranslate2, Argos Translate.",
-    "data": "Inspect a corpus, or generate those that come with regard.",
+    "data": "Inspect a corpus, extract the images of IDX files, or generate corpora.",
 }
 MODULES = {"import": "import_model", "schema": "info"}  # commands that do not have a module of the same name
 FUNCTIONS = {"schema": "schema"}  # commands that are not called `command` in their module
@@ -97,6 +97,8 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in SUMMARIES and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {args[0]!r}{suggest(args[0], SUMMARIES)}.", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             refuse_repeated_options(command, ctx, rest)
@@ -162,6 +164,10 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return root.main(list(arguments), prog_name="regard", standalone_mode=False, obj=list(arguments)) or 0
     except click.ClickException as problem:
+        if isinstance(problem, click.MissingParameter) and isinstance(problem.param, click.Option):
+            option = problem.param
+            advice = f"Give {option.opts[0]} {option.metavar or 'VALUE'}: {option.help}"
+            problem = click.MissingParameter(advice, ctx=problem.ctx, param=option)
         with suppress(OSError):
             problem.show()
         return problem.exit_code
@@ -176,6 +182,8 @@ def run(arguments: Sequence[str]) -> int:
         return _print_error(f"error: {_describe_os_error(error)}", EXIT_FAILED)
     except MemoryError:
         return _print_error(f"error: {OUT_OF_MEMORY}", EXIT_FAILED)
+    except UnicodeEncodeError as error:  # only arguments and file names have bytes that are not UTF-8
+        return _print_error(f"error: {ascii(error.object)[:200]} {NOT_UTF8}", EXIT_WRONG_INPUT)
     except Exception as error:
         return _print_error(f"error: {_describe_unexpected(error)}", EXIT_FAILED)
 
@@ -196,8 +204,10 @@ def _describe_unexpected(error: Exception) -> str:
         return OUT_OF_MEMORY
     if "can't start new thread" in reason:
         return "the system allows no more threads. Stop other programs, or raise the limit (ulimit -u)."
+    import platform
+
     last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(last.filename).name}:{last.lineno}"
+    place = f"{os.path.basename(last.filename)}:{last.lineno}"
     system = f"regard {__version__}, Python {platform.python_version()}, {platform.platform()}"
     return (
         f"{type(error).__name__}: {reason} ({place})\nThis is a defect of regard. Report it as an issue of regard's "
@@ -300,6 +310,8 @@ def acknowledged_signals() -> Iterator[None]:
 
     Python runs a signal handler only when the current C call returns, and training a vocabulary is one such call.
     """
+    import socket
+
     reading, writing = socket.socketpair()
     writing.setblocking(False)
     before = signal.set_wakeup_fd(writing.fileno())
@@ -314,7 +326,7 @@ def acknowledged_signals() -> Iterator[None]:
         reading.close()
 
 
-def _acknowledge(signals: socket.socket) -> None:
+def _acknowledge(signals: "socket.socket") -> None:
     is_acknowledged = False
     while number := signals.recv(1):
         if number[0] not in FORCE_STOP_SIGNALS:

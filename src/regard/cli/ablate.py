@@ -18,6 +18,7 @@ from regard.cli.options import (
     json_option,
     load_translator,
     model_argument,
+    plot_option,
 )
 from regard.config import decode_options
 
@@ -55,7 +56,7 @@ Examples:
     help="What replaces the head: zeros, its mean over the sources, or uniform weights.",
 )
 @beam_option
-@click.option("--plot", type=PATH, metavar="FILE.svg", help="Plot the change of BLEU by head (.svg, .png or .pdf).")
+@plot_option("the change of BLEU by head")
 @json_option
 def command(
     model: Path,
@@ -118,7 +119,7 @@ def read_test_set(model: Path, source: Path, reference: Path, gold: Path | None,
 
 def _plot(report: AblationReport, path: Path) -> None:
     """One line for each layer of each attention, over its heads."""
-    from regard.plotting.curves import Line, plot_curves, save_figure
+    from regard.plotting.line_plot import Line, plot_curves, save_figure
 
     points: dict[str, list[tuple[float, float]]] = {}
     for one in sorted(report.heads, key=lambda one: (one.role, one.layer, one.head)):

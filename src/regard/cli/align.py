@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from regard.metrics.alignment import AlignmentScore, GoldAlignment, Links, Symmetrization
     from regard.tracing.alignment import Measure
 
-MEASURES = ["weights", "norms", "value-zeroing"]
+MEASURES = ["weights", "norms", "value-zeroing", "contributions"]
 SYMMETRIZATIONS: list[Symmetrization] = ["intersection", "union", "grow-diag-final-and"]
 SCORING_OPTIONS = ("hypothesis", "gold", "gold_index_base")  # the options of scoring a file of links
 ALL_HEADS_OPTIONS = ("model", "source", "target", "gold", "gold_index_base", "all_heads", "measure")
@@ -62,8 +62,8 @@ Examples:
 @click.option(
     "--measure",
     type=click.Choice(MEASURES),
-    help="What links words: attention weights, the norms of the vectors that are read, or how far the output moves "
-    "without them. [default: weights]",
+    help="What links words: attention weights, the norms of the vectors that are read, how far the output moves "
+    "without them, or their contributions through all layers. [default: weights]",
 )
 @click.option(
     "--best-head", is_flag=True, help="Choose layer, head and decoder step by the AER on --dev-*, or else on --gold."
@@ -317,7 +317,8 @@ def _print_all_heads(options: AlignOptions, gold: GoldLinks | None, *, as_json: 
         return
     rows = []
     for one in heads:
-        numbers = ["mean" if number is None else str(number) for number in (one.layer, one.head)]
+        every = "all" if one.measure == "contributions" else "mean"
+        numbers = [every if number is None else str(number) for number in (one.layer, one.head)]
         rows.append([*numbers, one.at, *(f"{figure:.4f}" for figure in (one.aer, one.precision, one.recall))])
     print_table(["layer", "head", "decoder step", "AER", "precision", "recall"], rows)
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from regard.cli.complete import text_batches
 from regard.cli.console import progress_bar
-from regard.cli.options import PATH, check_outputs, json_option, model_argument, none_for_standard_output
+from regard.cli.options import PATH, check_outputs, json_option, model_argument, none_for_standard_output, text_batches
 from regard.errors import RegardError
 from regard.files import atomic_file
 

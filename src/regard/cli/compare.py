@@ -11,11 +11,10 @@ import msgspec
 
 from regard.cli.align import GoldLinks
 from regard.cli.console import echo, print_json, print_table, warn
-from regard.cli.evaluate import (
+from regard.cli.measurements import (
     EvaluationOptions,
     ImageTestSet,
     ScoringOptions,
-    check_plot_path,
     evaluation_options,
     figures_of,
     format_score,
@@ -83,7 +82,6 @@ def command(
             reject_options({"split": options.split}, "captioners", "--source")
             if gold_index_base and gold is None:
                 raise click.UsageError("--gold-index-base needs --gold. Give the gold links, or remove it.")
-            check_plot_path(options.plot)
             check_outputs({"--plot": options.plot, "--report": report}, [*options.files, gold])
             _compare_translators(models, options, gold, gold_index_base, report)
         case False, None, Path() as labels:
@@ -265,7 +263,7 @@ def _print_image_comparison(reports: list[CaptionReport], *, as_json: bool) -> N
 
 
 def _compare_classifiers(models: Sequence[Path], labels: Path, *, resamples: int, as_json: bool) -> None:
-    from regard.cli.evaluate import read_labelled_set
+    from regard.cli.measurements import read_labelled_set
     from regard.inference.open import load
     from regard.metrics.classification import paired_test
 

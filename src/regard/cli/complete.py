@@ -1,19 +1,16 @@
-"""`regard complete`: continue texts with a decoder-only model; and the text input that `regard fill` shares."""
+"""`regard complete`: continue texts with a decoder-only model."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
 from regard.cli.console import print_outputs, progress_bar
-from regard.cli.options import PATH, beam_option, json_option, model_argument, nbest_option
+from regard.cli.options import PATH, beam_option, json_option, model_argument, nbest_option, text_batches
+from regard.config import decode_options
 from regard.errors import RegardError
-
-TEXTS_PER_BATCH = 256
 
 
 @click.command(
@@ -67,11 +64,11 @@ def command(
         raise RegardError(f"{', '.join(unfit)} has an effect with --sample only. Add --sample, or remove the option.")
     if not do_sample and beam_size is None and nbest > 1:
         beam_size = nbest  # the search has to be as wide as the number of outputs
-    given: dict[str, Any] = sampling | {"beam_size": beam_size, "max_length_extra": max_new_tokens}
-    options = {name: value for name, value in given.items() if value is not None}
-
+    options = decode_options(
+        nbest=nbest, do_sample=do_sample, beam_size=beam_size, max_length_extra=max_new_tokens, **sampling
+    )
     generator, number = load(model, task="text-generation"), 0
-    decoding = generator.decoding_config(nbest=nbest, do_sample=do_sample, **options)
+    decoding = generator.decoding_config(**options)
     if seed is not None:
         import torch
 
@@ -82,24 +79,3 @@ def command(
                 print_outputs(number, outputs, nbest=nbest, record={"line": number + 1} if as_json else None)
                 number += 1
                 progress(1)
-
-
-def text_batches(texts: tuple[str, ...], source: Path | None) -> Iterator[list[str]]:
-    """The given texts, or those of a file, in batches."""
-
-    from regard.data.readers import check_monolingual
-    from regard.data.readers.lines import read_lines
-
-    if bool(texts) == (source is not None):
-        raise RegardError("give texts in quotation marks, or --input with a file of texts; - is standard input.")
-    if source is None:
-        yield list(texts)
-        return
-    check_monolingual(source)
-    batch: list[str] = []
-    for line in read_lines(source):
-        batch.append(line)
-        if len(batch) == TEXTS_PER_BATCH:
-            yield batch
-            batch = []
-    yield batch

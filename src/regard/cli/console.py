@@ -80,9 +80,11 @@ def print_outputs(
     print_json(record | records[0] | ({"nbest": records} if nbest > 1 else {}))
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, to_error: bool = False) -> None:
-    """Print a table whose first column is text and whose other columns are numbers."""
-    make_console(to_error=to_error).print(_make_table(columns, rows))
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1, to_error: bool = False
+) -> None:
+    """Print a table whose first columns are text and whose other columns are numbers."""
+    make_console(to_error=to_error).print(_make_table(columns, rows, text_columns))
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -93,14 +95,14 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return capture.get().rstrip("\n")
 
 
-def _make_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
+def _make_table(columns: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int = 1) -> "Table":
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(columns):
-        table.add_column(Text(name), justify="left" if index == 0 else "right", overflow="fold")
+        table.add_column(Text(name), justify="left" if index < text_columns else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table

@@ -1,4 +1,4 @@
-"""`regard data inspect`: what is wrong with a corpus. `regard data generate`: the corpora that regard generates."""
+"""`regard data inspect`: what is wrong with a corpus; `extract`: images out of IDX files; `generate`: own corpora."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +12,13 @@ from regard.cli.options import PATH, json_option
 from regard.cli.train import data_options, inspect_run, read_data_options
 from regard.errors import RegardError
 
-COUNT = click.IntRange(0)
+COUNT = click.IntRange(0, 1_000_000)
 SPLITS = ("train", "valid", "test")
 
 
 @click.group(name="data")
 def command() -> None:
-    """Inspect a corpus, or generate those that come with regard."""
+    """Inspect a corpus, extract the images of IDX files, or generate the corpora that come with regard."""
 
 
 @command.command(
@@ -40,6 +40,31 @@ def inspect(recipe: Path | None, report: Path | None, as_json: bool, **data: Any
     inspect_run(read_data_options(recipe, data), with_cost=False, report=report, as_json=as_json)
 
 
+@command.command(
+    epilog="""\b
+Examples:
+  regard data extract train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz --out runs/mnist/train
+  regard data extract images.idx labels.idx --out pets --classes cat,dog"""
+)
+@click.argument("images", type=PATH)
+@click.argument("labels", type=PATH)
+@click.option("--out", type=PATH, required=True, help="Output directory; it gets one folder for each class.")
+@click.option("--classes", metavar="NAME,NAME,...", help="The names of the classes 0, 1, ... [default: their numbers]")
+def extract(images: Path, labels: Path, out: Path, classes: str | None) -> None:
+    """Write the images of IDX files (MNIST, Fashion-MNIST; .gz too) as PNG files, one folder for each class.
+
+    The folder is what `regard train --labels` and `regard evaluate --labels` take.
+    """
+    from regard.data.idx import extract_idx_images
+    from regard.data.labelled_examples import describe_labels
+
+    names = [name.strip() for name in classes.split(",")] if classes else []
+    counts = extract_idx_images(images, labels, out, names=names)
+    echo(f"{out}: {sum(counts.values()):,} images")
+    for line in describe_labels(counts):
+        echo(line)
+
+
 @command.group()
 def generate() -> None:
     """Small artificial corpora with gold annotations of every sentence."""
@@ -50,7 +75,9 @@ def generate() -> None:
 @click.option("--train", type=COUNT, default=60_000, show_default=True, help="Training pairs.")
 @click.option("--valid", type=COUNT, default=500, show_default=True, help="Validation pairs.")
 @click.option("--test", type=COUNT, default=1_000, show_default=True, help="Test pairs.")
-@click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other sentences.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed gives other sentences."
+)
 @click.option(
     "--labels",
     "task",
@@ -85,7 +112,7 @@ def sentences(out: Path, task: str | None, word_labels: bool, **options: int) ->
 @click.option("--test", type=COUNT, default=1_000, show_default=True, help="Test images.")
 @click.option("--language", type=click.Choice(["en", "ko"]), default="en", show_default=True, help="Of the captions.")
 @click.option("--size", type=click.IntRange(16, 1024), default=64, show_default=True, help="Pixels of a side.")
-@click.option("--seed", type=COUNT, default=0, show_default=True, help="Another seed gives other scenes.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed gives other scenes.")
 @click.option(
     "--labels",
     "task",
@@ -114,6 +141,8 @@ def _check_output(out: Path, names: Sequence[str], readme: str) -> None:
     """An error if a file would be overwritten that is not of a generated corpus."""
     from regard.worlds import FINISHED_README, UNFINISHED_README, is_generated_corpus
 
+    if out.exists() and not out.is_dir():
+        raise RegardError(f"{out} is not a directory. Choose another one with --out.")
     existing = [str(out / name) for name in [*names, FINISHED_README, UNFINISHED_README] if (out / name).exists()]
     if existing and not is_generated_corpus(out, readme):
         raise RegardError(

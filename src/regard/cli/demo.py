@@ -11,9 +11,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from regard.errors import RegardError
 from regard.files import CONFIG_FILE
 from regard.process import exit_with_parent
 from regard.training.events import EVENT_LOG, EventLog, TrainingEnded
+from regard.training.recipes import packaged_recipes
 from regard.worlds import is_complete_corpus
 
 GENERATIONS = ("transformer", "rnn-attention", "rnn")
@@ -40,6 +43,8 @@ PROBES = (  # a short sentence; then longer ones, whose word order differs in Ko
     "The singer who learned Korean laughed because she was happy",
 )
 STOP_TIMEOUT = 10.0  # seconds that a process has to save and exit
+READY_TIMEOUT = 30.0  # seconds that the first model has to load before training starts anyway
+READY_POLL = 0.2  # seconds
 TRAINING_NICENESS = 5  # the page comes first: training takes what the server and the browser leave
 
 
@@ -74,9 +79,6 @@ def command(
     generates, the Transformer first; last comes a captioner, on images that regard draws. Ctrl-C stops; the next call
     continues from there.
     """
-
-    from regard.training.plan import packaged_recipes
-
     demo = Demo(directory, recipes or packaged_recipes(), pairs, images, probes)
     if missing := [recipe for name in RECIPES if not (recipe := demo.recipe(name)).is_file()]:
         raise RegardError(
@@ -104,6 +106,8 @@ def command(
         if not stopper.received and not exit_when_done and server.poll() is None:
             echo("Everything is trained. The page stays open until Ctrl-C.")
             stopper.wait_for(server)
+    if stopper.received:
+        echo("The demo has stopped. The same command continues from there.")
     # Ctrl-C is the usual end of a demo, so it is a success.
     click.get_current_context().exit(128 + signal.SIGTERM if signal.SIGTERM in stopper.received else 0)
 
@@ -206,10 +210,20 @@ def _running_server(demo: Demo, port: int, *, browser: bool) -> Iterator[subproc
         echo(f"The page: {address}    (Ctrl-C stops; the same command continues from there)")
         if browser and _has_display():
             webbrowser.open(address)
+        _wait_until_ready(address, process)
         yield process
     finally:
         process.terminate()
         process.wait(STOP_TIMEOUT)
+
+
+def _wait_until_ready(address: str, server: subprocess.Popen[bytes]) -> None:
+    """Let the first model load before any training starts: on two cores a user would wait twice as long for it."""
+    deadline = time.monotonic() + READY_TIMEOUT
+    while server.poll() is None and time.monotonic() < deadline:
+        with suppress(OSError), urllib.request.urlopen(f"{address}readyz", timeout=READY_TIMEOUT):  # noqa: S310
+            return
+        time.sleep(READY_POLL)
 
 
 def _start_process(arguments: list[str], *, niceness: int = 0, **streams: object) -> subprocess.Popen[bytes]:

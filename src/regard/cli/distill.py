@@ -60,7 +60,8 @@ def command(
     """
 
     from regard.training.distillation import SOURCE_FILE, TARGET_FILE
-    from regard.training.plan import TrainOptions, find_recipe, make_plan
+    from regard.training.plan import TrainOptions, make_plan
+    from regard.training.recipes import find_recipe
 
     paths = [Path(one.strip()) for one in teachers.split(",") if one.strip()]
     files = run / CORPUS_FOLDER / SOURCE_FILE, run / CORPUS_FOLDER / TARGET_FILE

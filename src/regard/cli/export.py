@@ -1,12 +1,12 @@
 """`regard export`: write a model in the format of another program."""
 
+import os
 from pathlib import Path
 
 import click
 
 from regard.cli.console import echo
-from regard.cli.options import PATH, model_argument
-from regard.errors import RegardError
+from regard.cli.options import PATH, check_new_directory, model_argument
 from regard.files import MAX_METADATA_BYTES, find_model_directory, read_input
 from regard.interop.export_model import EXPORT_FORMATS, FLOAT32
 
@@ -47,8 +47,7 @@ def command(model: Path, target: tuple[str, Path], quantization: str | None, sho
     """
     name, path = target
     chosen = EXPORT_FORMATS[name]
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise RegardError(f"{path} exists already. Remove it, or give another directory.")
+    check_new_directory(path)
     precision = chosen.check(quantization, shortlist)
     advice = "Give a vocabulary map."
     words = read_input(shortlist, max_bytes=MAX_METADATA_BYTES, advice=advice) if shortlist else None
@@ -65,9 +64,9 @@ def print_export_difference(model: Path, export: Path) -> None:
     """Translate the validation set of the model's run with the export and with the model, and print the difference."""
     from regard.inference.export_difference import MAX_LINES, measure_export
     from regard.inference.open import load
-    from regard.training.plan import validation_pairs
+    from regard.training.run_directory import validation_pairs
 
-    pairs = validation_pairs(find_model_directory(model).resolve().parent)
+    pairs = validation_pairs(Path(os.path.realpath(find_model_directory(model))).parent)
     quick = load(export, task="translation")
     name = quick.engine.description.partition(", ")[2]
     if not pairs:

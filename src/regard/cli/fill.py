@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from regard.cli.complete import text_batches
 from regard.cli.console import print_json, print_line, progress_bar
-from regard.cli.options import PATH, json_option, model_argument
+from regard.cli.options import PATH, json_option, model_argument, text_batches
 
 
 @click.command(

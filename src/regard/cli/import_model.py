@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from regard.cli.console import echo
-from regard.cli.options import PATH
+from regard.cli.options import PATH, check_new_directory
 from regard.errors import RegardError
 
 EFFICIENTNET = "efficientnet-lite0"
@@ -51,8 +51,7 @@ def command(what: str, out: Path, tokenizers: tuple[Path, ...]) -> None:
     if what == EFFICIENTNET or Path(what).suffix == ".pth":
         _import_efficientnet(what, out)
         return
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise RegardError(f"{out} exists already. Remove it, or give another directory.")
+    check_new_directory(out)
 
     from regard.config import task_of
     from regard.inference.open import COMMANDS

@@ -26,6 +26,7 @@ def command(model: Path | None, as_json: bool) -> None:
         return
 
     from regard.bundle import load_bundle
+    from regard.data.labelled_examples import list_labels
 
     directory = find_model_directory(model)
     bundle = load_bundle(directory)
@@ -40,6 +41,8 @@ def command(model: Path | None, as_json: bool) -> None:
         "vocabulary": {"source": source, "target": target, "shared": both.shared},
         "parameters": bundle.num_parameters,
     }
+    labels = bundle.config.data.labels
+    facts |= {"classes": labels} if labels else {}
     card = pretrained.read_card(directory) if (directory / pretrained.CARD_FILE).is_file() else None
     if as_json:
         facts |= {"card": msgspec.to_builtins(card), "files": files, "config": msgspec.to_builtins(bundle.config)}
@@ -49,6 +52,7 @@ def command(model: Path | None, as_json: bool) -> None:
         "languages": " → ".join(languages) or "not named",
         "vocabulary": f"{source:,} pieces, shared" if both.shared else f"{source:,} source, {target:,} target pieces",
         "parameters": f"{bundle.num_parameters:,}",
+        "classes": f"{len(labels)}: {list_labels(labels)}",
     }
     print_table(["", str(directory)], [[name, str(shown.get(name, value))] for name, value in facts.items()])
     if card is not None:
@@ -64,7 +68,7 @@ def _list_pretrained(as_json: bool) -> None:
         print_json({name: msgspec.to_builtins(card) for name, card in cards.items()})
         return
     rows = [[name, card.summary, _format_figures(card)] for name, card in cards.items()]
-    print_table(["model", "what it does", "figures"], rows)
+    print_table(["model", "what it does", "figures"], rows, text_columns=3)
     echo("`regard info NAME` has the test set, the licence and the config of each.")
 
 

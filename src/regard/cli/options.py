@@ -1,16 +1,17 @@
-"""Options that several commands share, and checks of the files that a command reads and writes."""
+"""Options that several commands share, checks of the files that a command reads and writes, and models to open."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from regard.config import Config
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, atomic_file, check_writable, find_model_directory
+from regard.files import CONFIG_FILE, atomic_file, check_writable, find_model_directory, model_name
 from regard.languages import base_code, languages_swapped
 from regard.process import configure_malloc
 
@@ -22,11 +23,26 @@ if TYPE_CHECKING:
 
 PATH = click.Path(path_type=Path)
 STANDARD_OUTPUT = Path("-")
+PLOT_SUFFIXES = (".svg", ".png", ".pdf")
+TEXTS_PER_BATCH = 256
 
 
 def none_for_standard_output(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
     """The output file; None for `-`, which is standard output, the default."""
     return None if path == STANDARD_OUTPUT else path
+
+
+def _check_plot_path(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    """The file of a plot; an error for another format, before the long work."""
+    if path is not None and path.suffix.lower() not in PLOT_SUFFIXES:
+        raise RegardError(f"{path.name} does not end with .svg, .png or .pdf. Give one of these names.")
+    return path
+
+
+def plot_option(content: str) -> Callable[[Any], Any]:
+    """The option of a file for a plot of this content."""
+    text = f"Plot {content} (.svg, .png or .pdf)."
+    return click.option("--plot", type=PATH, metavar="FILE.svg", callback=_check_plot_path, help=text)
 
 
 model_argument = click.argument("model", type=PATH)
@@ -49,7 +65,7 @@ source_option = click.option("--source", type=PATH, help="Source sentences, one 
 reference_option = click.option("--reference", type=PATH, help="Reference translations, line by line.")
 
 pairs_option = click.option(
-    "--pairs", type=PATH, help="Instead of these two: one file of pairs (.tsv, .jsonl, .po or .tmx; .gz too)."
+    "--pairs", type=PATH, help="Instead of these two: one file of pairs (.tsv, .csv, .jsonl, .po or .tmx; .gz too)."
 )
 
 skip_language_check_option = click.option(
@@ -83,10 +99,6 @@ resamples_option = click.option(
     default=1000,
     show_default=True,
     help="Bootstrap samples for the confidence intervals.",
-)
-
-plot_option = click.option(
-    "--plot", type=PATH, metavar="FILE.svg", help="Plot quality by sentence length (.svg, .png or .pdf)."
 )
 
 gold_index_base_option = click.option(
@@ -128,6 +140,28 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
         if output.is_file() and any(output.samefile(path) for path in read):
             raise RegardError(f"{option} {output} is also an input file. Give another name.")
         check_writable(output)
+
+
+def check_new_directory(path: Path) -> None:
+    """An error if there is something at the path that would be overwritten."""
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise RegardError(f"{path} exists already. Remove it, or give another directory.")
+
+
+def text_batches(texts: Sequence[str], source: Path | None) -> Iterator[list[str]]:
+    """The texts of the command line, or those of a file, in batches."""
+    from regard.data.readers import check_monolingual
+    from regard.data.readers.lines import read_lines
+
+    if bool(texts) == (source is not None):
+        raise RegardError("give texts in quotation marks, or --input with a file of texts; - is standard input.")
+    if source is None:
+        yield list(texts)
+        return
+    check_monolingual(source)
+    lines = read_lines(source)
+    while batch := list(islice(lines, TEXTS_PER_BATCH)):
+        yield batch
 
 
 def write_texts(output: Path, texts: Iterable[str]) -> None:
@@ -194,8 +228,5 @@ def load_torch_model(model: Path) -> Bundle:
 
 def distinct_names(models: Sequence[Path]) -> list[str]:
     """A name for each model in a table: the name of its run, or its path if another model has the same name."""
-
-    from regard.inference.interface import model_name
-
     names = [model_name(find_model_directory(model)) for model in models]
     return [str(path) if names.count(name) > 1 else name for path, name in zip(models, names, strict=True)]

@@ -1,4 +1,4 @@
-"""`regard probe`: what each layer of a model knows about its words, by linear classifiers with a control task."""
+"""`regard probe`: what each layer of a model encodes about its words, by linear classifiers with a control task."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.console import print_json, print_table, progress_bar
-from regard.cli.options import PATH, check_outputs, json_option, model_argument
+from regard.cli.options import PATH, check_outputs, json_option, model_argument, plot_option
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.data.tagged_words import TaggedSentence
     from regard.tracing.layer_vectors import Pooling, ProbedStack
-    from regard.tracing.probing import LayerProbe, ProbeReport
+    from regard.tracing.probing import ProbeReport
 
 
 @click.command(
@@ -53,7 +53,7 @@ Examples:
 )
 @click.option("--max-words", type=click.IntRange(50), default=6_000, show_default=True, help="Of all sentences.")
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Random splits and control tags.")
-@click.option("--plot", type=PATH, metavar="FILE.svg", help="Plot accuracy by layer (.svg, .png or .pdf).")
+@plot_option("accuracy by layer")
 @json_option
 def command(
     model: Path,
@@ -98,7 +98,12 @@ def command(
         _plot(report, plot)
     if as_json:
         print_json(report)
-        return
+    else:
+        _print_report(report)
+
+
+def _print_report(report: ProbeReport) -> None:
+    """The baselines of each task, and a table of accuracies by layer."""
     for task in report.tasks:
         click.echo(
             f"{task.task}: {task.classes} classes, {task.words:,} words; without a model: {task.majority:.1%} by the "
@@ -106,14 +111,17 @@ def command(
         )
     names = ["layer", *(f"{task.task}{kind}" for task in report.tasks for kind in ("", " (control)"))]
     rows = [
-        [layer.name, *(figure for task in report.tasks for figure in _figures(task.layers[layer.layer]))]
+        [
+            layer.name,
+            *(
+                f"{100 * accuracy:.1f}"
+                for own in (task.layers[layer.layer] for task in report.tasks)
+                for accuracy in (own.accuracy, own.control_accuracy)
+            ),
+        ]
         for layer in report.tasks[0].layers
     ]
     print_table(names, rows)
-
-
-def _figures(layer: LayerProbe) -> tuple[str, str]:
-    return f"{100 * layer.accuracy:.1f}", f"{100 * layer.control_accuracy:.1f}"
 
 
 def _read_sentences(words: Path, source: Path | None) -> list[TaggedSentence]:
@@ -131,7 +139,7 @@ def _read_sentences(words: Path, source: Path | None) -> list[TaggedSentence]:
 
 def _plot(report: ProbeReport, path: Path) -> None:
     """Two lines for each task, over the layers: its accuracy, and that of its control task."""
-    from regard.plotting.curves import Line, plot_curves, save_figure
+    from regard.plotting.line_plot import Line, plot_curves, save_figure
 
     lines = []
     for task in report.tasks:

@@ -9,7 +9,15 @@ import click
 
 from regard.cli.ablate import read_test_set, role_option, test_reference_option, test_source_option
 from regard.cli.console import echo, print_json, print_table
-from regard.cli.options import PATH, beam_option, check_outputs, json_option, load_translator, model_argument
+from regard.cli.options import (
+    PATH,
+    beam_option,
+    check_outputs,
+    json_option,
+    load_translator,
+    model_argument,
+    plot_option,
+)
 from regard.config import decode_options
 from regard.errors import RegardError
 
@@ -33,7 +41,7 @@ Examples:
 @role_option
 @beam_option
 @click.option("--out", type=PATH, required=True, metavar="DIRECTORY", help="Directory for the smaller model.")
-@click.option("--plot", type=PATH, metavar="FILE.svg", help="Plot BLEU by removed heads (.svg, .png or .pdf).")
+@plot_option("BLEU by removed heads")
 @json_option
 def command(
     model: Path,
@@ -96,7 +104,7 @@ def command(
 
 
 def _plot_bleu(steps: list[PruningStep], path: Path) -> None:
-    from regard.plotting.curves import Line, plot_curves, save_figure
+    from regard.plotting.line_plot import Line, plot_curves, save_figure
 
     by_count = {step.removed: step.quality.bleu for step in steps}  # the last measurement of a count
     points = [(float(count), bleu) for count, bleu in sorted(by_count.items())]

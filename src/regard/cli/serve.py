@@ -77,7 +77,8 @@ def command(limits: tuple[str, ...], **settings: Any) -> None:
     this machine only, unless --host is given.
     SIGTERM, SIGHUP and Ctrl-C finish the admitted requests, then stop.
     """
-    from regard.server.app import ServerSettings, serve
+    from regard.server.settings import ServerSettings
+    from regard.server.start import serve
 
     gold = settings["gold"]
     for path in [gold and gold.with_name(f"{gold.name}.align"), settings["report"], *settings["runs"]]:
@@ -85,17 +86,15 @@ def command(limits: tuple[str, ...], **settings: Any) -> None:
             warn(f"{path} does not exist yet; it is used as soon as it does")
     if not settings["models"] and not settings["runs"]:
         settings["models"] = tuple(map(Path, pretrained.names()))
-    if not settings["keys"] and not _is_loopback(settings["host"]):
-        warn(f"other machines can reach {settings['host']}, and no key is required. Set one with --api-key.")
+    host = settings["host"]
+    is_loopback = host in ("localhost", "::1") or host.startswith("127.")
+    if not settings["keys"] and not is_loopback:
+        warn(f"other machines can reach {host}, and no key is required. Set one with --api-key.")
     settings["engine"] = settings["engine"] or "auto"
     code = serve(
         ServerSettings(limits=parse_limits(limits), **settings), on_start=lambda address: echo(f"regard: {address}")
     )
     click.get_current_context().exit(code)
-
-
-def _is_loopback(host: str) -> bool:
-    return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
 def parse_limits(changes: tuple[str, ...]) -> "Limits":

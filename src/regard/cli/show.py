@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
     from regard.inference.translator import Translator
     from regard.models.interface import AttentionRole
     from regard.plotting.attention_map import AttentionMap, MapSelection
-    from regard.plotting.html_data import RunData, TracedCaption
+    from regard.plotting.html_data import TracedCaption
     from regard.tracing.trace import Trace
-    from regard.training.runs import Run
 
 ROLES = ["cross", "encoder-self", "decoder-self", "image-cross", "image-self"]
 SELF_ATTENTION_ROLES = ("image-self", "decoder-self")  # of a captioner: drawn as one map, like a translator's
@@ -163,7 +163,7 @@ class ShowOptions:
 
     def changes(self, model: nn.Module) -> list[str]:
         """The interventions; a head without a role is one of the model's last attention, such as cross."""
-        from regard.tracing.interventions import ModelParts
+        from regard.tracing.model_parts import ModelParts
 
         roles = [part.role for part in ModelParts(model).attentions] or ["cross"]
         heads = [head if head.count(".") == 2 else f"{roles[-1]}.{head}" for head in self.ablate]
@@ -390,7 +390,7 @@ def _show_classified_images(classifier: Classifier, images: list[Path], options:
 
 def _show_run(directory: Path, out: Path | None, others: list[str]) -> None:
     """Write the training of a run as one page."""
-    from regard.plotting.html_data import run_page_data
+    from regard.plotting.run_data import RunData, run_page_data
     from regard.plotting.svg import write_file
     from regard.training.runs import Run
     from regard.web.pages import render_html_file
@@ -403,7 +403,7 @@ def _show_run(directory: Path, out: Path | None, others: list[str]) -> None:
         raise RegardError(
             f"{directory} has no {EVENT_LOG}, so no training has started there. Give the directory of a run."
         )
-    run = _run_data(Run(directory.resolve().name, directory))
+    run = RunData.from_run(Run(Path(os.path.realpath(directory)).name, directory))
     data = run_page_data(run)
     write_file(out, render_html_file(data, title=f"{run.record['name']} · regard").encode())
     note = ""
@@ -411,30 +411,3 @@ def _show_run(directory: Path, out: Path | None, others: list[str]) -> None:
         shown = "{steps} of {of_steps} steps, {probes} of {of_probes} probes".format(**omitted)
         note = f" ({shown}, weights rounded, to keep the file small)"
     echo(f"{out} shows: the training of {run.record['name']}{note}", to_error=True)
-
-
-def _run_data(run: Run) -> RunData:
-    import msgspec
-
-    from regard.plotting.html_data import ProbeSnapshot, RunData, image_data_uri
-    from regard.server.errors import ApiError
-
-    def load_snapshot(step: int) -> ProbeSnapshot:
-        try:
-            return ProbeSnapshot(msgspec.to_builtins(run.probes(step)), run.all_maps(step))
-        except ApiError as error:
-            raise RegardError(f"the probes of step {step} of {run.directory} cannot be shown: {error}") from None
-
-    events = run.events(0).events
-    probed = {event["step"] for event in events if event.get("event") == "probe"}  # a resume may have dropped some
-    try:
-        images = [(name, image_data_uri(run.image(probe))) for probe, name in enumerate(run.images().images)]
-    except ApiError:
-        images = []  # a file is gone: the maps are shown without images
-    return RunData(
-        record=msgspec.to_builtins(run.record(None)),
-        events=events,
-        steps=[step for step in run.probes(None).steps if step in probed] if probed else [],
-        load_snapshot=load_snapshot,
-        images=images,
-    )

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from regard.cli import acknowledged_signals, deferred_signals, stop_signals
 from regard.cli.console import SilentDisplay, TrainingDisplay, echo, make_display, print_json, try_to_echo
@@ -22,9 +23,50 @@ from regard.languages import languages_from_names
 
 if TYPE_CHECKING:
     from regard.training.corpora import Corpus
-    from regard.training.defaults import ExampleKind
+    from regard.training.default_config import ExampleKind
     from regard.training.distributed import ProcessGroup
     from regard.training.plan import TextFiles, TrainingPlan, TrainOptions
+
+
+# What other toolkits call the options of a run.
+OTHER_OPTIONS = {
+    "--src": "--source",
+    "--tgt": "--target",
+    "--trg": "--target",
+    "--out": "--run",
+    "--output": "--run",
+    "--output-dir": "--run",
+    "--save-dir": "--run",
+    "--epochs": "--set training.steps=N: regard counts steps, not epochs",
+    "--batch-size": "--set training.batch_tokens=N: regard counts tokens, not sentences",
+    "--lr": "--set training.learning_rate=RATE",
+    "--warmup": "--set training.warmup_steps=N",
+}
+
+
+class TrainCommand(click.Command):
+    """A command that says how to set an option of a recipe, such as --learning-rate, which it does not have itself."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if hint := _find_option(error.option_name):
+                raise click.UsageError(f"No such option {error.option_name!r}. Use {hint}.", ctx) from None
+            raise
+
+
+def _find_option(name: str) -> str | None:
+    if name in OTHER_OPTIONS:
+        return OTHER_OPTIONS[name]
+
+    from regard.config import Config
+    from regard.config_errors import key_paths
+
+    fields = {field.name: field.type for field in msgspec.structs.fields(Config)}
+    key = name.removeprefix("--").replace("-", "_")
+    paths = [path for path in key_paths(fields) if path.partition(".")[2] == key]
+    return f"--set {paths[0]}=VALUE" if paths else None
 
 
 def data_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -43,7 +85,8 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
             "--pairs",
             type=PATH,
             multiple=True,
-            help="A file of pairs (.tsv, .jsonl, .po or .tmx; .gz too), added to --source and --target; repeatable.",
+            help="A file of pairs (.tsv, .csv, .jsonl, .po or .tmx; .gz too), added to --source and --target; "
+            "repeatable.",
         ),
         click.option("--text", type=PATH, help="For a language model: plain text, one example per line."),
         click.option(
@@ -74,6 +117,7 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(
     name="train",
+    cls=TrainCommand,
     epilog="""\b
 Examples:
   regard train recipes/world-transformer.toml --set training.steps=500
@@ -210,7 +254,8 @@ def run_training(options: TrainOptions, *, report: Path | None = None, as_json: 
     """Train by these options, in one process or as one of several, and print what to do next."""
 
     from regard.training.distributed import is_restarted, join_process_group
-    from regard.training.plan import locked_run_directory, make_plan, prepare_run
+    from regard.training.plan import make_plan, prepare_run
+    from regard.training.run_directory import locked_run_directory
 
     options = replace(options, resume=options.resume or is_restarted())
     with join_process_group() as group:
@@ -226,7 +271,7 @@ def run_training(options: TrainOptions, *, report: Path | None = None, as_json: 
             data_report = corpus.inspect(plan.config) if group.is_rank0 and not options.resume else None
             if data_report is not None:
                 display.note("\n".join(describe_report(data_report)))
-                write_report(report, data_report)
+                write_report(report, data_report, class_counts=corpus.class_counts)
             return corpus
 
         with locked_run_directory(plan.run) if group.is_rank0 else nullcontext(), closing(display):
@@ -255,25 +300,25 @@ def inspect_run(options: TrainOptions, *, with_cost: bool, report: Path | None, 
                 display.note(note)
             corpus = prepare_run(plan, resume=False, progress=display.preparing)
             data_report, cost = corpus.inspect(plan.config), None
-            if data_report is None and not with_cost:
-                raise RegardError("images have no text to inspect. Give pairs or text.")
+            if data_report is None and not with_cost and not corpus.class_counts:
+                raise RegardError("captions have no text to inspect. Give pairs, text or labels.")
             if with_cost:
-                from regard.training.estimate import estimate_cost
+                from regard.training.cost_estimate import estimate_cost
 
                 display.preparing("taking a few steps", 0)
                 cost = estimate_cost(plan.config, corpus, plan.run)
         if as_json:
-            print_json({"data": data_report, "cost": cost})
+            print_json({"data": data_report, "classes": corpus.class_counts or None, "cost": cost})
         else:
-            about = [data_report.vocabulary, *describe_report(data_report)] if data_report else [corpus.describe()]
-            echo("\n".join([*about, *(describe_cost(cost) if cost else [])]))
+            about = describe_report(data_report) if data_report else []
+            echo("\n".join([corpus.describe(), *about, *(describe_cost(cost) if cost else [])]))
     if data_report is not None:
-        write_report(report, data_report, cost)
+        write_report(report, data_report, cost, corpus.class_counts)
 
 
 @contextmanager
 def _interruptible_preparation(*, resume: bool) -> Iterator[None]:
-    """A stop before the first step loses nothing, and a message says so."""
+    """A stop before the first step loses nothing; a message is printed."""
     try:
         with acknowledged_signals():
             yield
@@ -304,7 +349,8 @@ def _train(
 
 def read_data_options(recipe: Path | None, data: dict[str, Any]) -> TrainOptions:
     """What to train, by the options of `data_options`."""
-    from regard.training.plan import TrainOptions, find_recipe
+    from regard.training.plan import TrainOptions
+    from regard.training.recipes import find_recipe
 
     languages, overrides, skips_check = (data.pop(name) for name in ("languages", "overrides", "skip_language_check"))
     files = read_text_options(recipe, languages, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +30,7 @@ from regard.cli.options import (
 )
 from regard.config import decode_options
 from regard.errors import RegardError
-from regard.files import atomic_file, is_written_directly
+from regard.files import atomic_file, find_model_directory, is_written_directly, read_input
 
 if TYPE_CHECKING:
     from regard.config import DecodingConfig
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from regard.interop.ctranslate2 import Quantization
 
 REPORT_SECONDS = 60  # between two lines of progress where there is no terminal
+MAX_SHOWN_WORDS = 5
 GZIP_EXPANSION = 3.0  # of text, for the estimate of the time left
 
 
@@ -49,6 +51,7 @@ Examples:
   regard translate en-fr "Where is the train station?"
   echo "Robots must obey orders" | regard translate runs/world-transformer/model
   regard translate runs/x/model --input test.en --output test.ko --alignments test.align
+  regard translate en-fr --input page.html --output page.fr.html
   regard translate runs/x/model --input 'parts/*.gz' --output translated
   regard translate runs/x/model --input 'parts/*.gz' --output translated --ray 10.0.0.1:6379""",
 )
@@ -104,11 +107,22 @@ def command(
     The model takes a line as one sentence; of several sentences it may leave some out. A blank line stays blank. Only a
     newline ends a line. Text is UTF-8 whatever the locale is. Files that end in .gz are read and written as gzip.
 
+    Of a document (.po, .html, .srt) only the texts are translated, sentence by sentence; its markup stays.
+
     From file to file the work is saved as it goes: repeat an interrupted command to continue it.
     """
     if texts and source != "-":
         raise click.UsageError("both TEXT and --input are given. Remove one of the two.")
     tasks = _file_tasks(source, output, alignments)
+    if _are_documents(tasks):
+        if nbest > 1 or scores or as_json or alignments or ray_address:
+            raise RegardError(
+                f"{source} is a document, which is translated as a whole: --nbest, --scores, --alignments, --json and "
+                "--ray are for lines of text. Remove them."
+            )
+        translator = load_translator(model, engine, quantization, with_weights=True)
+        _translate_documents(translator, tasks, translator.decoding_config(**decode_options(beam_size=beam_size)))
+        return
     translator = load_translator(model, engine, quantization, with_weights=alignments is not None)
     config = translator.decoding_config(**decode_options(beam_size=beam_size, nbest=nbest))
 
@@ -127,7 +141,8 @@ def command(
     if ray_address:
         from regard.inference.ray_data import RayJob, ray_chunks
 
-        job = RayJob(model.absolute(), translator.engine.name, quantization, config, wanted)  # type: ignore[arg-type]
+        directory = find_model_directory(model).absolute()
+        job = RayJob(directory, translator.engine.name, quantization, config, wanted)  # type: ignore[arg-type]
         chunks = ray_chunks(tasks, job, ray_address)
     else:
         chunks = local_chunks(tasks, translator, config, wanted)
@@ -138,21 +153,40 @@ def command(
         translate_files(tasks, chunks, settings, progress_path(output), report)
 
 
+def _are_documents(tasks: list[FileTask]) -> bool:
+    from regard.documents.files import is_document
+
+    return is_document(str(tasks[0].source))
+
+
+def _translate_documents(translator: Translator, tasks: list[FileTask], config: DecodingConfig) -> None:
+    """Translate the texts of each document and keep its markup."""
+    from regard.documents.files import MAX_DOCUMENT_BYTES, translate_document
+
+    for task in tasks:
+        content = read_input(task.source, max_bytes=MAX_DOCUMENT_BYTES)
+        translated = translate_document(translator, task.source.name, content, config)
+        [target] = task.outputs
+        if target == STANDARD_OUTPUT:
+            sys.stdout.buffer.write(translated)
+            continue
+        with atomic_file(target) as file:
+            file.write(translated)
+
+
 def _file_tasks(source: str, output: Path | None, alignments: Path | None) -> list[FileTask]:
     """The files to read and to write, all checked before the model is loaded."""
-    from regard.data.readers import check_monolingual
     from regard.inference.translate_files import FileTask
 
     is_pattern = glob.has_magic(source) and not Path(source).exists()
     sources = sorted(map(Path, glob.glob(source, recursive=True))) if is_pattern else [Path(source)]
     if not sources:
         raise RegardError(f"no file matches --input {source}. Give a file, or a pattern that matches some.")
-    for path in sources:
-        check_monolingual(path)
+    _check_kind(source, sources)
     if alignments == STANDARD_OUTPUT:
         raise RegardError("--alignments is -, but standard output is for the translations. Give a file.")
     if not is_pattern:
-        if output is not None and alignments is not None and output.resolve() == alignments.resolve():
+        if output is not None and alignments is not None and os.path.realpath(output) == os.path.realpath(alignments):
             raise RegardError(f"{output} is given for both the translations and the alignments. Give two files.")
         check_outputs({"--output": output, "--alignments": alignments}, sources)
         return [FileTask(sources[0], [path for path in (output or STANDARD_OUTPUT, alignments) if path is not None])]
@@ -193,6 +227,10 @@ def _translate_stream(
         files += [stack.enter_context(atomic_file(path)) for path in task.outputs[len(files) :]]
         is_shown = is_file and not (to_stdout and sys.stdout.isatty())
         advance = stack.enter_context(progress_bar("translating", None, is_shown=is_shown))
+        for text in texts:
+            if unknown := translator.unknown_words(text):
+                words = ", ".join(unknown[:MAX_SHOWN_WORDS]) + ", ..." * (len(unknown) > MAX_SHOWN_WORDS)
+                warn(f"the model has not learned {words}; that part of the translation is a guess")
         for lines in blocks:
             for chunk in translate_chunks(translator, lines, config, wanted, done=done):
                 for file, path, content in zip(files, task.outputs, chunk.contents, strict=True):
@@ -203,6 +241,18 @@ def _translate_stream(
                     warn(f"{display_name(task.source)}:{number} has {limit}; only its beginning was translated")
                 advance(chunk.lines)
                 done += chunk.lines
+
+
+def _check_kind(source: str, paths: list[Path]) -> None:
+    """An error unless all files are documents, or all are lines of text."""
+    from regard.data.readers import check_monolingual
+    from regard.documents.files import is_document
+
+    lines = [path for path in paths if not is_document(str(path))]
+    if 0 < len(lines) < len(paths):
+        raise RegardError(f"--input {source} matches documents and lines of text. Give one kind at a time.")
+    for path in lines:
+        check_monolingual(path)
 
 
 @contextmanager
@@ -229,7 +279,7 @@ class ProgressReport:
             size = task.source.stat().st_size
             self.bounds[task.source], self.total = (self.total, self.total + size), self.total + size
         self.lines, self.bytes = 0, 0
-        self.start = self.position = 0.0
+        self.read = self.position = 0.0  # bytes of the files: since the start, and up to here
         self.started = self.reported = time.monotonic()
 
     def __call__(self, task: FileTask, done: int, chunk: TranslatedChunk) -> None:
@@ -243,8 +293,9 @@ class ProgressReport:
         first, last = self.bounds[task.source]
         expansion = GZIP_EXPANSION if task.source.suffix.lower() == ".gz" else 1.0
         bytes_per_line = self.bytes / self.lines / expansion
+        self.read += chunk.source_bytes / expansion
         if is_first:
-            self.start = self.position = min(last, first + done * bytes_per_line)
+            self.position = min(last, first + done * bytes_per_line)
         position = min(last, first + (done + chunk.lines) * bytes_per_line)
         self.advance(round(position) - round(self.position))
         self.position = position
@@ -255,7 +306,7 @@ class ProgressReport:
         if now - self.reported < REPORT_SECONDS or sys.stderr.isatty():
             return
         self.reported = now
-        speed = (self.position - self.start) / (now - self.started)
-        left = timedelta(seconds=round((self.total - self.position) / max(speed, 1e-9)))
+        speed = max(self.read / (now - self.started), 1.0)  # not from the position, an estimate that may decrease
+        left = timedelta(seconds=round((self.total - self.position) / speed))
         rate = self.lines / (now - self.started)
         echo(f"{self.position / self.total:.1%}: {rate:,.0f} lines/s, about {left} left", to_error=True)

@@ -1,6 +1,6 @@
 """From files to batches: readers, filters, a store of token ids on disk, and the order of training; without torch."""
 
-from regard.data.batching import (
+from regard.data.batch_order import (
     EpochPlan,
     EpochPosition,
     GlobalBatch,
@@ -9,12 +9,12 @@ from regard.data.batching import (
     plan_epoch,
     slice_for_rank,
 )
+from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
 from regard.data.filters import FilterReport, held_out_hash, hold_out, pair_settings
 from regard.data.readers import PAIR_FORMATS, check_monolingual, read_blocks, read_pairs
 from regard.data.readers.lines import read_lines
 from regard.data.readers.text import Pair, PairBlock, monolingual_blocks, pair_blocks, read_monolingual
 from regard.data.token_store import TokenPair, TokenStore, fingerprint, open_store, write_store
-from regard.data.tokenize import TokenizeJob, tokenize_corpus
 
 __all__ = [
     "PAIR_FORMATS",

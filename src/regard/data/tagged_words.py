@@ -54,9 +54,12 @@ def _read_rows(path: Path, text: str) -> tuple[list[str] | None, list[list[list[
     """The names of the columns, and the rows of each sentence."""
     columns: list[str] | None = None
     sentences: list[list[list[str]]] = [[]]
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, ended in enumerate(text.split("\n"), start=1):  # U+2028 and others are part of a word
+        line = ended.removesuffix("\r")
         if line.startswith("# global.columns ="):
-            columns = _named_columns(path, number, line)
+            columns = line.partition("=")[2].split()
+            if "FORM" not in columns or len(columns) < 2:
+                raise RegardError(f"{path}:{number} names the columns {' '.join(columns)}; expected FORM and one more.")
         elif not line.strip():
             sentences.append([])
         elif not line.startswith("#") or "\t" in line:  # else a comment, not the word "#"
@@ -67,13 +70,6 @@ def _read_rows(path: Path, text: str) -> tuple[list[str] | None, list[list[list[
             if columns[0] != "ID" or row[0].isdecimal():  # 1-2 and 1.1 are not words of the text's own
                 sentences[-1].append(row)
     return columns, [sentence for sentence in sentences if sentence]
-
-
-def _named_columns(path: Path, number: int, line: str) -> list[str]:
-    columns = line.partition("=")[2].split()
-    if "FORM" not in columns or len(columns) < 2:
-        raise RegardError(f"{path}:{number} names the columns {' '.join(columns)}; expected FORM and one more.")
-    return columns
 
 
 def _guessed_columns(path: Path, number: int, row: list[str]) -> list[str]:

@@ -156,8 +156,8 @@ def write_store(
     return TokenStore(directory, header)
 
 
-def open_store(directory: Path | str, expected_fingerprint: str) -> TokenStore | None:
-    """The store, if it has this fingerprint and its files are undamaged; else None."""
+def open_store(directory: Path | str, expected_fingerprint: str | None) -> TokenStore | None:
+    """The store, if it has this fingerprint (None: any) and its files are undamaged; else None."""
     directory = Path(directory)
     try:
         header = msgspec.json.decode((directory / HEADER).read_bytes(), type=TokenStoreHeader)
@@ -165,7 +165,7 @@ def open_store(directory: Path | str, expected_fingerprint: str) -> TokenStore |
         return None
     except OSError as error:
         raise RegardError(f"{directory / HEADER} cannot be read: {error.strerror}. Fix it, or remove it.") from None
-    if (header.version, header.fingerprint) != (VERSION, expected_fingerprint):
+    if (header.version, header.fingerprint) != (VERSION, expected_fingerprint or header.fingerprint):
         return None
     # A mapped file that is too short crashes the process, and a flipped bit is trained on: so every byte is checked.
     files = [directory / file for column in COLUMNS for file in ragged_files(column)]

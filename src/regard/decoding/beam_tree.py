@@ -9,7 +9,6 @@ from typing import Literal
 from regard.config import DecodingConfig
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.loop import best_hypotheses, decode_steps
-from regard.decoding.search import BeamSearch
 from regard.models.interface import GenerativeModel, Source
 from regard.special_tokens import END
 
@@ -41,7 +40,9 @@ def record_beam_tree(model: GenerativeModel, source: Source, config: DecodingCon
     """Search as `generate` does for one sentence, and record the tree of all hypotheses."""
     totals: dict[Prefix, float] = {}
     for found in decode_steps(model, source, config):
-        totals |= _live_prefixes(found)
+        if len(found.tokens):  # the live hypotheses of the sentence
+            rows = zip(found.tokens[0].tolist(), found.scores[0].tolist(), strict=True)
+            totals |= {tuple(tokens): score for tokens, score in rows if score > float("-inf")}
     ended = {_path(one): one for one in found.finished[0]}
     for path, one in ended.items():
         totals[path] = one.log_probability
@@ -59,14 +60,6 @@ def record_beam_tree(model: GenerativeModel, source: Source, config: DecodingCon
             node = replace(node, state="continued")
         nodes.append(node)
     return BeamTree(nodes, outputs)
-
-
-def _live_prefixes(search: BeamSearch) -> dict[Prefix, float]:
-    """The live hypotheses of the first sentence and their log-probabilities."""
-    if not len(search.tokens):
-        return {}
-    rows = zip(search.tokens[0].tolist(), search.scores[0].tolist(), strict=True)
-    return {tuple(tokens): score for tokens, score in rows if score > float("-inf")}
 
 
 def _path(output: Hypothesis) -> Prefix:

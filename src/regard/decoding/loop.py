@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.attention.hooks import active_edits, batch_rows
 from regard.batch import PaddedTokens, TokenRows, shift_right
 from regard.config import DecodeOptions, DecodingConfig
-from regard.cpu import parameter_count, threads_for
+from regard.cpu_speedups import parameter_count, threads_for
 from regard.decoding.hypothesis import Hypothesis, max_output_tokens
 from regard.decoding.search import BeamSearch
 from regard.decoding.selection import LogProbabilities, make_selector

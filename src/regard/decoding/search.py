@@ -87,16 +87,14 @@ class BeamSearch:
         last, totals = candidates.tokens[rows, ranks], candidates.scores[rows, ranks].tolist()
         outputs = torch.cat([self.tokens[rows, candidates.parents[rows, ranks]], last[:, None]], dim=1).tolist()
         for sentence, tokens, log_probability in zip(self.sentences[rows].tolist(), outputs, totals, strict=True):
-            self.finished[sentence].append(self._hypothesis(tokens, log_probability))
-
-    def _hypothesis(self, tokens: list[int], log_probability: float) -> Hypothesis:
-        is_finished = tokens[-1] == END
-        output_tokens = tokens[:-1] if is_finished else tokens
-        if self.length_penalty is None:
-            return Hypothesis(output_tokens, math.nan, math.nan, is_finished)
-        return Hypothesis(
-            output_tokens, log_probability / len(tokens) ** self.length_penalty, log_probability, is_finished
-        )
+            is_finished = tokens[-1] == END
+            output_tokens = tokens[:-1] if is_finished else tokens
+            if self.length_penalty is None:
+                found = Hypothesis(output_tokens, math.nan, math.nan, is_finished)
+            else:
+                score = log_probability / len(tokens) ** self.length_penalty
+                found = Hypothesis(output_tokens, score, log_probability, is_finished)
+            self.finished[sentence].append(found)
 
     def _reorder_rows(self, continuing: Candidates, state: State) -> None:
         """Move every row to the index of its hypothesis, and drop finished sentences."""

@@ -9,8 +9,8 @@ from typing import Final
 
 from regard.documents.markup import XmlTagRules, read_html, read_xml
 from regard.documents.po import po_template
-from regard.documents.segments import Segment, Template, plain_text_template, without_splitting
 from regard.documents.subtitles import read_srt
+from regard.documents.template import Segment, Template, plain_text_template, without_splitting
 from regard.documents.translate import SentenceTranslator, translate, translate_joined
 from regard.errors import RegardError
 

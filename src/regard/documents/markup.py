@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.documents.segments import SegmentBuilder, Template
+from regard.documents.template import SegmentBuilder, Template
 
 
 def _tag_names(text: str) -> frozenset[str]:
@@ -121,6 +121,17 @@ def protect_elements(row: Iterator[MarkupToken], ignore: frozenset[str]) -> Iter
         yield MarkupToken("other", "".join(raws), token.name)
 
 
+_LEADING_ZEROS = re.compile("&#0+(?=[0-9])")
+_ENDLESS_NUMBER = re.compile("&#[0-9]{10,};?")  # beyond Unicode; Python parses no number of 4,301 digits
+
+
+def unescape_text(raw: str) -> str:
+    """The text with its character references decoded, as a browser does."""
+    if "&#" in raw:
+        raw = _ENDLESS_NUMBER.sub("\N{REPLACEMENT CHARACTER}", _LEADING_ZEROS.sub("&#", raw))
+    return html.unescape(raw)
+
+
 def escape_text(text: str) -> str:
     """The text with `&`, `<` and `>` escaped."""
     return html.escape(text, quote=False)
@@ -136,7 +147,7 @@ def read_html(document: str, *, ignore: frozenset[str] = frozenset()) -> Templat
     for token in protect_elements(tokenize_markup(document), UNTRANSLATED | ignore):
         if token.kind == "text" or token.name in INLINE_TAGS or token.raw.startswith("<!--"):
             if token.kind == "text":
-                builder.add_text(token.raw, html.unescape(token.raw))
+                builder.add_text(token.raw, unescape_text(token.raw))
             else:
                 builder.add_tag(token.kind, token.name, token.raw)
             continue

@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from regard.documents.segments import Span
+from regard.documents.template import Span
 
 CharacterRange = tuple[int, int]
 _MARKS = frozenset(".,;:!?…。、，")

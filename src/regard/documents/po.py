@@ -7,7 +7,7 @@ from functools import partial
 
 from regard.data.readers.po import PLACEHOLDER, parse_po_line
 from regard.documents.markup import tokenize_markup
-from regard.documents.segments import SegmentBuilder, Template
+from regard.documents.template import SegmentBuilder, Template
 from regard.errors import RegardError
 
 _LINE = re.compile(r"[^\n]*\n?")

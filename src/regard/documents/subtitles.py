@@ -5,7 +5,8 @@ from bisect import bisect_left
 from functools import partial
 
 from regard.documents.markup import tokenize_markup
-from regard.documents.segments import SegmentBuilder, Template
+from regard.documents.template import SegmentBuilder, Template
+from regard.errors import RegardError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
 _TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
@@ -27,6 +28,8 @@ def read_srt(document: str) -> Template:
             cue = [] if _TIMES.match(line) else None
         else:
             cue.append(line)
+    if document.strip() and not any(_TIMES.match(line[0]) for line in _LINE.finditer(document)):
+        raise RegardError("The subtitles have no times, such as 00:00:01,000 --> 00:00:02,500. Give a SubRip file.")
     return [*template, *_cues(cue or [])]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from regard.documents.markup_projection import AlignedRange, AlignedText, CharacterRange, project_markup
-from regard.documents.segments import Segment, Template, has_letters
 from regard.documents.sentences import FULL_WIDTH_ENDS, TextPart, as_one_sentence, split_long_sentence, split_sentences
+from regard.documents.template import Segment, Template, has_letters
 from regard.inference.translator import Translation
 from regard.tokenization.text import WORD
 

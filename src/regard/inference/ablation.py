@@ -16,20 +16,22 @@ from typing import Any
 import msgspec
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from msgspec.structs import replace as replace_options
+from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention.hooks import Edit, Place, apply_edits
 from regard.batch import Batch
 from regard.bundle import Bundle, new_bundle
-from regard.config import DecodingConfig, TransformerConfig, TransformerStackConfig
+from regard.config import DecodingConfig, TransformerConfig
 from regard.errors import RegardError
 from regard.inference.translator import Translator
 from regard.interventions import AttentionRole, HeadAction, HeadIntervention
 from regard.metrics.alignment import GoldAlignment, alignment_error_rate
 from regard.metrics.text import Tokenization, evaluate, language_by_script, tokenization_for
 from regard.tracing.alignment import HeadSelection, align, score_heads
-from regard.tracing.interventions import ModelParts, intervene
+from regard.tracing.interventions import intervene
+from regard.tracing.model_parts import AttentionPart, ModelParts
 
 SAMPLE_PAIRS = 256  # from which sensitivities and means are computed
 BATCH_ROWS = 32
@@ -138,7 +140,7 @@ def ablate_heads(
     config: DecodingConfig | None = None,
     action: HeadAction = "zero",
     roles: Sequence[AttentionRole] = (),
-    progress: Callable[[int], object] = int,
+    progress: Callable[[int], object] | None = None,
 ) -> AblationReport:
     """The scores of the test set without each head: it is zero, its mean over a sample, or has uniform weights."""
     bundle, config = translator.require_bundle("ablations"), config or translator.config.decoding
@@ -150,7 +152,8 @@ def ablate_heads(
         with intervene(bundle, head.removed(action), sample=sample):
             quality = tests.measure(translator, config)
         ablations.append(HeadAblation(role=head.role, layer=head.layer + 1, head=head.head + 1, quality=quality))
-        progress(1)
+        if progress is not None:
+            progress(1)
     ablations.sort(key=lambda one: one.quality.bleu)
     selection = None if tests.selection is None else str(tests.selection)
     return AblationReport(model=translator.name, action=action, baseline=baseline, alignment=selection, heads=ablations)
@@ -294,34 +297,43 @@ def without_heads(bundle: Bundle, removed: Sequence[Head]) -> Bundle:
     config = bundle.config.model
     if not isinstance(config, TransformerConfig) or config.encoder.key_value_heads or config.decoder.key_value_heads:
         raise RegardError("only a Transformer of encoder and decoder without grouped heads can be pruned.")
+    if config.positions == "relative" and any(one.role != "cross" for one in removed):
+        raise RegardError(
+            'positions = "relative" has a bias for every head that all layers share, so that only heads of '
+            "cross-attention can be pruned. Give --role cross."
+        )
+    parts = ModelParts(bundle.model).attentions
     kept = {
         part.name: [head for head in range(part.heads) if Head(part.role, part.layer, head) not in set(removed)]
-        for part in ModelParts(bundle.model).attentions
+        for part in parts
     }
     counts: dict[AttentionRole, list[int]] = {"encoder-self": [], "decoder-self": [], "cross": []}
-    for part in ModelParts(bundle.model).attentions:
+    for part in parts:
         counts[part.role].append(len(kept[part.name]))
-    encoder = _with_counts(config.encoder, counts["encoder-self"], [])
-    decoder = _with_counts(config.decoder, counts["decoder-self"], counts["cross"])
-    model_config = msgspec.structs.replace(config, encoder=encoder, decoder=decoder)
-    pruned = new_bundle(msgspec.structs.replace(bundle.config, model=model_config), bundle.tokenizers)
-    weights = {name: tensor.clone() for name, tensor in bundle.model.state_dict().items()}
-    for part in ModelParts(bundle.model).attentions:
-        heads = torch.tensor(kept[part.name])
-        for name in ("query", "key", "value", "output"):
-            for kind in ("weight", "bias"):
-                path = f"{part.name}.{name}.{kind}"
-                if path in weights and not (name == "output" and kind == "bias"):
-                    weights[path] = _selected(weights[path], heads, part.heads, dim=1 if name == "output" else 0)
-    pruned.model.load_state_dict(weights)
+    encoder = replace_options(config.encoder, self_attention_heads=counts["encoder-self"])
+    decoder = replace_options(
+        config.decoder, self_attention_heads=counts["decoder-self"], cross_attention_heads=counts["cross"]
+    )
+    model_config = replace_options(config, encoder=encoder, decoder=decoder)
+    pruned = new_bundle(replace_options(bundle.config, model=model_config), bundle.tokenizers)
+    pruned.model.load_state_dict(_pruned_weights(bundle.model, parts, kept))
     pruned.model.eval()
     return pruned
 
 
-def _with_counts(
-    stack: TransformerStackConfig, self_heads: list[int], cross_heads: list[int]
-) -> TransformerStackConfig:
-    return msgspec.structs.replace(stack, self_attention_heads=self_heads, cross_attention_heads=cross_heads)
+def _pruned_weights(
+    model: nn.Module, parts: Sequence[AttentionPart], kept: dict[str, list[int]]
+) -> dict[str, Float[Tensor, "..."]]:
+    """The weights of a model, with the rows of W_Q, W_K, W_V and the columns of W_O of the kept heads alone."""
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    for part in parts:
+        heads = torch.tensor(kept[part.name])
+        for path in (f"{part.name}.{name}.{kind}" for name in ("query", "key", "value") for kind in ("weight", "bias")):
+            if path in weights:
+                weights[path] = _selected(weights[path], heads, part.heads, dim=0)
+        output = f"{part.name}.output.weight"
+        weights[output] = _selected(weights[output], heads, part.heads, dim=1)
+    return weights
 
 
 def _selected(tensor: Tensor, heads: Tensor, count: int, dim: int) -> Tensor:

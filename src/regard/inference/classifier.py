@@ -17,10 +17,10 @@ from regard.config import ImageClassifierConfig, task_of
 from regard.data.images import ImageInput, to_pixels
 from regard.errors import RegardError
 from regard.inference.interface import BundlePipeline, Progress, batches_by_length, check_texts
-from regard.tracing.arithmetic import output_arrays
 from regard.tracing.capture import capture
 from regard.tracing.image_maps import grid_cells
 from regard.tracing.measures import PassInput
+from regard.tracing.output_layer import output_arrays
 from regard.tracing.trace import MAX_TRACE_TOKENS, TokenSequence, Trace, position_table
 
 BATCH_TOKENS = 8192  # of texts that are classified at once
@@ -140,6 +140,8 @@ class Classifier(BundlePipeline):
             return None
         weights, is_first = trace.weights(layers[-1]), getattr(self.config.model, "pooling", "") == "first"
         chosen: NDArray[np.float32] = weights[0] if is_first else weights.mean(axis=0)
+        if is_first and self.reads_images:  # of the cells alone: the class token attends to itself, too
+            chosen = (chosen[1:] / np.float32(max(float(chosen[1:].sum()), 1e-30))).astype(np.float32)
         return chosen
 
     def encode(self, texts: Sequence[str], *, longest: int | None = None) -> list[tuple[list[int], bool]]:

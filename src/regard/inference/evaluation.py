@@ -232,7 +232,7 @@ def evaluate_translator(
     progress: Progress | None = None,
     **options: Unpack[DecodeOptions],
 ) -> TranslationReport:
-    """A translator's figures; BLEU is tokenised for its target language, unless `tokenize` says otherwise."""
+    """A translator's figures; BLEU is tokenised for its target language, unless `tokenize` is given."""
     sources, references = check_texts(sources), check_texts(references)
     target = translator.languages[1]
     how: Any = {"tokenize": tokenize or common_tokenization({target: translator.name}, references)}

@@ -15,6 +15,7 @@ from regard.config import Task as Task
 from regard.config_errors import shorten
 from regard.decoding.hypothesis import Hypothesis
 from regard.errors import RegardError
+from regard.files import model_name
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 
 if TYPE_CHECKING:
@@ -156,12 +157,6 @@ class BundlePipeline(ModelPipeline):
         from regard.bundle import save_bundle
 
         save_bundle(Path(path), self.bundle)
-
-
-def model_name(directory: Path) -> str:
-    """A short name for a model: that of its run, or of its own directory."""
-    resolved = directory.resolve()
-    return resolved.parent.name if resolved.name == "model" else resolved.name
 
 
 # --- checks of the input ---------------------------------------------------------------------------------------------

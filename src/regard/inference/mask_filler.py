@@ -21,9 +21,9 @@ from regard.metrics.text import TokenLikelihoods
 from regard.special_tokens import BEGIN, END, MASK, RESERVED
 from regard.tokenization.text import WORD_MARK, join_pieces
 from regard.tokenization.tokenizer import Tokenizer
-from regard.tracing.arithmetic import output_arrays
 from regard.tracing.capture import capture
 from regard.tracing.measures import PassInput
+from regard.tracing.output_layer import output_arrays
 from regard.tracing.trace import MAX_TRACE_TOKENS, TokenSequence, Trace, position_table
 
 MASK_TEXT = "___"
@@ -84,15 +84,16 @@ class MaskFiller(BundlePipeline):
             decoded = self.bundle.model.predict(padded)  # type: ignore[operator]
         source = TokenSequence.from_pieces([*tokenizer.pieces(row), "</s>"])
         chosen = [None if token == MASK else token for token in [*row, END]]
+        prediction = output_arrays(decoded, chosen, "source", tokenizer.pieces) if self.has_masked_head else None
         return Trace(
             source=source,
             target=TokenSequence.from_pieces([]),
-            text=" ".join(MASK_TEXT if word == "<mask>" else word for word in source.words[:-1]),
+            text=" ".join(MASK_TEXT if word == "<mask>" else word for word in source.words[:-1] if word != "<s>"),
             log_probabilities=[],
             layers=captured.layers,
             arrays=captured.arrays,
             blocks=captured.blocks,
-            prediction=output_arrays(decoded, chosen, "source", tokenizer.pieces),
+            prediction=prediction,
             position_table=position_table(self.bundle),
             passed=PassInput(self.bundle.model, padded, None, active_edits()),
         )
@@ -105,8 +106,13 @@ class MaskFiller(BundlePipeline):
             raise RegardError(f"the text has {len(row)} tokens; the model reads 1 to {bound} here. Give another text.")
         return row
 
+    @property
+    def has_masked_head(self) -> bool:
+        """Whether the model predicts tokens; one for sentence vectors does not."""
+        return bool(self.config.model.masked_head)  # type: ignore[union-attr]
+
     def _require_head(self) -> None:
-        if not self.config.model.masked_head:  # type: ignore[union-attr]
+        if not self.has_masked_head:
             raise RegardError(
                 "this model has no masked-token head, so it predicts no tokens: it was trained for sentence vectors. "
                 "Its attention can be shown; to fill masks, give a model with a head, such as BertForMaskedLM."

@@ -18,11 +18,15 @@ from regard.files import (
     CONFIG_FILE,
     EXPORT,
     EXPORT_VERSION,
+    EXPORT_WEIGHTS_FILE,
+    MAX_METADATA_BYTES,
     MEBIBYTE,
+    VerifiedFiles,
+    check_size,
     directory_kind,
     find_model_directory,
     read_input,
-    read_verified,
+    read_while_unchanged,
     weights_digest,
 )
 from regard.inference.ctranslate2_engine import CTranslate2Engine, unsupported_options
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     Pipeline: TypeAlias = Translator | Captioner | TextGenerator | MaskFiller | Classifier
 
 EXACT_QUANTIZATION: Quantization = "float32"  # the text is that of torch; int8 changes it
+MAX_EXPORTED_BYTES = 12  # of a weight: float32, and a tied embedding is written three times
 CACHE_FOLDER = "engines"  # of the exports that are kept, inside a model's directory or the user's cache
 PACKAGE = Path(__file__).parents[1]  # models inside it are installed with regard; nothing is written there
 
@@ -222,7 +227,7 @@ def _translator_on_ctranslate2(
 
 def _export_places(directory: Path, quantization: Quantization) -> list[Path]:
     """Where the export of a model may be kept, the preferred place first: with the model, or in the user's cache."""
-    name, model = f"{EXPORT}-{quantization}", directory.resolve()
+    name, model = f"{EXPORT}-{quantization}", Path(os.path.realpath(directory))
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "regard" / CACHE_FOLDER
     in_cache = user_cache / hashlib.sha256(os.fsencode(model)).hexdigest()[:16] / name
     return [in_cache] if model.is_relative_to(PACKAGE) else [directory / CACHE_FOLDER / name, in_cache]
@@ -230,7 +235,21 @@ def _export_places(directory: Path, quantization: Quantization) -> list[Path]:
 
 def read_export(directory: Path) -> ExportedModel:
     """The export in a directory, each file checked against its hash."""
-    return parse_export(read_verified(directory, EXPORT, EXPORT_VERSION), directory)
+    return read_while_unchanged(directory, EXPORT, EXPORT_VERSION, _read_export_files)
+
+
+def _read_export_files(files: VerifiedFiles) -> ExportedModel:
+    files.require(EXPORT_WEIGHTS_FILE, advice="Export the model again.")
+    others = {name: files.read(name) for name in files.digests if name != EXPORT_WEIGHTS_FILE}
+    export, path = parse_export(others, files.directory), files.directory / EXPORT_WEIGHTS_FILE
+    if path.is_file() and (size := path.stat().st_size) > MAX_METADATA_BYTES:  # it must have a reason to be large
+        from regard.bundle import describe_tensors
+
+        described = describe_tensors(export.config, export.tokenizers).values()
+        max_bytes = MAX_METADATA_BYTES + MAX_EXPORTED_BYTES * sum(tensor.numel() for tensor in described)
+        check_size(size, max_bytes, path, "Its config describes a smaller model. Export the model again.")
+    export.files[EXPORT_WEIGHTS_FILE] = files.read(EXPORT_WEIGHTS_FILE)
+    return export
 
 
 def _read_cached_export(cached: Path, directory: Path) -> ExportedModel | None:

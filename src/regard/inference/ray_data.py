@@ -94,7 +94,7 @@ def _connect(address: str) -> None:
     if not ray.is_initialized():
         try:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except Exception as error:  # Ray raises plain exceptions, such as for a node that does not start in time
             reason = (str(error).strip() or "no reason given").splitlines()[0]
             raise RegardError(f"no Ray cluster can be reached at {address}: {reason} Start one: ray start") from None
 

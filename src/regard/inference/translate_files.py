@@ -14,20 +14,22 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from regard.config import DecodingConfig
 from regard.data.readers.lines import numbered_lines
 from regard.errors import RegardError
-from regard.files import MANIFEST_NAME, atomic_file
+from regard.files import MANIFEST_NAME, MEBIBYTE, atomic_file, read_input
 from regard.inference.translator import CHUNK_LINES, Translation, Translator
 from regard.locks import try_lock
 from regard.metrics.alignment import GoldAlignment, format_alignment
 
 PARTIAL_SUFFIX, PROGRESS_SUFFIX = ".partial", ".progress.json"
 GZIP_LEVEL = 6
+START_OVER = "Delete it to translate from the start."
 
 # --- lines to bytes --------------------------------------------------------------------------------------------------
 
@@ -115,9 +117,9 @@ class TranslationProgress(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     """How far a run of `translate_files` is."""
 
     settings: dict[str, str]  # everything that the outputs depend on
-    file: int = 0  # how many files are finished
-    lines: int = 0  # of the next file that are finished
-    sizes: list[int] = []  # of its partial outputs
+    file: Annotated[int, Meta(ge=0)] = 0  # how many files are finished
+    lines: Annotated[int, Meta(ge=0)] = 0  # of the next file that are finished
+    sizes: list[Annotated[int, Meta(ge=0)]] = []  # of its partial outputs
 
 
 Chunks = Callable[[int, int], Iterator[TranslatedChunk]]  # of a file, by its index, after the lines that are done
@@ -129,6 +131,8 @@ def translate_files(
 ) -> None:
     """Write the outputs of all tasks; each appears complete or not at all, and finished work is not repeated."""
     progress = read_progress(progress_file, settings)
+    if progress.file > len(tasks) or len(progress.sizes) not in (0, len(tasks[0].outputs)):
+        raise RegardError(f"{progress_file} is damaged. {START_OVER}")
     if progress.file:  # killed before the last finished outputs got their names
         _publish(tasks[progress.file - 1])
     for index in range(progress.file, len(tasks)):
@@ -153,7 +157,7 @@ def translation_settings(
 ) -> dict[str, str]:
     """Everything that the outputs depend on, by name."""
     assert translator.directory is not None  # noqa: S101  (it was loaded from one)
-    inputs = [(str(task.source), *map(str, task.outputs)) for task in tasks]
+    inputs = [(os.fsencode(task.source), *map(os.fsencode, task.outputs)) for task in tasks]
     versions = [(stat.st_size, stat.st_mtime_ns) for stat in (task.source.stat() for task in tasks)]
     return {
         "the model": sha256((translator.directory / MANIFEST_NAME).read_bytes()).hexdigest(),
@@ -166,12 +170,13 @@ def translation_settings(
 
 def read_progress(path: Path, settings: dict[str, str]) -> TranslationProgress:
     """The progress of an interrupted run with the same settings; that of a new run if there is none."""
-    try:
-        progress = msgspec.json.decode(path.read_bytes(), type=TranslationProgress)
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return TranslationProgress(settings)
-    except (OSError, msgspec.DecodeError) as error:
-        raise RegardError(f"{path} cannot be read: {error}. Delete it to translate from the start.") from None
+    try:
+        content = read_input(path, max_bytes=MEBIBYTE, advice=START_OVER)
+        progress = msgspec.json.decode(content, type=TranslationProgress)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RegardError(f"{path} cannot be read: {error}. {START_OVER}") from None
     changed = [name for name, value in settings.items() if progress.settings.get(name) != value]
     if changed:
         raise RegardError(
@@ -200,6 +205,8 @@ def _partial_outputs(task: FileTask, sizes: list[int], progress_file: Path) -> I
     with ExitStack() as stack:
         files: list[BinaryIO] = []
         for path, output, size in zip(paths, task.outputs, sizes or [0] * len(paths), strict=True):
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                raise RegardError(f"{path} is not a regular file. Delete it.")
             file = stack.enter_context(os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b"))
             if try_lock(file.fileno()) is False:
                 raise RegardError(f"{output} is being written by another process. Wait until it ends, or stop it.")

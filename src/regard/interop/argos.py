@@ -14,9 +14,9 @@ from typing import Any
 from regard.bundle import Bundle
 from regard.errors import RegardError
 from regard.files import atomic_file
-from regard.interop.ctranslate2 import export_ctranslate2
+from regard.interop.ctranslate2 import export_ctranslate2, raise_unsupported, unsupported_features
 from regard.interop.ctranslate2_import import Sources, import_ctranslate2
-from regard.interop.foreign import MAX_JSON_BYTES, MAX_MODEL_BYTES, ForeignModel, parse_json
+from regard.interop.foreign import MAX_JSON_BYTES, MAX_MODEL_BYTES, ZIP_ERRORS, ForeignModel, parse_json
 
 METADATA_FILE, SENTENCEPIECE_FILE, BPE_FILE = "metadata.json", "sentencepiece.model", "bpe.model"
 MAX_MEMBERS = 10_000
@@ -29,7 +29,7 @@ class Archive:
     def __init__(self, path: Path) -> None:
         try:
             self._zip = zipfile.ZipFile(path)
-        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        except ZIP_ERRORS as error:
             raise RegardError(f"{path} is not a complete zip archive: {error}. Get the file again.") from None
         self.path = path
         self._members = _checked_members(self._zip.infolist(), path)
@@ -47,7 +47,7 @@ class Archive:
         try:
             with self._zip.open(info) as file:
                 content = file.read(info.file_size + 1)
-        except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        except ZIP_ERRORS as error:
             raise RegardError(f"{self.path}: {name} is damaged: {error}. Get the file again.") from None
         if len(content) != info.file_size:
             raise RegardError(f"{self.path}: {name} has another size than declared. Get the file again.")
@@ -108,6 +108,7 @@ MODEL_FILES = ("model.bin", "config.json", "shared_vocabulary.json", "source_voc
 
 def export_argos(bundle: Bundle, path: Path, *, quantization: str = "float32", version: str = "1.0") -> None:
     """Write a package that Argos Translate installs; the file appears complete or not at all."""
+    raise_unsupported(unsupported_features(bundle.config), "CTranslate2, which Argos Translate runs,")
     source, target = bundle.languages
     if not (source and target):
         raise RegardError(

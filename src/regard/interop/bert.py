@@ -5,7 +5,7 @@ from typing import Any
 
 from regard.config import EncoderOnlyConfig
 from regard.interop.foreign import ACTIVATIONS, MAX_LAYERS, Misfits
-from regard.interop.huggingface_family import ACTIVATION_NAMES, Family, LanguageModel, Rule, Settings, weight_and_bias
+from regard.interop.huggingface_family import ACTIVATION_NAMES, Family, FamilyConfig, Rule, Settings, weight_and_bias
 from regard.special_tokens import BEGIN, END, MASK, PADDING, UNKNOWN
 
 
@@ -35,7 +35,7 @@ def _read_bert(settings: Settings, misfits: Misfits) -> Settings:
     }
 
 
-def _write_bert(model: LanguageModel) -> Settings:
+def _write_bert(model: FamilyConfig) -> Settings:
     assert isinstance(model, EncoderOnlyConfig)  # noqa: S101  (for the type checker)
     return {
         "num_hidden_layers": model.transformer.layers,
@@ -75,10 +75,10 @@ DISTILBERT_BLOCK = {
 
 def _encoder_rules(
     prefix: str, layer: str, block: dict[str, str], head: dict[str, str], skipped_rows: int = 0
-) -> Callable[[LanguageModel], Iterator[Rule]]:
+) -> Callable[[FamilyConfig], Iterator[Rule]]:
     """The rules of a BERT-like family: only the names differ."""
 
-    def rules(model: LanguageModel) -> Iterator[Rule]:
+    def rules(model: FamilyConfig) -> Iterator[Rule]:
         assert isinstance(model, EncoderOnlyConfig)  # noqa: S101  (for the type checker)
         embeddings = f"{prefix}embeddings"
         yield Rule(f"{embeddings}.word_embeddings.weight", ("embedding.tokens.weight",), has_tokens=True)
@@ -91,8 +91,8 @@ def _encoder_rules(
             for own, their in block.items():
                 yield from weight_and_bias(f"{prefix}{layer}.{index}.{their}", f"encoder.blocks.{index}.{own}")
         if model.classes:
-            yield from weight_and_bias(f"{prefix}pooler.dense", "head.dense")
-            yield from weight_and_bias("classifier", "head.output")
+            yield from weight_and_bias(head["pooler"], "head.dense")
+            yield from weight_and_bias(head["classifier"], "head.output")
         elif model.masked_head:
             yield from weight_and_bias(head["transform"], "head.transform")
             yield from weight_and_bias(head["norm"], "head.norm")
@@ -101,11 +101,11 @@ def _encoder_rules(
     return rules
 
 
-def _write_roberta(model: LanguageModel) -> Settings:
+def _write_roberta(model: FamilyConfig) -> Settings:
     return _write_bert(model) | {"max_position_embeddings": model.max_position_embeddings + ROBERTA_OFFSET}
 
 
-def _write_distilbert(model: LanguageModel) -> Settings:
+def _write_distilbert(model: FamilyConfig) -> Settings:
     settings = _write_bert(model)
     renamed = {name: settings[own] for own, name in DISTILBERT_NAMES.items()}
     return renamed | {"max_position_embeddings": model.max_position_embeddings}
@@ -115,7 +115,10 @@ def _read_distilbert(settings: Settings, misfits: Misfits) -> Settings:
     sinusoidal = settings.get("sinusoidal_pos_embds", False)
     misfits.require(not sinusoidal, "sinusoidal_pos_embds is true; supported: learned positions")
     renamed = {own: settings[name] for own, name in DISTILBERT_NAMES.items() if name in settings}
-    return _read_bert(settings | renamed | {"type_vocab_size": 1}, misfits) | {"token_types": 0}
+    return _read_bert(settings | renamed | {"type_vocab_size": 1}, misfits) | {
+        "token_types": 0,
+        "pooler_activation": "relu",
+    }
 
 
 DISTILBERT_NAMES = {
@@ -146,9 +149,23 @@ BERT_HEAD = {
     "transform": "cls.predictions.transform.dense",
     "norm": "cls.predictions.transform.LayerNorm",
     "bias": "cls.predictions.bias",
+    "pooler": "bert.pooler.dense",
+    "classifier": "classifier",
 }
-ROBERTA_HEAD = {"transform": "lm_head.dense", "norm": "lm_head.layer_norm", "bias": "lm_head.bias"}
-DISTILBERT_HEAD = {"transform": "vocab_transform", "norm": "vocab_layer_norm", "bias": "vocab_projector.bias"}
+ROBERTA_HEAD = {
+    "transform": "lm_head.dense",
+    "norm": "lm_head.layer_norm",
+    "bias": "lm_head.bias",
+    "pooler": "classifier.dense",
+    "classifier": "classifier.out_proj",
+}
+DISTILBERT_HEAD = {
+    "transform": "vocab_transform",
+    "norm": "vocab_layer_norm",
+    "bias": "vocab_projector.bias",
+    "pooler": "pre_classifier",
+    "classifier": "classifier",
+}
 BERT_IGNORED: tuple[str, ...] = (
     "pooler.dense.weight",
     "pooler.dense.bias",
@@ -160,15 +177,15 @@ BERT_IGNORED += ("seq_relationship.weight", "seq_relationship.bias", "vocab_proj
 BERT = Family(
     "bert", "BertForMaskedLM", _read_bert, _write_bert,
     _encoder_rules("bert.", "encoder.layer", BERT_BLOCK, BERT_HEAD),
-    _bert_tokens, True, "bert.", ("cls.predictions.transform",), BERT_IGNORED,
+    _bert_tokens, True, "bert.", ("cls.predictions.transform",), BERT_IGNORED, class_tensor="classifier.weight",
 )  # fmt: skip
 ROBERTA = Family(
     "roberta", "RobertaForMaskedLM", _read_bert, _write_roberta,
     _encoder_rules("roberta.", "encoder.layer", BERT_BLOCK, ROBERTA_HEAD, ROBERTA_OFFSET),
-    _roberta_tokens, True, "roberta.", ("lm_head.dense",), BERT_IGNORED,
+    _roberta_tokens, True, "roberta.", ("lm_head.dense",), BERT_IGNORED, class_tensor="classifier.out_proj.weight",
 )  # fmt: skip
 DISTILBERT = Family(
     "distilbert", "DistilBertForMaskedLM", _read_distilbert, _write_distilbert,
     _encoder_rules("distilbert.", "transformer.layer", DISTILBERT_BLOCK, DISTILBERT_HEAD),
-    _bert_tokens, True, "distilbert.", ("vocab_transform",), BERT_IGNORED,
+    _bert_tokens, True, "distilbert.", ("vocab_transform",), BERT_IGNORED, class_tensor="classifier.weight",
 )  # fmt: skip

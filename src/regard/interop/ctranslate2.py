@@ -113,6 +113,13 @@ def uncommon_layers(model: TransformerConfig) -> dict[str, bool]:
         "model.gated_ffn is true: an exported model has plain feed-forward networks": model.gated_ffn,
         "model.linear_bias is false: an exported model has biases": not model.linear_bias,
         "key_value_heads is set: an exported model has as many heads of keys as of queries": has_groups,
+        'model.positions is "relative": an exported model has no bias of scores': model.positions == "relative",
+        "model.scale_scores is false: an exported model divides its scores": not model.scale_scores,
+        "model.scale_output is true: an exported model has a plain output layer": model.scale_output,
+        "model.output_mask is true: an exported model has a learned bias, or none": model.output_mask,
+        "head_width is set: an exported model divides its width among the heads": (
+            model.encoder.head_width > 0 or model.decoder.head_width > 0
+        ),
     }
 
 

@@ -243,6 +243,10 @@ def _model(
     misfits: Misfits,
 ) -> tuple[TransformerConfig, Tensors]:
     source, target = vocabularies
+    for vocabulary, name in ((source, "encoder/embeddings_0/weight"), (target, "decoder/embeddings/weight")):
+        rows, pieces = len(variables.tensor(name)), len(set(vocabulary.original_ids) - {-1})
+        misfits.require(rows == pieces, f"{name} has {rows:,} rows for a vocabulary of {pieces:,} pieces")
+    misfits.raise_if_any()
     tables = [
         rows.rows(variables.tensor(name))
         for rows, name in ((source, "encoder/embeddings_0/weight"), (target, "decoder/embeddings/weight"))

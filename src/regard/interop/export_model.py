@@ -52,11 +52,13 @@ def _write_ctranslate2(bundle: Bundle, path: Path, quantization: str, shortlist:
 
 
 def _write_huggingface(bundle: Bundle, path: Path, quantization: str, shortlist: bytes | None) -> str:  # noqa: ARG001
-    from regard.config import LanguageModelConfig
+    from regard.config import ImageClassifierConfig, LanguageModelConfig
+    from regard.interop.huggingface import export_family, family_of
+    from regard.interop.vit import export_vit
 
-    if isinstance(bundle.config.model, LanguageModelConfig):
-        from regard.interop.huggingface import export_family
-
+    if isinstance(bundle.config.model, ImageClassifierConfig):
+        return f"{path} is for {export_vit(bundle, path)}.from_pretrained and AutoImageProcessor.from_pretrained."
+    if isinstance(bundle.config.model, LanguageModelConfig) or family_of(bundle) is not None:
         name = export_family(bundle, path)
         return f"{path} is for {name}.from_pretrained and AutoTokenizer.from_pretrained."
     from regard.interop.marian import export_huggingface

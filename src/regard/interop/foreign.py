@@ -4,8 +4,11 @@ Nothing of a foreign file is run, and nothing is written before the whole model 
 """
 
 import json
+import lzma
 import subprocess
 import sys
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,15 +19,18 @@ from torch import Tensor
 
 from regard.bundle import Bundle, load_weights, new_bundle, read_tensors
 from regard.config import Config
+from regard.config_errors import MAX_SHOWN_PROBLEMS
 from regard.errors import RegardError
-from regard.files import read_input
+from regard.files import open_input, read_input
 from regard.interop.ctranslate2 import SUPPRESSED_LOGIT, require_finite_weights
+from regard.safetensors_header import read_tensor_header
 from regard.special_tokens import BEGIN, RESERVED
 from regard.tokenization.tokenizer import TokenizerPair
 
 MAX_JSON_BYTES = 64 << 20
 MAX_MODEL_BYTES = 16 << 30  # of all weights; the checkpoints that this program can train are far smaller
-UNPICKLE_SECONDS = 300
+UNPICKLE_SECONDS, UNPICKLE_BYTES_PER_SECOND = 60, 20e6  # on a busy machine
+ADVICE = "Give a complete model."
 MAX_SIZE, MAX_LAYERS = 1 << 20, 256  # of a foreign config
 ACTIVATIONS = {  # the names of the transformers library
     "relu": "relu",
@@ -35,6 +41,8 @@ ACTIVATIONS = {  # the names of the transformers library
     "silu": "silu",
 }
 Tensors = dict[str, Tensor]
+# What zipfile and its decompressors raise for a damaged archive
+ZIP_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
@@ -49,10 +57,10 @@ class ForeignModel:
 
     def to_bundle(self) -> Bundle:
         """The model as a bundle; one error names all tensors that do not fit."""
-        require_finite_weights(self.tensors)
         with torch.device("meta"):  # compare all shapes before memory is allocated for the sizes of a foreign config
             bundle = new_bundle(self.config, self.tokenizers)
             load_weights(bundle.model, self.tensors, origin="the imported model")
+        require_finite_weights(self.tensors)
         bundle.model.to_empty(device="cpu")
         load_weights(bundle.model, self.tensors, origin="the imported model")
         bundle.model.eval()
@@ -86,7 +94,10 @@ class Misfits:
     def raise_if_any(self) -> None:
         """One error for all of them."""
         if self.found:
-            lines = "\n".join(f"  {misfit}" for misfit in self.found)
+            shown, hidden = self.found[:MAX_SHOWN_PROBLEMS], len(self.found) - MAX_SHOWN_PROBLEMS
+            lines = "\n".join(
+                [*(f"  {misfit}" for misfit in shown), *([f"  and {hidden:,} more"] if hidden > 0 else [])]
+            )
             raise RegardError(f"{self.origin} cannot be imported:\n{lines}\nNothing was written.")
 
 
@@ -95,7 +106,7 @@ class Misfits:
 
 def read_file(path: Path, *, limit: int = MAX_MODEL_BYTES) -> bytes:
     """The bytes of a file of at most `limit` bytes."""
-    return read_input(path, max_bytes=limit, advice="Give a complete model.")
+    return read_input(path, max_bytes=limit, advice=ADVICE)
 
 
 def parse_json(content: bytes, origin: Path | str, kind: type = dict) -> Any:
@@ -120,32 +131,52 @@ def read_optional_json(path: Path) -> dict[str, Any]:
 
 
 def read_huggingface_tensors(directory: Path) -> Tensors:
-    """The tensors of a Hugging Face directory as float32: safetensors, in one file or several, or a pickle."""
+    """The tensors of a Hugging Face directory as float32: safetensors, in one file or several, or a pickle.
+
+    Numbers that are not real ones keep their type, which no weight has.
+    """
     single, index = directory / "model.safetensors", directory / "model.safetensors.index.json"
     if single.exists():
-        tensors = read_tensors(read_file(single), single)
+        tensors = read_safetensors(single)
     elif index.exists():
-        names = sorted(set(parse_json(read_file(index, limit=MAX_JSON_BYTES), index).get("weight_map", {}).values()))
-        if not names or any(Path(str(name)).name != name for name in names):
-            raise RegardError(f"{index} names no files, or files outside its directory. Do not trust its source.")
         tensors = {}
-        for name in names:
-            tensors |= read_tensors(read_file(directory / name), directory / name)
+        for name in _shard_names(index):
+            tensors |= read_safetensors(directory / name)
     elif (pickle := directory / "pytorch_model.bin").exists():
         tensors = read_tensors(convert_pickle(read_file(pickle), pickle), pickle)
     else:
         raise RegardError(
             f"{directory} has no weights: no model.safetensors and no pytorch_model.bin. Download the whole model."
         )
-    return {name: tensor.float() for name, tensor in tensors.items()}
+    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+
+
+def read_safetensors(path: Path) -> Tensors:
+    """The tensors of a safetensors file; its header is compared with its size before memory is allocated for it."""
+    with open_input(path, advice=ADVICE) as file:
+        read_tensor_header(file, path, ADVICE)
+    return read_tensors(read_file(path), path)
+
+
+def _shard_names(index: Path) -> list[str]:
+    """The files that an index names, which are beside it."""
+    weight_map = read_json(index).get("weight_map")
+    names = list(weight_map.values()) if isinstance(weight_map, dict) else []
+    if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
+        raise RegardError(f"{index} names no files, or files outside its directory. Do not trust its source.")
+    return sorted(set(names))
 
 
 def convert_pickle(content: bytes, path: Path) -> bytes:
     """The tensors of a pickle as safetensors, loaded in a separate process that admits nothing but tensors."""
-    command = [sys.executable, "-I", "-m", "regard.interop.unpickle"]
-    done = subprocess.run(command, input=content, capture_output=True, timeout=UNPICKLE_SECONDS, check=False)
+    command = [sys.executable, "-I", str(Path(__file__).with_name("unpickle.py"))]  # it imports nothing of regard
+    seconds = UNPICKLE_SECONDS + len(content) / UNPICKLE_BYTES_PER_SECOND
+    try:
+        done = subprocess.run(command, input=content, capture_output=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise RegardError(f"{path} was not read after {seconds:.0f} s. Convert it to safetensors.") from None
     if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        reason = done.stderr.decode(errors="replace").strip().splitlines() or ["no memory, or a signal"]
         raise RegardError(f"{path} cannot be converted: {reason[-1]}. Get the file again.")
     return done.stdout
 

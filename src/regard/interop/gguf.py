@@ -14,6 +14,7 @@ from torch import Tensor
 from regard.errors import RegardError
 from regard.files import open_input
 from regard.interop.foreign import MAX_LAYERS, MAX_MODEL_BYTES, ForeignModel, Misfits, Tensors
+from regard.interop.gguf_header import check_gguf_header
 from regard.interop.huggingface_family import arrange_tokenizer, assemble
 from regard.interop.llama import LLAMA, LLAMA_BLOCK
 
@@ -54,6 +55,7 @@ def import_gguf(path: Path) -> ForeignModel:
         raise RegardError(f"a GGUF file needs the package gguf: {INSTALL_HINT}") from None
     if path.stat().st_size > MAX_MODEL_BYTES:
         raise RegardError(f"{path} has more than {MAX_MODEL_BYTES:,} bytes. Give a smaller model.")
+    check_gguf_header(path)
     reader, misfits = GGUFReader(path), Misfits(path)
     values = {name: field.contents() for name, field in reader.fields.items()}
     architecture = values.get("general.architecture")

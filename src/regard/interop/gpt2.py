@@ -7,7 +7,7 @@ from regard.interop.foreign import ACTIVATIONS, MAX_LAYERS, Misfits
 from regard.interop.huggingface_family import (
     ACTIVATION_NAMES,
     Family,
-    LanguageModel,
+    FamilyConfig,
     Rule,
     Settings,
     causal_tokens,
@@ -39,7 +39,7 @@ def _read_gpt2(settings: Settings, misfits: Misfits) -> Settings:
     }
 
 
-def _write_gpt2(model: LanguageModel) -> Settings:
+def _write_gpt2(model: FamilyConfig) -> Settings:
     assert isinstance(model, DecoderOnlyConfig)  # noqa: S101  (for the type checker)
     return {
         "n_layer": model.transformer.layers,
@@ -56,7 +56,7 @@ def _write_gpt2(model: LanguageModel) -> Settings:
     }
 
 
-def _gpt2_rules(model: LanguageModel) -> Iterator[Rule]:
+def _gpt2_rules(model: FamilyConfig) -> Iterator[Rule]:
     assert isinstance(model, DecoderOnlyConfig)  # noqa: S101  (for the type checker)
     yield Rule("transformer.wte.weight", ("embedding.tokens.weight",), has_tokens=True)
     yield Rule("transformer.wpe.weight", ("embedding.positions.weight",))

@@ -3,30 +3,33 @@
 Import and export follow from the declaration, so that an export restores the tensors that were imported.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import torch
+from torch import Tensor
 
-from regard.config import Config, DecoderOnlyConfig, EncoderOnlyConfig
+from regard.config import Config, DecoderOnlyConfig, EncoderOnlyConfig, TransformerConfig
 from regard.errors import RegardError
+from regard.interop import sentencepiece_model as spm
 from regard.interop.foreign import (
     ForeignModel,
     ForeignVocabulary,
     Misfits,
     Tensors,
+    read_file,
     read_huggingface_tensors,
     read_json,
     read_optional_json,
 )
 from regard.special_tokens import BEGIN, END, MASK, PADDING, UNKNOWN
-from regard.tokenization.tokenizer import HuggingFaceTokenizer, TokenizerPair
+from regard.tokenization.tokenizer import HuggingFaceTokenizer, Tokenizer, TokenizerPair
 from regard.tokenization.tokenizer_json import make_tokenizer
 
 Settings = dict[str, Any]
-LanguageModel = EncoderOnlyConfig | DecoderOnlyConfig
+FamilyConfig = EncoderOnlyConfig | DecoderOnlyConfig | TransformerConfig
 ACTIVATION_NAMES = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}  # for the library
 
 
@@ -47,15 +50,17 @@ class Family:
     model_type: str
     architecture: str
     read: Callable[[Settings, Misfits], Settings]  # the model section of our config
-    write: Callable[[LanguageModel], Settings]
-    rules: Callable[[LanguageModel], Iterator[Rule]]
+    write: Callable[[FamilyConfig], Settings]
+    rules: Callable[[FamilyConfig], Iterator[Rule]]
     special_tokens: Callable[[Settings], dict[int, Any]]  # by our id: a token's text, or its id
     adds_begin: bool
     prefix: str = ""  # of all tensors in a checkpoint with a head
     head_tensors: tuple[str, ...] = ()  # how the names of a masked-token head begin
     ignored: tuple[str, ...] = ()  # tensors that have no place here, and do not change hidden states or logits
+    class_tensor: str = ""  # the matrix of its head for classes, with a row for each
+    sentencepiece: str = ""  # the name of its sentencepiece model, for directories without tokenizer.json
 
-    def class_name(self, model: LanguageModel) -> str:
+    def class_name(self, model: FamilyConfig) -> str:
         """The class of the transformers library: with the head for tokens or classes, or without one."""
         if isinstance(model, EncoderOnlyConfig) and model.classes:
             return self.architecture.replace("ForMaskedLM", "ForSequenceClassification")
@@ -89,8 +94,30 @@ def import_huggingface(directory: Path, family: Family) -> ForeignModel:
     size = misfits.integer(settings, "vocab_size")
     misfits.raise_if_any()
     tensors = read_huggingface_tensors(directory)
+    has_table = any(tensor.dim() and len(tensor) == size for tensor in tensors.values())
+    misfits.require(has_table, f"vocab_size is {size:,}; no tensor has as many rows")
+    labels = class_labels(settings, tensors.get(family.class_tensor), misfits)
+    misfits.raise_if_any()
     names, vocabulary, tokenizer = read_tokenizer(directory, family, settings, size)
-    return assemble(directory, family, table, tensors, vocabulary, tokenizer, misfits, names)
+    return assemble(directory, family, table, tensors, vocabulary, tokenizer, misfits, names, labels)
+
+
+def class_labels(settings: Settings, weight: Tensor | None, misfits: Misfits) -> list[str]:
+    """The names of a classifier's classes; empty without the matrix that has a row for each."""
+    if weight is None:
+        return []
+    kind, classes = settings.get("problem_type") or "single_label_classification", len(weight)
+    misfits.require(
+        kind == "single_label_classification" and classes > 1,
+        f"its head has {classes} outputs for {kind}; supported: one class of several (single_label_classification)",
+    )
+    given = settings.get("id2label") or {}
+    misfits.require(len(given) in (0, classes), f"id2label has {len(given)} entries; the head has {classes} classes")
+    labels: list[str] = []
+    for number in range(classes):
+        name = str(given.get(str(number), f"LABEL_{number}"))
+        labels.append(f"{name} ({number})" if name in labels else name)  # ImageNet has two classes "crane"
+    return labels
 
 
 def assemble(
@@ -99,29 +126,42 @@ def assemble(
     table: Settings,
     tensors: Tensors,
     vocabulary: ForeignVocabulary,
-    tokenizer: HuggingFaceTokenizer,
+    tokenizer: Tokenizer,
     misfits: Misfits,
     names: list[str],
+    labels: Sequence[str] = (),
 ) -> ForeignModel:
-    """The model, after all of its tensors have a place."""
+    """The model, after all of its tensors have a place; with labels, a classifier."""
     notes = []
-    if table["kind"] == "encoder-only" and not any(name.startswith(family.head_tensors) for name in tensors):
+    if labels:
+        table |= {"classes": len(labels)}
+    elif table["kind"] == "encoder-only" and not any(name.startswith(family.head_tensors) for name in tensors):
         table |= {"masked_head": False}
         notes.append("it has no masked-token head: it gives hidden states and attention, and fills no masks")
-    if table["kind"] == "decoder-only":
+    if table["kind"] == "transformer":
+        output, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
+        is_tied = output is None or (shared is not None and torch.equal(output, shared))
+        table |= {"tie_word_embeddings": is_tied}
+        notes.append("it needs its task before each text, such as 'translate English to German: '")
+    if table["kind"] in ("decoder-only", "transformer"):
         table |= {"output_mask": True}
     config = Config.from_dict(
-        {"model": table, "tokenizer": {"vocab_size": len(names), "shared": True}}, origin=str(origin / "config.json")
+        {
+            "model": table,
+            "tokenizer": {"vocab_size": len(names), "shared": True},
+            "data": {"labels": list(labels)},
+        },
+        origin=str(origin / "config.json"),
     )
-    ours = _import_tensors(family, cast(LanguageModel, config.model), tensors, vocabulary, misfits)
-    if isinstance(config.model, DecoderOnlyConfig):
+    ours = _import_tensors(family, cast(FamilyConfig, config.model), tensors, vocabulary, misfits)
+    if not isinstance(config.model, EncoderOnlyConfig):
         ours["output_mask"] = vocabulary.output_bias(torch.zeros(len(names)))
-    description = f"Hugging Face, {family.class_name(cast(LanguageModel, config.model))}"
+    description = f"Hugging Face, {family.class_name(cast(FamilyConfig, config.model))}"
     return ForeignModel(description, config, TokenizerPair(tokenizer, tokenizer), ours, notes)
 
 
 def _import_tensors(
-    family: Family, model: LanguageModel, theirs: Tensors, vocabulary: ForeignVocabulary, misfits: Misfits
+    family: Family, model: FamilyConfig, theirs: Tensors, vocabulary: ForeignVocabulary, misfits: Misfits
 ) -> Tensors:
     bare = {name.removeprefix(family.prefix): tensor for name, tensor in theirs.items()}
     ours: Tensors = {}
@@ -143,15 +183,35 @@ def _import_tensors(
 
 def read_tokenizer(
     directory: Path, family: Family, settings: Settings, size: int
-) -> tuple[list[str], ForeignVocabulary, HuggingFaceTokenizer]:
+) -> tuple[list[str], ForeignVocabulary, Tokenizer]:
     """The tokens by their original ids, our order of them, and the tokenizer in that order."""
-    path = directory / "tokenizer.json"
-    if not path.exists():
-        raise RegardError(f"{directory} has no tokenizer.json. Save the tokenizer with a recent transformers library.")
-    tokenizer = read_json(path)
     special = settings | read_optional_json(directory / "special_tokens_map.json")
     special = read_optional_json(directory / "tokenizer_config.json") | special
-    return arrange_tokenizer(tokenizer, family, special, size, str(path))
+    path = directory / "tokenizer.json"
+    if path.exists():
+        return arrange_tokenizer(read_json(path), family, special, size, str(path))
+    path = directory / (family.sentencepiece or "tokenizer.json")
+    if not path.exists():
+        raise RegardError(f"{directory} has no {path.name}. Save the tokenizer with a recent transformers library.")
+    return _arrange_sentencepiece(read_file(path), family, special, size, path)
+
+
+def _arrange_sentencepiece(
+    model: bytes, family: Family, special: Settings, size: int, path: Path
+) -> tuple[list[str], ForeignVocabulary, Tokenizer]:
+    """A sentencepiece model in our order of the ids; after its pieces follow T5's sentinels, the last one first."""
+    misfits = Misfits(path)
+    misfits.found += spm.misfits(model)
+    sentinels = misfits.integer({"extra_ids": 100} | special, "extra_ids", least=0)
+    misfits.raise_if_any()
+    names = [piece.text for piece in spm.read_pieces(model)]
+    names += [f"<extra_id_{number}>" for number in reversed(range(sentinels)) if len(names) + sentinels <= size]
+    if len(names) > size:
+        raise RegardError(f"{path} has {len(names):,} pieces; the model's vocab_size is {size:,}. Get both again.")
+    names += [f"<unused_{identity}>" for identity in range(len(names), size)]
+    vocabulary = ForeignVocabulary.arrange(names, _special_ids(family, special, names, str(path)))
+    arranged = spm.arrange_model(model, vocabulary.pieces, vocabulary.original_ids)
+    return names, vocabulary, Tokenizer(spm.keep_original(arranged, model))
 
 
 def arrange_tokenizer(
@@ -159,20 +219,31 @@ def arrange_tokenizer(
 ) -> tuple[list[str], ForeignVocabulary, HuggingFaceTokenizer]:
     """A tokenizer.json in our order of the ids."""
     kind = tokenizer.get("model", {}).get("type")
-    if kind not in ("WordPiece", "BPE"):
-        raise RegardError(f"{origin} is a tokenizer of type {kind!r}; supported: WordPiece and BPE.")
-    ids = dict(tokenizer["model"]["vocab"])
+    if kind not in ("WordPiece", "BPE", "Unigram"):
+        raise RegardError(f"{origin} is a tokenizer of type {kind!r}; supported: WordPiece, BPE and Unigram.")
+    vocab = tokenizer["model"]["vocab"]
+    ids = {piece: index for index, (piece, _) in enumerate(vocab)} if kind == "Unigram" else dict(vocab)
     ids |= {one["content"]: one["id"] for one in tokenizer.get("added_tokens", [])}
     by_id = {identity: name for name, identity in ids.items()}
     if len(by_id) != len(ids) or max(by_id) >= size:
         raise RegardError(f"{origin} has ids that repeat, or that reach the model's vocab_size of {size:,}.")
     names = [by_id.get(identity, f"<unused_{identity}>") for identity in range(size)]
-    special_ids = {}
+    special_ids = _special_ids(family, special, names, origin)
+    vocabulary = ForeignVocabulary.arrange(names, special_ids)
+    mask = names[special_ids[MASK]] if MASK in special_ids else None
+    arranged = make_tokenizer(tokenizer, names, vocabulary.original_ids, adds_begin=family.adds_begin, mask=mask)
+    return names, vocabulary, arranged
+
+
+def _special_ids(family: Family, special: Settings, names: list[str], origin: str) -> dict[int, int]:
+    """The original ids of our special tokens, as far as the model has them."""
+    ids = {name: identity for identity, name in enumerate(names)}
+    special_ids: dict[int, int] = {}
     for own, given in family.special_tokens(special).items():
         text = given.get("content") if isinstance(given, dict) else given
         if isinstance(text, str) and text in ids:
             special_ids[own] = ids[text]
-        elif isinstance(text, int) and 0 <= text < size:
+        elif isinstance(text, int) and 0 <= text < len(names):
             special_ids[own] = text
     for other in (PADDING, UNKNOWN):  # a token that also ends or begins a text is that one
         if special_ids.get(other, -1) in (special_ids.get(END), special_ids.get(BEGIN)):
@@ -180,7 +251,4 @@ def arrange_tokenizer(
     if END not in special_ids:
         raise RegardError(f"{origin} names no token that ends a text. Get the whole model again.")
     special_ids.setdefault(BEGIN, special_ids[END])  # GPT-2 separates texts by one token
-    vocabulary = ForeignVocabulary.arrange(names, special_ids)
-    mask = names[special_ids[MASK]] if MASK in special_ids else None
-    arranged = make_tokenizer(tokenizer, names, vocabulary.original_ids, adds_begin=family.adds_begin, mask=mask)
-    return names, vocabulary, arranged
+    return special_ids

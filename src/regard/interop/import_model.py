@@ -19,11 +19,13 @@ from regard.interop.hub import download, is_hub_id
 from regard.interop.huggingface import FAMILIES
 from regard.interop.huggingface_family import import_huggingface
 from regard.interop.marian_import import import_marian
-from regard.interop.marian_native import find_checkpoint, import_marian_native
+from regard.interop.marian_native_import import find_checkpoint, import_marian_native
+from regard.interop.vit import import_vit
 
 SENTENCEPIECE_NAMES = ("source.spm", "sentencepiece.model", "spm.model", "source.model", "sp.model")
 HUGGINGFACE: dict[str, Callable[[Path], ForeignModel]] = {  # by the model_type in config.json
     "marian": import_marian,
+    "vit": import_vit,
     **{name: partial(import_huggingface, family=family) for name, family in FAMILIES.items()},
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from regard.config import DecoderOnlyConfig
 from regard.interop.foreign import ACTIVATIONS, MAX_LAYERS, Misfits
-from regard.interop.huggingface_family import ACTIVATION_NAMES, Family, LanguageModel, Rule, Settings, causal_tokens
+from regard.interop.huggingface_family import ACTIVATION_NAMES, Family, FamilyConfig, Rule, Settings, causal_tokens
 
 
 def _read_llama(settings: Settings, misfits: Misfits) -> Settings:
@@ -40,7 +40,7 @@ def _read_llama(settings: Settings, misfits: Misfits) -> Settings:
     }
 
 
-def _write_llama(model: LanguageModel) -> Settings:
+def _write_llama(model: FamilyConfig) -> Settings:
     assert isinstance(model, DecoderOnlyConfig)  # noqa: S101  (for the type checker)
     return {
         "num_hidden_layers": model.transformer.layers,
@@ -70,7 +70,7 @@ LLAMA_BLOCK = {
 }
 
 
-def _llama_rules(model: LanguageModel) -> Iterator[Rule]:
+def _llama_rules(model: FamilyConfig) -> Iterator[Rule]:
     assert isinstance(model, DecoderOnlyConfig)  # noqa: S101  (for the type checker)
     yield Rule("model.embed_tokens.weight", ("embedding.tokens.weight",), has_tokens=True)
     for index in range(model.transformer.layers):

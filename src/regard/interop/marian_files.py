@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.interop.foreign import MAX_MODEL_BYTES, read_file
+from regard.interop.foreign import MAX_MODEL_BYTES, ZIP_ERRORS, read_file
 
 Array = NDArray[np.float32]
 Options = dict[str, str | list[str]]
@@ -53,7 +53,7 @@ def is_checkpoint(path: Path) -> bool:
     if start.startswith(b"PK"):
         try:
             return f"{OPTIONS_ITEM}.npy" in zipfile.ZipFile(path).namelist()
-        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        except ZIP_ERRORS:
             return False
     return len(start) == 16 and struct.unpack("<QQ", start)[0] == VERSION
 
@@ -187,7 +187,7 @@ def _read_npz(content: bytes, path: Path) -> list[_Item]:
         if is_bomb or len(infos) > MAX_ITEMS or sum(info.file_size for info in infos) > MAX_MODEL_BYTES:
             raise RegardError(f"{path} would grow to many times its size. Do not trust its source.")
         return [_read_npy(info.filename.removesuffix(".npy"), archive.read(info), path) for info in infos]
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
+    except ZIP_ERRORS as error:
         raise RegardError(f"{path} is truncated or damaged: {error}. Get the file again.") from None
 
 

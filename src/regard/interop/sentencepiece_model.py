@@ -17,7 +17,7 @@ from regard.tokenization.text import WORD_MARK
 EULER = 0.5772  # the sum of 1 / rank is log(ranks) and this
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 NORMAL, UNKNOWN_TYPE, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of a piece
-PIECES, TRAINER_SPEC, NORMALIZER_SPEC, ORIGINAL_IDS = 1, 2, 3, 200  # fields of the model
+PIECES, TRAINER_SPEC, NORMALIZER_SPEC, ORIGINAL_IDS, ORIGINAL_MODEL = 1, 2, 3, 200, 201  # fields of the model
 ADD_DUMMY_PREFIX, TREAT_WHITESPACE_AS_SUFFIX = 3, 24  # of the normalizer's and of the trainer's spec
 SPECIAL_FIELDS = {40: UNKNOWN, 41: BEGIN, 42: END, 43: PADDING}  # of the trainer's spec: unk_id and so on
 SPECIAL_NAME_FIELDS = {45: UNKNOWN, 46: BEGIN, 47: END, 48: PADDING}
@@ -92,6 +92,17 @@ def read_original_ids(model: bytes) -> list[int] | None:
         if field.number == ORIGINAL_IDS and isinstance(field.value, bytes):
             return [value - 1 for value in struct.unpack(f"<{len(field.value) // 4}I", field.value)]
     return None
+
+
+def keep_original(model: bytes, original: bytes) -> bytes:
+    """The model with the whole original inside, for programs that need it as it was."""
+    return model + _bytes_field(ORIGINAL_MODEL, original)
+
+
+def read_original(model: bytes) -> bytes | None:
+    """The original that was kept; None if there is none."""
+    kept = (field.value for field in _fields(model) if field.number == ORIGINAL_MODEL)
+    return next((value for value in kept if isinstance(value, bytes)), None)
 
 
 def is_language_code(text: str) -> bool:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention.hooks import edit
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
 from regard.layers.positions import PositionEncoding
 from regard.special_tokens import BEGIN, PADDING
 

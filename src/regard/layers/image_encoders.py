@@ -16,13 +16,14 @@ from regard.attention.hooks import edit, has_edits
 from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import ImageFeatures, Images
 from regard.config import CNNConfig, EfficientNetConfig, ImageEncoderConfig, ResNetConfig, VisionTransformerConfig
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
+from regard.errors import RegardError
 from regard.layers.efficientnet import EfficientNetLite0
 from regard.layers.positions import sinusoidal
 from regard.layers.transformer_block import BlockOptions, TransformerStack
 
 RGB_CHANNELS = 3
-PIXEL_MEAN, PIXEL_STD = 127, 128  # EfficientNet-Lite was trained on (pixel - 127) / 128
+PIXEL_MEAN, PIXEL_STD = 127.0, 128.0  # EfficientNet-Lite was trained on (pixel - 127) / 128
 
 
 class ConvolutionBlock(nn.Module):
@@ -166,6 +167,7 @@ class VisionTransformer(nn.Module):
     """One vector for each patch, then Transformer blocks (Dosovitskiy et al., 2021).
 
     Positions are sines and cosines of row and column instead of a learned table, so images may have any size and shape.
+    With a class token, as published, they are learned, and `tokens` returns its vector before those of the cells.
     """
 
     def __init__(self, config: VisionTransformerConfig, *, dropout: float = 0.0) -> None:
@@ -173,19 +175,36 @@ class VisionTransformer(nn.Module):
         self.width = config.transformer.width
         self.patch_embedding = nn.Conv2d(RGB_CHANNELS, self.width, config.patch_size, stride=config.patch_size)
         self.dropout = Dropout(dropout)
-        options = BlockOptions(norm="pre", activation="gelu", dropout=dropout)
+        options = BlockOptions(
+            norm="pre", activation=config.activation, norm_epsilon=config.norm_epsilon, dropout=dropout
+        )
         self.encoder = TransformerStack(config.transformer, options)
+        self.class_token = nn.Parameter(torch.zeros(self.width)) if config.class_token else None
+        count = config.grid_size**2 + 1
+        self.positions = nn.Parameter(torch.randn(count, self.width) * 0.02) if config.class_token else None
+
+    def tokens(self, pixels: Float[Tensor, "B 3 Y X"]) -> Float[Tensor, "B T W"]:
+        """The vectors of the cells, row by row; before them, if there is one, that of the class token."""
+        patches = self.patch_embedding(pixels)
+        cells = flatten_grid(patches)
+        if self.class_token is None or self.positions is None:
+            rows, columns = patches.shape[2:]
+            positions = grid_positions(rows, columns, self.width).to(patches)
+        else:
+            cells, positions = torch.cat([self.class_token.expand(len(cells), 1, -1), cells], dim=1), self.positions
+        if len(positions) != cells.shape[1]:
+            raise RegardError(
+                f"the image has {cells.shape[1] - 1} patches, and this model has learned positions for "
+                f"{len(positions) - 1}. Give images of the size that it was trained with."
+            )
+        positioned = self.dropout(edit(self, "position", cells + positions, without=cells))
+        encoded: Tensor = self.encoder(positioned, None, torch.arange(cells.shape[1], device=pixels.device))[0]
+        return encoded
 
     def forward(self, pixels: Float[Tensor, "B 3 Y X"]) -> Float[Tensor, "B W V U"]:
-        patches = self.patch_embedding(pixels)
-        rows, columns = patches.shape[2:]
-        cells = flatten_grid(patches)
-        positioned = edit(
-            self, "position", cells + grid_positions(rows, columns, self.width).to(patches), without=cells
-        )
-        encoded, _ = self.encoder(self.dropout(positioned), None, torch.arange(rows * columns, device=pixels.device))
-        grid: Tensor = encoded.transpose(1, 2).unflatten(2, (rows, columns))
-        return grid
+        size = self.patch_embedding.kernel_size
+        rows, columns = (side // patch for side, patch in zip(pixels.shape[2:], size, strict=True))
+        return self.tokens(pixels)[:, -rows * columns :].transpose(1, 2).unflatten(2, (rows, columns))  # type: ignore[no-untyped-call,no-any-return]
 
 
 IMAGE_ENCODERS: dict[type, Any] = {
@@ -203,6 +222,8 @@ class ImageEncoder(nn.Module):
         super().__init__()
         self.network: nn.Module = IMAGE_ENCODERS[type(config)](config, dropout=dropout)
         self.width: int = self.network.width
+        self.pixel_mean: tuple[float, ...] = getattr(config, "pixel_mean", (PIXEL_MEAN,) * RGB_CHANNELS)
+        self.pixel_std: tuple[float, ...] = getattr(config, "pixel_std", (PIXEL_STD,) * RGB_CHANNELS)
         self.is_frozen = isinstance(config, EfficientNetConfig) and config.frozen
         if self.is_frozen:
             self.network.requires_grad_(False)
@@ -210,7 +231,16 @@ class ImageEncoder(nn.Module):
     def forward(self, source: Images | ImageFeatures) -> Float[Tensor, "B W V U"]:
         if isinstance(source, ImageFeatures):
             return edit_grid(self, source.features)
-        return edit_grid(self, self.network((source.pixels - PIXEL_MEAN) / PIXEL_STD))
+        return edit_grid(self, self.network(self.normalised(source)))
+
+    def tokens(self, source: Images) -> Float[Tensor, "B T W"]:
+        """The vector of the class token, then those of the cells, row by row: of a Vision Transformer that has one."""
+        return edit(self, "token", self.network.tokens(self.normalised(source)))  # type: ignore[operator]
+
+    def normalised(self, source: Images) -> Float[Tensor, "B 3 Y X"]:
+        """The pixels as the network was trained on them."""
+        mean, std = (source.pixels.new_tensor(one).view(-1, 1, 1) for one in (self.pixel_mean, self.pixel_std))
+        return (source.pixels - mean) / std
 
     def train(self, mode: bool = True) -> "ImageEncoder":
         """A frozen network stays in evaluation mode, so that its running statistics do not change either."""

@@ -10,6 +10,7 @@ Self-attention and SSRU take the cache of earlier positions and return it with t
 alike. An encoder block has self-attention and feed-forward; a decoder block has cross-attention between them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -17,13 +18,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.attention_layer import Visible
+from regard.attention.attention_layer import PositionBias, Visible
 from regard.attention.hooks import edit
 from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.attention.multi_head import MultiHeadAttention, RotaryFunction
 from regard.attention.visibility import causal
 from regard.config import TransformerStackConfig, TransformerStyle
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
+from regard.layers.positions import PositionEncoding
 
 
 class TanhGELU(nn.GELU):
@@ -35,6 +37,7 @@ class TanhGELU(nn.GELU):
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "gelu_tanh": TanhGELU, "silu": nn.SiLU}
 BlockCache = KeyValues | Float[Tensor, "B W"]
+BiasFunction = Callable[[Tensor, int], PositionBias]  # of the positions of the queries (Q) and the number of keys
 
 
 class FeedForward(nn.Module):
@@ -65,19 +68,25 @@ class SelfAttention(nn.Module):
         self.attention = MultiHeadAttention(
             sizes.width,
             sizes.self_attention_heads[layer] if sizes.self_attention_heads else sizes.heads,
-            head_width=sizes.width // sizes.heads,
+            head_width=sizes.width_per_head,
             key_value_heads=sizes.key_value_heads,
             bias=options.linear_bias,
             dropout=options.attention_dropout,
+            scaled=options.scale_scores,
             rotate=options.rotate,
         )
 
     def forward(
-        self, x: Float[Tensor, "B T W"], cache: BlockCache | None, visible: Visible, positions: Int[Tensor, " T"]
+        self,
+        x: Float[Tensor, "B T W"],
+        cache: BlockCache | None,
+        visible: Visible,
+        positions: Int[Tensor, " T"],
+        position_bias: PositionBias = None,
     ) -> tuple[Float[Tensor, "B T W"], BlockCache]:
         new = self.attention.key_values(x, positions)
         key_values = cache.extend(new) if isinstance(cache, KeyValues) else new
-        return self.attention(x, key_values, visible, positions=positions), key_values
+        return self.attention(x, key_values, visible, positions=positions, position_bias=position_bias), key_values
 
 
 class SSRU(nn.Module):
@@ -96,6 +105,7 @@ class SSRU(nn.Module):
         cache: BlockCache | None,
         visible: Visible,  # noqa: ARG002  (recurrence is causal)
         positions: Int[Tensor, " T"],  # noqa: ARG002
+        position_bias: PositionBias = None,  # noqa: ARG002
     ) -> tuple[Float[Tensor, "B T W"], BlockCache]:
         forget = torch.sigmoid(self.forget(x))
         gated_input = (1 - forget) * self.candidate(x)
@@ -122,18 +132,25 @@ class BlockOptions:
     activation: str = "relu"
     gated_ffn: bool = False
     linear_bias: bool = True
+    scale_scores: bool = True
     dropout: float = 0.0
     attention_dropout: float = 0.0
     autoregression: str = "self-attention"
     rotate: RotaryFunction | None = None
+    position_bias: BiasFunction | None = None
 
     @classmethod
     def from_style(
-        cls, style: TransformerStyle, rotate: RotaryFunction | None, *, autoregression: str = "self-attention"
+        cls, style: TransformerStyle, positions: PositionEncoding, *, autoregression: str = "self-attention"
     ) -> "BlockOptions":
         """The options of a config, whose fields have the same names."""
-        shared = {field.name for field in fields(cls)} - {"autoregression", "rotate"}
-        return cls(**{name: getattr(style, name) for name in shared}, autoregression=autoregression, rotate=rotate)
+        shared = {field.name for field in fields(cls)} - {"autoregression", "rotate", "position_bias"}
+        return cls(
+            **{name: getattr(style, name) for name in shared},
+            autoregression=autoregression,
+            rotate=positions.rotate,
+            position_bias=positions.position_bias,
+        )
 
     def make_norm(self, width: int) -> nn.LayerNorm | nn.RMSNorm:
         """A normalisation of one position: LayerNorm, or RMSNorm, which subtracts no mean and adds no bias."""
@@ -195,11 +212,12 @@ class TransformerBlock(nn.Module):
             self.cross_attention = MultiHeadAttention(
                 width,
                 sizes.cross_attention_heads[layer] if sizes.cross_attention_heads else sizes.heads,
-                head_width=width // sizes.heads,
+                head_width=sizes.width_per_head,
                 key_value_heads=sizes.key_value_heads,
                 key_width=memory_width,
                 bias=bias,
                 dropout=options.attention_dropout,
+                scaled=options.scale_scores,
             )
             self.cross_attention_residual = Residual(width, options)
         self.feed_forward = FeedForward(
@@ -213,10 +231,13 @@ class TransformerBlock(nn.Module):
         visible: Visible,
         positions: Int[Tensor, " T"],
         *,
+        position_bias: PositionBias = None,
         cache: BlockCache | None = None,
         memory: tuple[KeyValues, Visible] | None = None,
     ) -> tuple[Float[Tensor, "B T W"], BlockCache]:
-        output, cache = self.self_attention(self.self_attention_residual.pre(x), cache, visible, positions)
+        output, cache = self.self_attention(
+            self.self_attention_residual.pre(x), cache, visible, positions, position_bias
+        )
         x = self.self_attention_residual.post(x, output)
         if self.cross_attention is not None:
             if memory is None:
@@ -239,6 +260,7 @@ class TransformerStack(nn.Module):
             TransformerBlock(sizes, options, memory_width=memory_width, layer=layer) for layer in range(sizes.layers)
         )
         self.norm = options.make_norm(sizes.width) if options.norm == "pre" else nn.Identity()
+        self.position_bias = options.position_bias
 
     def project_memory(self, memory: Float[Tensor, "B S M"], visible: Visible) -> CrossAttentionMemory:
         """The keys and values of the memory for the cross-attention of every block, computed once."""
@@ -256,10 +278,12 @@ class TransformerStack(nn.Module):
     ) -> tuple[Float[Tensor, "B T W"], DecoderCache]:
         """x after the last block, and the cache with these positions added."""
         cache = cache or DecoderCache.empty(len(self.blocks))
+        bias = None if self.position_bias is None else self.position_bias(positions, cache.length + x.shape[1])
         block_caches = []
         for index, block in enumerate(self.blocks):
             block_memory = None if memory is None else (memory.key_values[index], memory.visible)
-            output, block_cache = block(x, visible, positions, cache=cache.caches[index], memory=block_memory)
+            own = {"position_bias": bias, "cache": cache.caches[index], "memory": block_memory}
+            output, block_cache = block(x, visible, positions, **own)
             x = edit(block, "block", output, positions, without=x)
             block_caches.append(block_cache)
         return edit(self, "norm", self.norm(x), without=x), DecoderCache(tuple(block_caches), cache.length + x.shape[1])

@@ -86,7 +86,7 @@ def tokenization_note(language: str, tokenize: str) -> str | None:
 
 
 def language_by_script(texts: Sequence[str]) -> str:
-    """The code of the language whose script most letters are of, where that decides how words are cut; else empty."""
+    """The code of the language whose script most letters have, if words are split differently in it; else empty."""
     text = "".join(texts)
     hangul, kana, han, letters = (len(script.findall(text)) for script in (HANGUL, KANA, HAN, LETTERS))
     if 2 * (hangul + kana + han) <= letters:
@@ -107,8 +107,8 @@ def evaluate(
 ) -> list[Score]:
     """BLEU, chrF2 and TER, with intervals from bootstrap resamples drawn with sacrebleu's fixed seed.
 
-    Both sides are scored in NFC. TER is skipped if a line has more than `MAX_TER_WORDS` words. It always ignores case,
-    as its signature says.
+    Both sides are scored in NFC. TER is skipped if a line has more than `MAX_TER_WORDS` words. It always ignores case:
+    its signature has `case:lc`.
     """
     from sacrebleu.metrics.chrf import CHRF  # imported here: it takes 0.1 s, and `--help` does not need it
     from sacrebleu.metrics.ter import TER

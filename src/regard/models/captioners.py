@@ -24,7 +24,7 @@ from regard.attention.hooks import edit
 from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.batch import ImageFeatures, Images
 from regard.config import AttentionRNNCaptionerConfig, RNNCaptionerConfig, TransformerCaptionerConfig
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
 from regard.layers.embedding import OutputProjection, PositionedEmbedding, TokenEmbedding
 from regard.layers.image_encoders import GridProjection, ImageEncoder
 from regard.layers.positions import make_positions
@@ -120,8 +120,13 @@ class AttentionRNNCaptioner(nn.Module):
         steps, step_weights = [], []
         token_vectors, positions = self.embedding(tokens), state.next_positions(tokens.shape[1])
         for embedded in self.dropout(edit(self.embedding, "token", token_vectors, positions)).split(1, dim=1):
-            attended, weights, state = self._step(embedded, memory, state)
-            steps.append(attended)
+            query = state.last_layer.unsqueeze(1)
+            queries = fold_beams(self.image_attention, query, memory.key_values)
+            attended = self.image_attention(queries, memory.key_values, positions=state.next_positions(1))
+            context, weights = (part.view(len(query), 1, -1) for part in attended)
+            context = torch.sigmoid(self.gate(query)) * context
+            hidden, state = self.decoder(torch.cat([embedded, context], dim=-1), state)
+            steps.append(torch.cat([hidden, context], dim=-1))
             step_weights.append(weights)
         attentional_state = torch.tanh(self.attentional_layer(torch.cat(steps, dim=1)))
         return DecoderOutput(
@@ -130,18 +135,6 @@ class AttentionRNNCaptioner(nn.Module):
             state,
             self._doubly_stochastic_loss(tokens, step_weights),
         )
-
-    def _step(
-        self, embedded: Float[Tensor, "B 1 E"], memory: ImageMemory, state: RecurrentState
-    ) -> tuple[Float[Tensor, "B 1 HC"], Float[Tensor, "B 1 P"], RecurrentState]:
-        """The new hidden state beside the context, the weights, and the new state."""
-        query = state.last_layer.unsqueeze(1)
-        queries = fold_beams(self.image_attention, query, memory.key_values)
-        attended = self.image_attention(queries, memory.key_values, positions=state.next_positions(1))
-        context, weights = (part.view(len(query), 1, -1) for part in attended)
-        context = torch.sigmoid(self.gate(query)) * context
-        hidden, state = self.decoder(torch.cat([embedded, context], dim=-1), state)
-        return torch.cat([hidden, context], dim=-1), weights, state
 
     def _doubly_stochastic_loss(
         self, tokens: Int[Tensor, "B T"], step_weights: list[Float[Tensor, "B 1 P"]]
@@ -163,10 +156,10 @@ class TransformerCaptioner(nn.Module):
         self.max_positions = config.max_positions
         self.image_encoder = ImageEncoder(config.image_encoder, dropout=config.dropout)
         self.grid_projection = GridProjection(self.image_encoder.width, width, dropout=config.dropout)
-        positions = make_positions(config, width)
+        positions = make_positions(config, config.decoder, is_causal=True)
         tokens = TokenEmbedding(vocabulary, width, scaled=True)
         self.embedding = PositionedEmbedding(tokens, positions, dropout=config.dropout)
-        options = BlockOptions.from_style(config, positions.rotate)
+        options = BlockOptions.from_style(config, positions)
         self.image_decoder = TransformerStack(config.decoder, options, memory_width=width)
         init_xavier(self)
 

@@ -4,7 +4,8 @@ r"""Classifiers of texts and of images, besides the encoder-only model with a cl
                       a = softmax(score(u, h)),  c = sum_i a_i h_i  with a learned query u;  logits = W c
 
     image             z_ij: the features of each cell of an image encoder's grid
-                      c: their mean, or their sum weighted by attention with a learned query;  logits = W c
+                      c: their mean, or their sum weighted by attention with a learned query, or the vector of a class
+                      token that attended to them (Vision Transformer);  logits = W c
 
 `predict` returns one position for each row, whose output layer is over the classes, so that training, evaluation and
 traces treat a class as they treat a token.
@@ -19,7 +20,7 @@ from regard.attention.hooks import edit
 from regard.attention.visibility import real_keys
 from regard.batch import ImageFeatures, Images, PaddedTokens
 from regard.config import AttentionRNNClassifierConfig, ImageClassifierConfig
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
 from regard.layers.embedding import OutputProjection, TokenEmbedding
 from regard.layers.image_encoders import ImageEncoder, flatten_grid
 from regard.layers.recurrent import RecurrentLayers
@@ -82,17 +83,23 @@ class ImageClassifier(nn.Module):
         super().__init__()
         self.image_encoder = ImageEncoder(config.image_encoder, dropout=config.dropout)
         width = self.image_encoder.width
+        self.has_class_token = config.pooling == "first"
         self.image_pooling = AttentionPooling(width, config.score) if config.pooling == "attention" else None
         self.output = nn.Linear(width, config.classes)
         self.dropout = Dropout(config.dropout)
 
     def encode(self, source: Images | ImageFeatures) -> Float[Tensor, "B P W"]:
+        if self.has_class_token and isinstance(source, Images):
+            return edit(self, "memory", self.image_encoder.tokens(source))
         return edit(self, "memory", flatten_grid(self.image_encoder(source)))
 
     def predict(self, source: Images | ImageFeatures) -> DecoderOutput:
         """Predict the class of each image."""
         cells = self.encode(source)
-        pooled = cells.mean(dim=1, keepdim=True) if self.image_pooling is None else self.image_pooling(cells)
+        if self.has_class_token:
+            pooled = cells[:, :1]
+        else:
+            pooled = cells.mean(dim=1, keepdim=True) if self.image_pooling is None else self.image_pooling(cells)
         return DecoderOutput(self.dropout(pooled), OutputProjection.from_linear(self.output), state=None)
 
     def forward(self, source: Images | ImageFeatures) -> Float[Tensor, "B classes"]:

@@ -30,10 +30,10 @@ class DecoderOnlyModel(nn.Module):
         super().__init__()
         self.max_positions = config.max_positions
         width = config.transformer.width
-        positions = make_positions(config, width)
+        positions = make_positions(config, config.transformer, is_causal=True)
         tokens = TokenEmbedding(vocabulary, width)
         self.embedding = PositionedEmbedding(tokens, positions, dropout=config.dropout)
-        options = BlockOptions.from_style(config, positions.rotate)
+        options = BlockOptions.from_style(config, positions)
         self.decoder = TransformerStack(config.transformer, options)
         self.output = None if config.tie_word_embeddings else nn.Linear(width, vocabulary, bias=False)
         self.register_buffer("output_mask", torch.zeros(vocabulary) if config.output_mask else None)

@@ -8,7 +8,7 @@ from regard.attention.hooks import edit
 from regard.attention.visibility import real_keys
 from regard.batch import PaddedTokens
 from regard.config import EncoderOnlyConfig
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
 from regard.layers.embedding import OutputProjection, PositionedEmbedding, TokenEmbedding
 from regard.layers.positions import make_positions
 from regard.layers.transformer_block import ACTIVATIONS, BlockOptions, TransformerStack, init_xavier
@@ -22,11 +22,11 @@ class EncoderOnlyModel(nn.Module):
         super().__init__()
         self.max_positions = config.max_positions
         width = config.transformer.width
-        positions = make_positions(config, width)
+        positions = make_positions(config, config.transformer, is_causal=False)
         self.embedding = PositionedEmbedding(TokenEmbedding(vocabulary, width), positions, dropout=0.0)
         self.norm = nn.LayerNorm(width, config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
-        options = BlockOptions.from_style(config, positions.rotate)
+        options = BlockOptions.from_style(config, positions)
         self.encoder = TransformerStack(config.transformer, options)
         self.head: ClassHead | MaskedTokenHead | None = None
         if config.classes:
@@ -87,6 +87,7 @@ class ClassHead(nn.Module):
     def __init__(self, width: int, config: EncoderOnlyConfig) -> None:
         super().__init__()
         self.pooling = config.pooling
+        self.activation = torch.relu if config.pooler_activation == "relu" else torch.tanh
         self.dense = nn.Linear(width, width)
         self.dropout = Dropout(config.dropout)
         self.output = nn.Linear(width, config.classes)
@@ -98,5 +99,5 @@ class ClassHead(nn.Module):
         else:
             is_real = source.is_real.unsqueeze(-1)
             pooled = (encoded * is_real).sum(dim=1, keepdim=True) / is_real.sum(dim=1, keepdim=True).clamp(min=1)
-        hidden: Tensor = self.dropout(torch.tanh(self.dense(pooled)))
+        hidden: Tensor = self.dropout(self.activation(self.dense(pooled)))
         return hidden

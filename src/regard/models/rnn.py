@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from regard.attention.hooks import edit
 from regard.batch import PaddedTokens
 from regard.config import RNNConfig
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
 from regard.layers.embedding import OutputProjection, TokenEmbedding
 from regard.layers.recurrent import Bridge, RecurrentLayers, RecurrentState, edit_last_state, repeat_for_beams
 from regard.models.interface import DecoderOutput

@@ -20,7 +20,7 @@ from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.attention.visibility import real_keys
 from regard.batch import PaddedTokens
 from regard.config import AttentionRNNConfig
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
 from regard.layers.embedding import OutputProjection, TokenEmbedding
 from regard.layers.recurrent import Bridge, RecurrentLayers, RecurrentState
 from regard.models.interface import DecoderOutput

@@ -4,7 +4,7 @@ Encoder blocks attend to the whole source; decoder blocks attend to earlier posi
 """
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention.hooks import edit
@@ -27,23 +27,29 @@ from regard.models.interface import DecoderOutput
 class TransformerModel(nn.Module):
     """Encoder and decoder, of equal or unequal sizes; pre- or post-norm; self-attention or SSRU in the decoder."""
 
+    output_mask: Float[Tensor, " V"] | None
+
     def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.max_positions = config.max_positions
-        options = {"scaled": config.scale_embeddings, "zero_begin": config.zero_begin}
-        source = TokenEmbedding(source_vocabulary, config.encoder.width, **options)
+        reading = {"scaled": config.scale_embeddings, "zero_begin": config.zero_begin}
+        source = TokenEmbedding(source_vocabulary, config.encoder.width, **reading)
         target = source
         if not config.share_embeddings:
-            target = TokenEmbedding(target_vocabulary, config.decoder.width, **options)
-        self.source_embedding = _positioned_embedding(source, config.encoder.width, config)
-        self.target_embedding = _positioned_embedding(target, config.decoder.width, config)
-        rotate = self.source_embedding.positions.rotate
-        self.encoder = TransformerStack(config.encoder, BlockOptions.from_style(config, rotate))
-        decoder_options = BlockOptions.from_style(config, rotate, autoregression=config.decoder_autoregression)
-        self.decoder = TransformerStack(config.decoder, decoder_options, memory_width=config.encoder.width)
-        self.output = None if config.tie_word_embeddings else nn.Linear(config.decoder.width, target_vocabulary)
+            target = TokenEmbedding(target_vocabulary, config.decoder.width, **reading)
+        source_positions = make_positions(config, config.encoder, is_causal=False)
+        target_positions = make_positions(config, config.decoder, is_causal=True)
+        self.source_embedding = PositionedEmbedding(source, source_positions, dropout=config.dropout)
+        self.target_embedding = PositionedEmbedding(target, target_positions, dropout=config.dropout)
+        self.encoder = TransformerStack(config.encoder, BlockOptions.from_style(config, source_positions))
+        options = BlockOptions.from_style(config, target_positions, autoregression=config.decoder_autoregression)
+        self.decoder = TransformerStack(config.decoder, options, memory_width=config.encoder.width)
+        width, has_mask = config.decoder.width, config.output_mask
+        self.output = None if config.tie_word_embeddings else nn.Linear(width, target_vocabulary, bias=not has_mask)
         has_bias = config.tie_word_embeddings and config.output_bias
         self.output_bias = nn.Parameter(torch.zeros(target_vocabulary)) if has_bias else None
+        self.register_buffer("output_mask", torch.zeros(target_vocabulary) if has_mask else None)
+        self.output_scale = width**-0.5 if config.scale_output else 1.0
         self.source_end = config.source_end
         init_xavier(self)
 
@@ -67,8 +73,7 @@ class TransformerModel(nn.Module):
         embedded = self.target_embedding(tokens, positions)
         hidden, cache = self.decoder(embedded, visible, positions, cache=state, memory=memory)
         tied = self.target_embedding.tokens.tied_projection(self.output_bias)
-        return DecoderOutput(hidden, tied if self.output is None else OutputProjection.from_linear(self.output), cache)
-
-
-def _positioned_embedding(tokens: TokenEmbedding, width: int, config: TransformerConfig) -> PositionedEmbedding:
-    return PositionedEmbedding(tokens, make_positions(config, width), dropout=config.dropout)
+        projection = tied if self.output is None else OutputProjection.from_linear(self.output)
+        if self.output_mask is not None:
+            projection = OutputProjection(projection.weight, self.output_mask)
+        return DecoderOutput(hidden if self.output_scale == 1.0 else hidden * self.output_scale, projection, cache)

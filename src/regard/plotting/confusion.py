@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from regard.errors import RegardError
 from regard.metrics.classification import CalibrationBin
-from regard.plotting.curves import COLORS, installed_fonts
+from regard.plotting.line_plot import COLORS, installed_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

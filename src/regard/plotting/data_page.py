@@ -4,7 +4,7 @@ The page has no script: the language is chosen by two radio buttons, and the col
 """
 
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -14,9 +14,10 @@ from regard.data.inspection import RATIO_BINS, CorpusReport, DataReport
 from regard.languages import language_name
 
 if TYPE_CHECKING:
-    from regard.training.estimate import CostEstimate
+    from regard.training.cost_estimate import CostEstimate
 
 BAR_WIDTH, BAR_HEIGHT, LABEL_WIDTH, PLOT_HEIGHT = 780, 22, 290, 150
+SHOWN_CLASSES, SHOWN_CHARACTERS = 50, 36  # of a label
 COLORS = {
     "kept": "var(--accent)",
     "blank": "#8a8f99",
@@ -44,13 +45,14 @@ TEXTS = {  # English and Korean
     "numbers": ("numbers differ", "숫자가 다름"),
     "placeholders": ("placeholders, tags or addresses differ", "자리표시자, 태그, 주소가 다름"),
     "near_duplicate": ("near duplicates", "거의 같은 쌍"),
+    "classes": ("Examples of each class", "클래스별 예문 수"),
     "ratios": ("Target tokens for each source token", "원문 토큰 하나에 대한 번역문 토큰 수"),
     "validation": ("Validation", "검증 데이터"),
     "valid": ("validation examples", "검증 예문"),
     "overlap": ("are training examples too", "학습 예문과 같음"),
     "source_overlap": ("have the source of a training pair", "학습 쌍과 원문이 같음"),
     "cost": ("What the run costs, from a few real steps", "학습 비용: 실제 몇 단계로 잰 값"),
-    "parameters": ("parameters", "매개변수"),
+    "parameters": ("parameters", "파라미터"),
     "time": ("hours of training", "학습 시간(시간)"),
     "step": ("seconds per step", "단계당 초"),
     "memory": ("GB of memory", "메모리(GB)"),
@@ -87,12 +89,14 @@ fieldset { border: 0; padding: 0; margin: 0; float: right } label { margin-left:
 """
 
 
-def render_data_page(report: DataReport, cost: "CostEstimate | None" = None) -> str:
+def render_data_page(
+    report: DataReport, cost: "CostEstimate | None" = None, class_counts: Mapping[str, int] | None = None
+) -> str:
     """The page as HTML; its policy allows no script and no request."""
     style_hash = b64encode(sha256(STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{style_hash}'; base-uri 'none'; form-action 'none'"
     direction = " → ".join(map(language_name, report.languages))
-    sections = "\n".join(f"<section>{part}</section>" for part in _sections(report, cost))
+    sections = "\n".join(f"<section>{part}</section>" for part in _sections(report, cost, class_counts or {}))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -115,9 +119,11 @@ def render_data_page(report: DataReport, cost: "CostEstimate | None" = None) -> 
 """
 
 
-def _sections(report: DataReport, cost: "CostEstimate | None") -> Iterator[str]:
+def _sections(report: DataReport, cost: "CostEstimate | None", class_counts: Mapping[str, int]) -> Iterator[str]:
     corpora = report.corpora
     yield _heading("drops") + _drop_bars(corpora)
+    if class_counts:
+        yield _heading("classes") + _class_bars(class_counts)
     yield _heading("findings") + f'<p class="faint">{_text("findings_note")}</p>' + _finding_bars(corpora)
     if any(one.ratios for one in corpora):
         yield _heading("ratios") + _ratio_plot([sum(own) for own in zip(*(one.ratios for one in corpora), strict=True)])
@@ -172,6 +178,20 @@ def _drop_bars(corpora: Sequence[CorpusReport]) -> str:
     square = '<svg width="12" height="12"><rect width="12" height="12" fill="{}"/></svg>'
     legend = "".join(f"<span>{square.format(COLORS[name])} {_text(name)}</span>" for name in used)
     return _svg(BAR_WIDTH, len(corpora) * (BAR_HEIGHT + 26), marks) + f'<p class="legend">{legend}</p>'
+
+
+def _class_bars(counts: Mapping[str, int]) -> str:
+    """A bar for each class, the largest first."""
+    ranked, marks = sorted(counts.items(), key=lambda one: -one[1])[:SHOWN_CLASSES], []
+    for row, (label, count) in enumerate(ranked):
+        top, width = row * (BAR_HEIGHT + 6), (BAR_WIDTH - LABEL_WIDTH - 110) * count / max(1, ranked[0][1])
+        marks.append(f'<text x="0" y="{top + 16}">{escape(label[:SHOWN_CHARACTERS])}</text>')
+        marks.append(
+            f'<rect x="{LABEL_WIDTH}" y="{top}" width="{width:.1f}" height="{BAR_HEIGHT}" fill="var(--accent)"/>'
+        )
+        share = count / max(1, sum(counts.values()))
+        marks.append(f'<text x="{LABEL_WIDTH + width + 6:.1f}" y="{top + 16}">{count:,} ({share:.1%})</text>')
+    return _svg(BAR_WIDTH, len(ranked) * (BAR_HEIGHT + 6), marks)
 
 
 def _finding_bars(corpora: Sequence[CorpusReport]) -> str:

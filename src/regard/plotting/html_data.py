@@ -1,11 +1,7 @@
-"""A trace, captions or a training run as the JSON that the page reads, from a server or inside a single file.
-
-Maps make up most of the file of a run. They have 16 bits for each weight; if the file would become large, 8 bits, then
-fewer steps and, if only a few steps would remain, fewer probes. The page states what was omitted.
-"""
+"""A trace or captions as the JSON that the page reads, from a server or inside a single file."""
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Self
 
@@ -18,7 +14,8 @@ from regard.errors import RegardError
 from regard.inference.captioner import Caption
 from regard.metrics.alignment import Links
 from regard.tracing.activations import LinearArrays
-from regard.tracing.arithmetic import AttentionArrays, BlockArrays, OutputArrays, PerPosition, iter_arrays
+from regard.tracing.arithmetic import AttentionArrays, BlockArrays, PerPosition, iter_arrays
+from regard.tracing.output_layer import OutputArrays
 from regard.tracing.trace import Trace, TraceSummary
 from regard.worlds.scenes import GoldBoxes
 from regard.worlds.scenes.scene import Box
@@ -198,9 +195,9 @@ def block_data(trace: Trace, shared_by: int = 1) -> dict[str, Any]:
 def detail_bytes(trace: Trace) -> int:
     """The approximate number of bytes of `attention_data` and `block_data`."""
     arrays = [array for layer in trace.arrays for array in (layer.x, layer.query, layer.key, layer.value, layer.output)]
-    steps = [array for layer in trace.arrays for array in layer.steps.values()]
+    parameters = [array for layer in trace.arrays for array in layer.score_parameters.values()]
     around = sum(array.nbytes for array in iter_arrays([*trace.blocks, trace.prediction]))
-    numbers = sum(int(array.nbytes) for array in [*arrays, *steps]) + min(around, MAX_BLOCK_BYTES)
+    numbers = sum(int(array.nbytes) for array in [*arrays, *parameters]) + min(around, MAX_BLOCK_BYTES)
     inner = min(sum(map(_feed_forward_bytes, trace.blocks)), MAX_FEED_FORWARD_BYTES)
     return numbers + inner + min(_matrix_bytes(trace), MAX_MATRIX_BYTES)
 
@@ -223,6 +220,7 @@ def model_record(trace: Trace, name: str, languages: tuple[str, str], task: str 
         "is_ready": True,
         "task": task,
         "reads_images": trace.is_image,
+        "fills_masks": task == "fill-mask" and trace.prediction is not None,
     }
 
 
@@ -236,9 +234,9 @@ def _attention_record(layer: AttentionArrays, has_matrices: bool) -> dict[str, A
         "scale": layer.scale,
         "is_rotary": layer.is_rotary,
         "rotary_base": layer.rotary_base,
+        **({} if layer.position_bias is None else {"position_bias": _encode_array(layer.position_bias)}),
         **(_matrices(layer) if has_matrices else {}),
-        "additive": _score_record(layer, "vector"),
-        "general": _score_record(layer, "unprepared_keys"),
+        "score_parameters": {name: _encode_array(array) for name, array in layer.score_parameters.items()},
     }
 
 
@@ -306,11 +304,6 @@ def _feed_forward_bytes(block: BlockArrays) -> int:
     return block.fc1.weight.nbytes + block.fc2.weight.nbytes
 
 
-def _score_record(layer: AttentionArrays, mark: str) -> dict[str, Any] | None:
-    """The arrays of a score that has such a part, and None for other scores."""
-    return {name: _encode_array(value) for name, value in layer.steps.items()} if mark in layer.steps else None
-
-
 def _matrix_bytes(trace: Trace) -> int:
     linears: list[LinearArrays] = [linear for layer in trace.arrays for linear in layer.projections.values()]
     return sum(linear.weight.nbytes for linear in linears)
@@ -339,121 +332,3 @@ def caption_page_data(images: Sequence[TracedCaption], *, name: str, language: s
             for number, one in enumerate(images)
         ],
     }
-
-
-MAX_MAP_BYTES = 4_500_000  # of all maps: with base64 and the page, some 7 MB
-MIN_STEPS = 12  # with fewer steps, probes are omitted instead
-MAX_PROGRESS_EVENTS = 1500  # points of a curve
-LEVELS_16_BIT, LEVELS_8_BIT = 65535, 255  # the largest values of 16 and 8 bits
-HIDDEN_EVENTS = ("checkpoint", "skip")  # not shown by the page
-ProbeMaps = Sequence[Sequence[NDArray[np.floating]]]  # of each probe, of each layer: (heads, queries, keys)
-
-
-@dataclass(frozen=True)
-class ProbeSnapshot:
-    """The probes of a step: labels, words and layers as JSON values, and the maps."""
-
-    metadata: dict[str, Any]
-    maps: ProbeMaps
-
-
-@dataclass(frozen=True)
-class RunData:
-    """The record, events and probes of a run."""
-
-    record: dict[str, Any]
-    events: list[dict[str, Any]]
-    steps: list[int]  # at which probes were saved
-    load_snapshot: Callable[[int], ProbeSnapshot]
-    images: list[tuple[str, str]]  # names and data URIs
-
-
-@dataclass(frozen=True)
-class SizeBudget:
-    """What is kept: the steps, the number of probes, and the number of levels of a weight."""
-
-    steps: list[int]
-    probes: int
-    levels: int
-
-
-def run_page_data(run: RunData) -> dict[str, Any]:
-    """Everything that the page shows of the run, as JSON values."""
-    budget = _size_budget(run)
-    metadata: dict[bytes, dict[str, Any]] = {}  # equal ones once
-    maps: dict[str, list[Any]] = {}
-    metadata_of: dict[str, bytes] = {}
-    for step in budget.steps:
-        saved = run.load_snapshot(step)
-        lists = {name: saved.metadata[name][: budget.probes] for name in ("labels", "targets")}
-        own = saved.metadata | lists | {"steps": budget.steps}
-        metadata_of[str(step)] = key = msgspec.json.encode(own)
-        metadata[key] = own
-        maps[str(step)] = [
-            [_pack_weights(layer, budget.levels) for layer in probe] for probe in saved.maps[: budget.probes]
-        ]
-    is_complete = budget.levels == LEVELS_16_BIT
-    omitted = {"steps": len(budget.steps), "of_steps": len(run.steps), "probes": budget.probes}
-    return {
-        "models": [_run_model_record(run)],
-        "run": {
-            "record": run.record | ({"state": "stopped"} if run.record["state"] == "training" else {}),
-            "events": _shown_events(run.events, set(budget.steps)),
-            "probes": list(metadata.values()),
-            "probes_by_step": {step: list(metadata).index(key) for step, key in metadata_of.items()},
-            "maps": maps,
-            "images": [{"name": name, "address": address} for name, address in run.images],
-            "omitted": None if is_complete else omitted | {"of_probes": len(run.load_snapshot(run.steps[-1]).maps)},
-        },
-    }
-
-
-def _size_budget(run: RunData) -> SizeBudget:
-    """As much as fits into a file; the first and the last step are always kept."""
-    steps = run.steps
-    ends = [run.load_snapshot(step).maps for step in {*steps[:1], *steps[-1:]}]
-    sizes = [max(sum(one.size for one in probe) for probe in both) for both in zip(*ends, strict=False)]
-    if 2 * sum(sizes) * len(steps) <= MAX_MAP_BYTES:
-        return SizeBudget(steps, len(sizes), LEVELS_16_BIT)
-    probes, room = len(sizes), MAX_MAP_BYTES // sum(sizes)
-    while probes > 1 and room < min(len(steps), MIN_STEPS):
-        probes -= 1
-        room = MAX_MAP_BYTES // sum(sizes[:probes])
-    return SizeBudget(_evenly_spaced(steps, max(2, room)), probes, LEVELS_8_BIT)
-
-
-def _evenly_spaced(items: Sequence[Any], most: int) -> list[Any]:
-    """At most `most` items, evenly spaced, including the first and the last."""
-    if len(items) <= most:
-        return list(items)
-    return [items[index] for index in np.unique(np.linspace(0, len(items) - 1, most).round().astype(int))]
-
-
-def _shown_events(events: list[dict[str, Any]], steps: set[int]) -> list[dict[str, Any]]:
-    progress = {
-        id(event) for event in _evenly_spaced([e for e in events if e["event"] == "progress"], MAX_PROGRESS_EVENTS)
-    }
-    is_kept = {
-        "progress": lambda event: id(event) in progress,
-        "probe": lambda event: event["step"] in steps,
-    }
-    return [one for one in events if one["event"] not in HIDDEN_EVENTS and is_kept.get(one["event"], bool)(one)]
-
-
-def _pack_weights(weights: NDArray[np.floating], levels: int) -> dict[str, Any]:
-    """Whole numbers from 0 to `levels`, little-endian, row by row."""
-    numbers = np.rint(np.clip(weights.astype(np.float64), 0, 1) * levels).astype(
-        "<u2" if levels == LEVELS_16_BIT else "u1"
-    )
-    return {"shape": list(weights.shape), "levels": levels, "data": b64encode(numbers.tobytes()).decode()}
-
-
-def _run_model_record(run: RunData) -> dict[str, Any]:
-    """A record for the page's header, which shows the name of the run; the model itself is not in the file."""
-    task = "image-to-text" if run.record["kind"].startswith("captioner") else "translation"
-    sizes = {"kind": run.record["kind"], "parameters": None, "layers": 0, "heads": 0, "max_positions": None}
-    name = run.record["name"]
-    return {
-        "name": name, "source": "", "target": "", **sizes, "has_attention": True, "run": name, "is_ready": True,
-        "task": task,
-    }  # fmt: skip

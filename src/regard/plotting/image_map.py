@@ -170,19 +170,18 @@ def plot_image_attention(
 
     `boxes` are outlined: for each word, the rectangles around what it refers to.
     """
-    _write_sheet([ImageMaps.from_arrays(image, words, maps, title=title, boxes=boxes)], FULL_STYLE, Path(out))
-
-
-def plot_contact_sheet(sheet: Sequence[ImageMaps], out: Path | str) -> None:
-    """Write several images with their captions, one below the other in small panels, to an .svg or .png file."""
-    if not sheet:
-        raise RegardError("there is no image to draw. Give at least one.")
-    _write_sheet(sheet, COMPACT_STYLE, Path(out))
+    path = Path(out)
+    if path.suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise RegardError(f"{path} is no .svg, .png or .pdf file. Give a file name that ends in one of them.")
+    sheet = [ImageMaps.from_arrays(image, words, maps, title=title, boxes=boxes)]
+    with atomic_file(path) as file:
+        file.write(render_sheet(sheet, path.suffix.lower()))
 
 
 def render_sheet(sheet: Sequence[ImageMaps], kind: str) -> bytes:
     """The content of an .svg, .png or .pdf file: one image in large panels, several in small ones."""
-    return _sheet_content(sheet, FULL_STYLE if len(sheet) == 1 else COMPACT_STYLE, kind)
+    style = FULL_STYLE if len(sheet) == 1 else COMPACT_STYLE
+    return svg_file(image_maps_svg(sheet, style), kind)
 
 
 def image_maps_svg(sheet: Sequence[ImageMaps], style: PanelStyle = FULL_STYLE) -> str:
@@ -278,15 +277,3 @@ def _mask_uri(light: NDArray[np.float64]) -> str:
 
 def _uri(png: bytes) -> str:
     return f"data:image/png;base64,{b64encode(png).decode()}"
-
-
-def _write_sheet(sheet: Sequence[ImageMaps], style: PanelStyle, out: Path) -> None:
-    kind = out.suffix.lower()
-    if kind not in (".svg", ".png", ".pdf"):
-        raise RegardError(f"{out} is no .svg, .png or .pdf file. Give a file name that ends in one of them.")
-    with atomic_file(out) as file:
-        file.write(_sheet_content(sheet, style, kind))
-
-
-def _sheet_content(sheet: Sequence[ImageMaps], style: PanelStyle, kind: str) -> bytes:
-    return svg_file(image_maps_svg(sheet, style), kind)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from regard.errors import RegardError
+from regard.errors import RegardError, suggest
 
 CARD_FILE = "card.json"  # of a model's directory, beside its config and weights
 EXAMPLES_FOLDER = Path(__file__).parent / "examples"  # sentences with word alignments, as `regard serve --gold` reads
@@ -54,8 +54,8 @@ def directory(name: str) -> Path:
 
 
 def find(path: Path) -> Path | None:
-    """The directory of the model with this name; None if something exists at the path, or no model has the name."""
-    return directory(path.name) if str(path) in names() and not path.exists() else None
+    """The directory of the model with this name; None if no model that comes with regard has it."""
+    return directory(path.name) if str(path) in names() else None
 
 
 def is_pretrained(path: Path) -> bool:
@@ -66,7 +66,10 @@ def is_pretrained(path: Path) -> bool:
 def card(name: str) -> ModelCard:
     """The card of the model with this name."""
     if name not in names():
-        raise RegardError(f"no model that comes with regard is called {name!r}. Choose one of {', '.join(names())}.")
+        raise RegardError(
+            f"no model that comes with regard is called {name!r}{suggest(name, names())}. Choose one of "
+            f"{', '.join(names())}."
+        )
     return read_card(directory(name))
 
 

@@ -26,7 +26,8 @@ SECURITY_HEADERS = {
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 ANY = "*"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?")
+MAX_PORT = 65_535
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/*]+")
 
 
@@ -103,7 +104,7 @@ def parse_host(headers: Sequence[str]) -> str:
 def host_without_port(host: str) -> str | None:
     """A Host header without its port; None if it is neither a name nor an address."""
     found = _HOST.fullmatch(host)
-    return found["name"] if found else None
+    return found["name"] if found and int(found["port"] or 0) <= MAX_PORT else None
 
 
 def parse_proxy_address(given: str) -> str:

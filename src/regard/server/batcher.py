@@ -311,7 +311,7 @@ class Batcher:
                     await asyncio.sleep(0)
 
     def _release_worker(self, size: int, seconds: float) -> None:
-        """Make a worker free; the batch that it ran tells how many items to wait for."""
+        """Make a worker free; the batch that it ran determines how many items to wait for."""
         self._free_workers += 1
         self._expected = size + len(self.waiting)
         self._wait_until = time.monotonic() + min(MAX_BATCH_WAIT, BATCH_WAIT_SHARE * seconds)

@@ -13,14 +13,17 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from regard.errors import RegardError
+from regard.languages import detect_language
 from regard.server.monitoring import log_error, log_info, log_repetitions
-from regard.server.service import Service
+
+if TYPE_CHECKING:
+    from regard.server.service import Service
 
 POLL_SECONDS = 1.0  # between checks for models that are new or have changed
 DRAIN_SECONDS = 8.5  # for the requests that were admitted before the server stops
@@ -40,7 +43,7 @@ HEADERS_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-le
 class Lifecycle:
     """Whether the server loads, serves or drains, and how many requests are active."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: "Service") -> None:
         self.service = service
         self.failure: RegardError | None = None  # a required model cannot be loaded
         self.on_failure: Callable[[], object] = lambda: None
@@ -74,6 +77,9 @@ class Lifecycle:
                     self.on_failure()
                 else:
                     log_error(f"a model cannot be loaded: {problem}", model=model.name)
+            if any(model.task == "translation" for model, _ in loaded):
+                # It reads a file, which takes seconds: no model and no request should wait for it.
+                await asyncio.to_thread(detect_language, "AI changes the world", ["en"])
             if loaded:
                 gc.collect()
                 gc.freeze()  # models stay: scanning them in each collection would take a tenth of a second
@@ -96,9 +102,10 @@ class Lifecycle:
 class Server(uvicorn.Server):
     """uvicorn's server, which drains before it stops; a second signal stops it at once."""
 
-    def __init__(self, config: uvicorn.Config, lifecycle: Lifecycle, on_start: Callable[[str], object]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[str], object]) -> None:
         super().__init__(config)
-        self.lifecycle, self.on_start = lifecycle, on_start
+        self.on_start = on_start
+        self.lifecycle: Lifecycle | None = None  # until the APIs are imported: no request has been admitted
         self.stopped_by: int | None = None
         self._tasks: set[asyncio.Task[object]] = set()
         self._accepting: list[asyncio.Task[None]] = []
@@ -167,10 +174,14 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """Drain on the first signal, stop without draining on the second, and end the process on the third."""
+        lifecycle = self.lifecycle
         if self.stopped_by is None:
             self.stopped_by = sig
+            if lifecycle is None:
+                self.stop_now()
+                return
             with suppress(RuntimeError):  # the event loop is closed: the server has stopped by itself
-                self._loop.call_soon_threadsafe(lambda: self._start_task(self.lifecycle.drain(self.stop_now)))
+                self._loop.call_soon_threadsafe(lambda: self._start_task(lifecycle.drain(self.stop_now)))
         elif not self.force_exit:
             self.should_exit = self.force_exit = True
         else:

@@ -18,6 +18,7 @@ from regard.server.errors import ApiError, ClientDisconnected, error_response, t
 from regard.server.lifecycle import Lifecycle
 from regard.server.limits import client_address
 from regard.server.monitoring import Metrics, log_exception, log_info, request_id
+from regard.server.page import is_of_page
 
 ALWAYS_ADMITTED = frozenset({"/livez", "/readyz", "/metrics", "/health"})
 ACCEPTED_FILES = ("/translate_file/", "/download_file/", "/v2/document/")  # paths admitted while the server drains
@@ -125,7 +126,7 @@ class AdmissionMiddleware:
         self.host_policy.check_origin(method, request.headers.get("origin"), host=host)
         if self.lifecycle.is_draining and not path.startswith(ACCEPTED_FILES):
             raise ApiError(503, "draining", "The server is stopping. Retry on another one.", retry_after=1)
-        if not (method in ("GET", "HEAD") and (path == "/" or path.startswith("/page/"))):  # the page costs nothing
+        if not is_of_page(method, path):
             request.state.key = self.service.keys.in_request(request)
             self.service.rate_limiter.acquire(client_address(request), key=request.state.key)
         if method == "POST" and path in self.queued_paths:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,13 +23,13 @@ from regard.inference.open import load
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translator
 from regard.interop.ctranslate2 import Quantization
-from regard.languages import base_code, detect_language, plain_code
+from regard.languages import base_code, plain_code
 from regard.server.batcher import DecodeRequest, TranslateJob
 from regard.server.errors import ApiError
 from regard.server.limits import Limits
 from regard.server.monitoring import log_exception
 from regard.tracing.alignment import HeadSelection
-from regard.training.runs import ModelLocation
+from regard.training.model_locations import ModelLocation
 
 Pipeline = Translator | Captioner | TextGenerator | MaskFiller | Classifier
 PipelineT = TypeVar("PipelineT", Translator, Captioner, TextGenerator, MaskFiller, Classifier)
@@ -64,6 +65,7 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
     is_ready: bool
     task: Task
     reads_images: bool = False  # a captioner, or a classifier of images
+    fills_masks: bool = False  # an encoder-only model with a masked-token head
 
 
 class ServedModel:
@@ -93,8 +95,8 @@ class ServedModel:
             return self.pipeline.config
         path = (self.run or self.directory) / CONFIG_FILE
         try:
-            return Config.load(path) if path.exists() else None
-        except RegardError:
+            return _read_config(path, path.stat().st_mtime_ns)
+        except (OSError, RegardError):
             return None
 
     @property
@@ -150,7 +152,7 @@ class ServedModel:
         options = {"engine": self.engine_name, "quantization": self.quantization} if is_translator else {}
         pipeline: Pipeline = load(self.directory, **options)  # type: ignore[call-overload]
         warm_up(pipeline)
-        self._version, self.failures = version, RetryBackoff()  # first: who sees it ready must not see it stale
+        self._version, self.failures = version, RetryBackoff()  # first: a model that is ready must not be stale
         self.head_selection = HeadSelection()
         self.engine = pipeline.engine.description if isinstance(pipeline, Translator) else "torch"
         self._decoding_configs = {}
@@ -193,6 +195,7 @@ class ServedModel:
             is_ready=self.is_ready,
             task=task,
             reads_images=hasattr(config.model, "image_encoder"),
+            fills_masks=task == "fill-mask" and config.model.masked_head,  # type: ignore[union-attr]
         )
 
 
@@ -307,7 +310,6 @@ def warm_up(pipeline: Pipeline) -> None:
     """Run once all that the first request would have to wait for."""
     if isinstance(pipeline, Translator):
         pipeline.translate([WARM_UP_TEXT])
-        detect_language(WARM_UP_TEXT, ["en"])  # reading the detector's model takes seconds
     elif isinstance(pipeline, Captioner):
         size = pipeline.image_encoder.image_size
         pipeline.caption([np.full((3, size, size), 128, np.uint8)], beam_size=1, nbest=1)
@@ -317,8 +319,10 @@ def warm_up(pipeline: Pipeline) -> None:
         pipeline.classify([np.full((3, size, size), 128, np.uint8)] if encoder else [WARM_UP_TEXT])
     elif isinstance(pipeline, TextGenerator):
         pipeline.generate([""], beam_size=1, do_sample=False)
-    else:
+    elif pipeline.has_masked_head:
         pipeline.fill([MASK_TEXT])
+    else:
+        pipeline.trace(WARM_UP_TEXT)
 
 
 def directory_version(directory: Path) -> DirectoryVersion | None:
@@ -328,6 +332,12 @@ def directory_version(directory: Path) -> DirectoryVersion | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_ino
+
+
+@lru_cache(maxsize=256)
+def _read_config(path: Path, _changed_at: int) -> Config:
+    """The config of a model that is not loaded, which each request for the list of models needs several times."""
+    return Config.load(path)
 
 
 def _torch_model(pipeline: Pipeline | None) -> Module | None:

@@ -10,14 +10,15 @@ import sys
 import time
 import traceback
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from regard.server.batcher import Batcher, BatchResult, TranslateJob
+if TYPE_CHECKING:
+    from regard.server.batcher import Batcher, BatchResult
 
 LOGGER = logging.getLogger("regard.server")
 BATCH_SIZE_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -155,7 +156,7 @@ class Metrics:
             lambda route, status: (self.requests.labels(route, str(status)), self.latency.labels(route))
         )
 
-    def observe_queue(self, batcher: Batcher) -> None:
+    def observe_queue(self, batcher: "Batcher") -> None:
         """Read the length of the queue whenever the metrics are requested."""
         self.queue_length.set_function(lambda: len(batcher.waiting))
         self.wait.set_function(lambda: batcher.expected_wait)
@@ -166,8 +167,10 @@ class Metrics:
         requests.inc()
         latency.observe(seconds)
 
-    def record_batch(self, finished: BatchResult) -> None:
+    def record_batch(self, finished: "BatchResult") -> None:
         """Count a batch."""
+        from regard.server.batcher import TranslateJob  # not above: it imports torch
+
         if not isinstance(finished.job, TranslateJob):
             return
         pair = finished.job.pair

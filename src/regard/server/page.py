@@ -10,6 +10,11 @@ from regard.web.pages import served_page
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
+def is_of_page(method: str, path: str) -> bool:
+    """Whether a request is for the page or one of its files, which need no key and cost nothing."""
+    return method in ("GET", "HEAD") and (path == "/" or path.startswith("/page/"))
+
+
 def page_routes() -> list[Route]:
     """The page and its files."""
     served_page()  # bundled when the server starts, not when the first reader comes

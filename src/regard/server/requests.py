@@ -2,14 +2,15 @@
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.convertors import Convertor, register_url_convertor
-from starlette.datastructures import FormData, UploadFile
-from starlette.exceptions import HTTPException
+from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from regard.server.errors import JSON, ApiError, ClientDisconnected
@@ -61,7 +62,7 @@ async def read_fields(request: Request, limits: Limits, kind: type[Fields]) -> F
     A field that a form or a query string repeats is a list. Forms and query strings write numbers as text; JSON does
     not.
     """
-    fields, media = _group_items(request.query_params.multi_items()), media_type(request)
+    fields, media = query_fields(request), media_type(request)
     is_text = bool(fields) or media in (FORM, MULTIPART)
     if media == MULTIPART:
         form = await read_form(request, limits, limits.max_body_bytes)
@@ -74,7 +75,7 @@ async def read_fields(request: Request, limits: Limits, kind: type[Fields]) -> F
 
 def read_query(request: Request, kind: type[Fields]) -> Fields:
     """The query string as a struct."""
-    return convert_fields(_group_items(request.query_params.multi_items()), kind, is_text=True, code="bad_query")
+    return convert_fields(query_fields(request), kind, is_text=True, code="bad_query")
 
 
 async def read_upload(
@@ -84,7 +85,7 @@ async def read_upload(
 
     Fields come from the form and the query string.
     """
-    fields = _group_items(request.query_params.multi_items())
+    fields = query_fields(request)
     if media_type(request) != MULTIPART:
         if not allow_raw:
             raise ApiError(415, "not_a_form", "Send the file as multipart/form-data.")
@@ -96,7 +97,7 @@ async def read_upload(
         if not isinstance(file, UploadFile) or not file.filename:
             raise ApiError(400, "no_file", f"The form has no file. Send it as the field `{field}`, with its name.")
         fields |= _group_items([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
-        return Upload(check_text(file.filename), await file.read(), convert_fields(fields, kind, is_text=True))
+        return Upload(file.filename, await file.read(), convert_fields(fields, kind, is_text=True))
     finally:
         await form.close()
 
@@ -107,6 +108,9 @@ async def read_body(request: Request, max_bytes: int, limits: Limits) -> bytes:
     def too_large() -> ApiError:
         return ApiError(413, "body_too_large", f"The body has more than {max_bytes} bytes. Send less at a time.")
 
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.lower() not in ("", "identity"):
+        raise ApiError(415, "encoded", "The body is compressed. Send it without Content-Encoding.")
     length = request.headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit() or len(length) > 18:
         raise ApiError(400, "bad_length", "Content-Length is not a number.")
@@ -128,19 +132,46 @@ async def read_body(request: Request, max_bytes: int, limits: Limits) -> bytes:
 
 
 async def read_form(request: Request, limits: Limits, max_bytes: int) -> FormData:
-    """A multipart form with at most one file; the caller closes it."""
+    """A multipart form with at most one file, its names and texts in UTF-8; the caller closes it."""
     body = await read_body(request, max_bytes + MAX_PART_HEADER_BYTES, limits)
 
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
+    async def whole_body() -> AsyncGenerator[bytes, None]:
+        yield body
 
+    # Of several charsets the last counts. As latin-1 every byte stays what it is until it is decoded strictly.
+    headers = Headers({"content-type": f"{request.headers['content-type']}; charset=latin-1"})
+    parser = _FormParser(headers, whole_body(), max_files=1, max_fields=MAX_FIELDS, max_part_size=limits.max_body_bytes)
     try:
-        form = Request(request.scope, receive).form(
-            max_files=1, max_fields=MAX_FIELDS, max_part_size=limits.max_body_bytes
-        )
-        return await form
-    except (HTTPException, ValueError, KeyError):
-        raise ApiError(400, "bad_form", "The body is not a valid form.") from None
+        form = await parser.parse()
+        if not parser.is_complete:
+            await form.close()
+            raise ApiError(400, "bad_form", "The form is cut off: its last boundary is missing. Send it whole.")
+        return FormData([(_from_latin1(name), _decode_part(value)) for name, value in form.multi_items()])
+    except (MultiPartException, ValueError, KeyError):
+        raise ApiError(400, "bad_form", "The body is not a valid form in UTF-8.") from None
+
+
+class _FormParser(MultiPartParser):
+    is_complete = False  # whether the boundary that ends the form has come
+
+    def on_end(self) -> None:
+        self.is_complete = True
+
+
+def _decode_part(value: str | UploadFile) -> str | UploadFile:
+    if isinstance(value, str):
+        return _from_latin1(value)
+    value.filename = _from_latin1(value.filename or "")
+    return value
+
+
+def _from_latin1(text: str) -> str:
+    return text.encode("latin-1").decode()
+
+
+def query_fields(request: Request) -> dict[str, Any]:
+    """The fields of the query string, which is decoded as strictly as a form."""
+    return _group_items(parse_form(request.scope["query_string"], "query"))
 
 
 def media_type(request: Request) -> str:
@@ -166,32 +197,21 @@ def convert_fields(fields: dict[str, Any], kind: type[Fields], *, is_text: bool,
         raise ApiError(400, code, f"Invalid request: {_validation_reason(error, kind)}") from None
 
 
-def check_text(text: str) -> str:
-    """The text; raises if it has a lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ApiError(400, "bad_text", "A text has a lone surrogate, which is not a character.") from None
-    return text
-
-
 def _group_items(items: list[tuple[str, str]]) -> dict[str, Any]:
-    if len(items) > MAX_FIELDS:
-        raise ApiError(400, "bad_form", f"There are more than {MAX_FIELDS} fields.")
     fields: dict[str, Any] = {}
     for name, value in items:
-        check_text(value)
         before = fields.get(name, [])
         fields[name] = [*(before if isinstance(before, list) else [before]), value] if name in fields else value
     return fields
 
 
-def parse_form(body: bytes) -> list[tuple[str, str]]:
-    """The items of a form in UTF-8."""
+def parse_form(encoded: bytes, place: str = "body") -> list[tuple[str, str]]:
+    """The items of a form, or of a query string, in UTF-8."""
     try:
-        return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+        return parse_qsl(encoded.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
-        raise ApiError(400, "bad_form", "The body is not a valid form in UTF-8.") from None
+        reason = f"is not a valid form in UTF-8, or has more than {MAX_FIELDS} fields"
+        raise ApiError(400, f"bad_{'form' if place == 'body' else place}", f"The {place} {reason}.") from None
 
 
 def _validation_reason(error: Exception, kind: Any) -> str:

@@ -15,6 +15,8 @@ WORD_MARK = "▁"  # U+2581: sentencepiece's sign for the space before a word
 WORD = re.compile(rf"[^\s{WORD_MARK}]+")  # a word of text that is not normalised
 MIN_SPELLED_LETTERS = 3  # of a word that is spelled letter by letter, and so is no word of the vocabulary
 FIRST_SYLLABLE = "\u1100"  # Hangul, kana and Hanja come after it
+MAX_MEAN_WORD = 3  # Han and kana letters in a word, on average: words of Chinese and Japanese have fewer
+_UNSPACED_LETTER = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")  # kana and Han
 _BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")  # sentencepiece's piece for a byte of a character outside the vocabulary
 _STANDALONE_PIECES = {piece for piece, identity in RESERVED.items() if identity != UNKNOWN}
 
@@ -53,23 +55,35 @@ def group_into_words(pieces: Sequence[str]) -> list[list[int]]:
     """The indices of each word's pieces, in order; every piece belongs to exactly one word.
 
     A word begins at a piece with the word mark. A reserved piece such as `</s>` is a word by itself, except `<unk>`,
-    which stands for a part of a word.
+    which stands for a part of a word. In Chinese or Japanese without spaces each piece is a word.
     """
+    is_spaced = _separates_words(pieces)
     groups: list[list[int]] = []
     for index, piece in enumerate(pieces):
-        if groups and _continues_word(pieces, groups[-1], piece):
+        if groups and _continues_word(pieces, groups[-1], piece, is_spaced=is_spaced):
             groups[-1].append(index)
         else:
             groups.append([index])
     return groups
 
 
-def _continues_word(pieces: Sequence[str], word: list[int], piece: str) -> bool:
-    if piece in _STANDALONE_PIECES or pieces[word[-1]] in _STANDALONE_PIECES:
+def _separates_words(pieces: Sequence[str]) -> bool:
+    """Whether Han and kana, if there are any, are in words that spaces separate, as in a segmented corpus."""
+    runs = "".join(pieces).split(WORD_MARK)
+    letters = [count for run in runs if (count := len(_UNSPACED_LETTER.findall(run)))]
+    return sum(letters) <= MAX_MEAN_WORD * len(letters)
+
+
+def _continues_word(pieces: Sequence[str], word: list[int], piece: str, *, is_spaced: bool) -> bool:
+    last = pieces[word[-1]]
+    if piece in _STANDALONE_PIECES or last in _STANDALONE_PIECES:
         return False
     # A model can generate the mark twice; the second one must not make an empty word of the first.
-    only_marks = all(pieces[index] == WORD_MARK for index in word)
-    return only_marks or not piece.startswith(WORD_MARK)
+    if all(pieces[index] == WORD_MARK for index in word):
+        return True
+    if not is_spaced and _UNSPACED_LETTER.search(last + piece):
+        return False
+    return not piece.startswith(WORD_MARK)
 
 
 def join_pieces(pieces: Sequence[str]) -> str:

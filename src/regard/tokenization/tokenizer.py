@@ -68,12 +68,6 @@ def ids_from_bytes(row: bytes) -> list[int]:
     return list(struct.unpack(f"<{len(row) // ID_BYTES}i", row))
 
 
-_DAMAGED_VOCABULARY = (
-    "the vocabulary cannot be read: it is not a sentencepiece model, or it is damaged. "
-    "Restore the file, or train a new vocabulary."
-)
-
-
 @dataclass(frozen=True)
 class Tokenizer:
     """A sentencepiece model; two tokenizers are equal exactly if their bytes are."""
@@ -84,9 +78,24 @@ class Tokenizer:
     _word_cache: WordCache = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        processor = _load_processor(self.model)
+        try:
+            if not self.model:
+                raise ValueError("no bytes")
+            processor = SentencePieceProcessor(model_proto=self.model)
+            pieces = processor.id_to_piece(list(range(processor.get_piece_size())))
+            processor.decode([UNKNOWN])  # the text of <unk> is stored apart from the pieces
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            raise RegardError(
+                "the vocabulary cannot be read: it is not a sentencepiece model, or it is damaged. Restore the file, "
+                "or train a new vocabulary."
+            ) from None
+        if pieces[: len(RESERVED)] != list(RESERVED):
+            raise RegardError(
+                f"the vocabulary begins with {pieces[: len(RESERVED)]}; regard reserves {list(RESERVED)} as its first "
+                "ids. Train the vocabulary with regard."
+            )
         object.__setattr__(self, "_processor", processor)
-        object.__setattr__(self, "_pieces", _checked_pieces(processor))
+        object.__setattr__(self, "_pieces", pieces)
         object.__setattr__(self, "_word_cache", WordCache(processor))
 
     @classmethod
@@ -193,32 +202,9 @@ class Tokenizer:
         return plain
 
 
-def _load_processor(model: bytes) -> SentencePieceProcessor:
-    try:
-        if not model:
-            raise ValueError("no bytes")
-        return SentencePieceProcessor(model_proto=model)
-    except (RuntimeError, ValueError, TypeError):
-        raise RegardError(_DAMAGED_VOCABULARY) from None
-
-
-def _checked_pieces(processor: SentencePieceProcessor) -> list[str]:
-    try:
-        pieces: list[str] = processor.id_to_piece(list(range(processor.get_piece_size())))
-        processor.decode([UNKNOWN])  # the text of <unk> is stored apart from the pieces
-    except (UnicodeDecodeError, IndexError):
-        raise RegardError(_DAMAGED_VOCABULARY) from None
-    if pieces[: len(RESERVED)] != list(RESERVED):
-        raise RegardError(
-            f"the vocabulary begins with {pieces[: len(RESERVED)]}; regard reserves {list(RESERVED)} as its first ids. "
-            "Train the vocabulary with regard."
-        )
-    return pieces
-
-
 @dataclass(frozen=True)
 class HuggingFaceTokenizer(Tokenizer):
-    """A tokenizer of the `tokenizers` package: WordPiece or byte-level BPE of an imported model.
+    """A tokenizer of the `tokenizers` package: WordPiece, byte-level BPE or unigram of an imported model.
 
     Its bytes are a tokenizer.json with the ids in our order, the pieces as we write them (`▁` before a word), and the
     original ids, which an export needs.
@@ -253,7 +239,7 @@ class HuggingFaceTokenizer(Tokenizer):
 
     @property
     def model_type(self) -> ModelType:
-        return "bpe"
+        return "unigram" if self.settings["tokenizer"]["model"]["type"] == "Unigram" else "bpe"
 
     @property
     def mask_text(self) -> str | None:
@@ -310,3 +296,10 @@ def train_tokenizer_pair(
         both = train(chain(source_lines, target_lines))
         return TokenizerPair(source=both, target=both)
     return TokenizerPair(source=train(source_lines), target=train(target_lines))
+
+
+def train_label_tokenizers(labels: Sequence[str]) -> TokenizerPair:
+    """A vocabulary of the characters of the labels, for a classifier of images: every saved model has one."""
+    size = len(RESERVED) + 1 + len(set("".join(labels)) - {" "})  # and the mark of a word
+    vocabulary = Tokenizer.train(labels, model_type="char", vocab_size=size)
+    return TokenizerPair(vocabulary, vocabulary)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from regard.special_tokens import END, RESERVED
+from regard.special_tokens import END, RESERVED, UNKNOWN
 from regard.tokenization.text import WORD_MARK
 from regard.tokenization.tokenizer import HuggingFaceTokenizer
 
@@ -20,6 +20,8 @@ def make_tokenizer(
     ids = {name: own_ids[identity] for identity, name in enumerate(names)}
     arranged = json.loads(json.dumps(tokenizer))
     arranged["model"]["vocab"] = ids  # added tokens too: else the package would give them ids of its own
+    if tokenizer["model"]["type"] == "Unigram":
+        arranged["model"] |= {"vocab": _unigram_vocab(tokenizer, ids, len(original_ids)), "unk_id": UNKNOWN}
     arranged["added_tokens"] = [one | {"id": ids[one["content"]]} for one in tokenizer.get("added_tokens", [])]
     arranged |= {"post_processor": None, "truncation": None, "padding": None}
     pieces = _written_pieces(tokenizer, [names[identity] if identity >= 0 else "" for identity in original_ids])
@@ -33,13 +35,29 @@ def original_json(own: HuggingFaceTokenizer) -> dict[str, Any]:
     tokenizer, original_ids = own.settings["tokenizer"], own.settings["original_ids"]
     restored: dict[str, Any] = json.loads(json.dumps(tokenizer))
     vocab = tokenizer["model"]["vocab"]
-    restored["model"]["vocab"] = dict(
-        sorted(((name, original_ids[index]) for name, index in vocab.items()), key=lambda pair: pair[1])
-    )
+    if tokenizer["model"]["type"] == "Unigram":
+        entries = sorted((original_ids[index], entry) for index, entry in enumerate(vocab) if original_ids[index] >= 0)
+        names = [f"<unused_{identity}>" for identity, _ in entries]  # rows of the model that have no piece
+        kept = [entry for (_, entry), unused in zip(entries, names, strict=True) if entry[0] != unused]
+        restored["model"] |= {"vocab": kept, "unk_id": original_ids[UNKNOWN]}
+    else:
+        restored["model"]["vocab"] = dict(
+            sorted(((name, original_ids[index]) for name, index in vocab.items()), key=lambda pair: pair[1])
+        )
+    restored["post_processor"] = own.settings.get("post_processor")
     restored["added_tokens"] = sorted(
         (one | {"id": original_ids[one["id"]]} for one in tokenizer["added_tokens"]), key=lambda one: one["id"]
     )
     return restored
+
+
+def _unigram_vocab(tokenizer: dict[str, Any], ids: dict[str, int], size: int) -> list[list[Any]]:
+    """The pieces of a unigram model with their scores, in our order; a place without a piece has a name of its own."""
+    scores = dict(tokenizer["model"]["vocab"])
+    lowest = min(scores.values(), default=0.0)  # not lower: the score of an unknown character depends on it
+    names = {index: name for name, index in ids.items()}
+    placed = [names.get(index, f"<reserved_{index}>") for index in range(size)]
+    return [[name, scores.get(name, lowest)] for name in placed]
 
 
 def _written_pieces(tokenizer: dict[str, Any], names: list[str]) -> list[str]:
@@ -49,7 +67,7 @@ def _written_pieces(tokenizer: dict[str, Any], names: list[str]) -> list[str]:
     prefix = model.get("continuing_subword_prefix") or "##"
     pieces, seen = list(RESERVED), set(RESERVED)
     for name in names[len(RESERVED) :]:
-        if name in special:
+        if name in special or model["type"] == "Unigram":
             piece = name
         elif model["type"] == "WordPiece":
             piece = name.removeprefix(prefix) if name.startswith(prefix) else WORD_MARK + name

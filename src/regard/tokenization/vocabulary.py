@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import sentencepiece
 
@@ -18,6 +18,7 @@ from regard.errors import RegardError
 from regard.special_tokens import BEGIN, END, PADDING, RESERVED, UNKNOWN
 from regard.tokenization.text import normalize
 
+Example = TypeVar("Example")
 ModelType = Literal["unigram", "bpe", "char", "word"]
 MAX_SAMPLE_LINES = 1_000_000  # of a larger corpus, a random sample is used
 MAX_LINE_CHARACTERS = 1_000  # sentencepiece skips lines of more than 4,192 bytes, so longer ones are split
@@ -40,20 +41,20 @@ def train_sentencepiece(lines: Iterable[str], *, model_type: ModelType = "unigra
     cut = MAX_LINE_CHARACTERS
     parts = (text[start : start + cut].strip() for text in texts for start in range(0, len(text), cut))
     # Each distinct line once: on repeated lines the unigram training takes quadratic time.
-    sample = list(dict.fromkeys(_reservoir_sample(part for part in parts if part)))
+    sample = list(dict.fromkeys(reservoir_sample((part for part in parts if part), MAX_SAMPLE_LINES)))
     if not sample:
         raise RegardError("there is no text to train a vocabulary on. Give at least one line that is not blank.")
     return _train_on_sample(sample, model_type, vocab_size)
 
 
-def _reservoir_sample(lines: Iterator[str], largest: int = MAX_SAMPLE_LINES) -> list[str]:
-    """At most `largest` of the lines, sampled uniformly (reservoir sampling)."""
-    sample = list(islice(lines, largest))
+def reservoir_sample(examples: Iterator[Example], largest: int) -> list[Example]:
+    """At most `largest` of the examples, each with the same probability (reservoir sampling), and always the same."""
+    sample = list(islice(examples, largest))
     rng = random.Random(0)  # noqa: S311  (repeatable, not secret)
-    for seen, line in enumerate(lines, start=largest + 1):
-        index = rng.randrange(seen)
+    for seen, example in enumerate(examples, start=largest + 1):
+        index = int(rng.random() * seen)
         if index < largest:
-            sample[index] = line
+            sample[index] = example
     return sample
 
 

@@ -3,8 +3,9 @@
 The weights of a token can be read at two decoder steps. At the step that outputs the token, the decoder has not read
 it yet. At the next step, whose input it is, it has, and a Transformer often attends to the source only then (Chen et
 al., 2020: shift-att). What is read from a key can be measured by its weight, by the norm of the vector that is read
-(Kobayashi et al., 2020), or by how far the output moves without it (value zeroing: Mohebbi et al., 2023; of a layer,
-not of a head). torch is imported only by the functions that run a model.
+(Kobayashi et al., 2020), by how far the output moves without it (value zeroing: Mohebbi et al., 2023; of a layer, not
+of a head), or by its contribution through all layers (Ferrando et al., 2022; of the whole model). torch is imported
+only by the functions that run a model.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,7 @@ NO_CROSS_ATTENTION = "this model has no attention between target and source: a f
 DecoderSide = Literal["output", "input"]  # of the step that predicts a token, or of the step that reads it
 DECODER_SIDES: tuple[DecoderSide, ...] = ("output", "input")
 
-Measure = Literal["weights", "norms", "value-zeroing"]
+Measure = Literal["weights", "norms", "value-zeroing", "contributions"]
 
 Weights = NDArray[np.float32]
 
@@ -56,7 +57,13 @@ class HeadSelection:
     at: DecoderSide = "output"
     measure: Measure = "weights"
 
+    def __post_init__(self) -> None:
+        if self.measure == "contributions" and (self.layer, self.head) != (None, None):
+            raise RegardError("contributions are of all layers and heads together. Choose no layer and no head.")
+
     def __str__(self) -> str:
+        if self.measure == "contributions":
+            return f"all layers, decoder {self.at}, by contributions"
         layer = "mean of layers" if self.layer is None else f"layer {self.layer + 1}"
         head = "mean of heads" if self.head is None else f"head {self.head + 1}"
         return f"{layer}, {head}, decoder {self.at}" + ("" if self.measure == "weights" else f", by {self.measure}")
@@ -110,6 +117,8 @@ class HeadAlignment:
 
 def all_selections(heads: Sequence[int], measure: Measure = "weights") -> list[HeadSelection]:
     """Every layer, head and decoder step, from the heads of each layer; means where there is more than one."""
+    if measure == "contributions":
+        return [HeadSelection(at=at, measure=measure) for at in DECODER_SIDES]
     single = [(layer, head) for layer, count in enumerate(heads) for head in range(count)]
     head_means = [(layer, None) for layer, count in enumerate(heads) if count != 1]
     means = [(None, None)] if len(heads) > 1 else []
@@ -149,18 +158,29 @@ def trace_alignment(trace: "Trace", selection: HeadSelection) -> WordAlignment:
     from regard.tracing.trace import TokenSequence
 
     source, target = trace.source.pieces[:-1], trace.target.pieces[1:]
-    layers = [trace_maps(trace, index, selection.measure) for index in trace.layers_with_role("cross")]
+    layers = cross_maps(trace, selection.measure)
     return word_alignment(layers, TokenSequence.from_pieces(source), TokenSequence.from_pieces(target), selection)
 
 
-def trace_maps(trace: "Trace", layer: int, measure: Measure) -> Weights | LayerMaps:
-    """The maps of one layer of a trace by a measure."""
+def cross_maps(trace: "Trace", measure: Measure) -> list[Weights | LayerMaps]:
+    """The maps of each cross-attention layer of a trace by a measure; contributions are one map for all layers."""
+    layers = trace.layers_with_role("cross")
     if measure == "weights":
-        return trace.arrays[layer].weights
+        return [trace.arrays[layer].weights for layer in layers]
     if measure == "norms":
-        heads = [trace.norm_weights(layer, head) for head in range(trace.layers[layer].heads)]
-        return LayerMaps(np.stack(heads), trace.norm_weights(layer))
-    together = trace.value_zeroing(layer)
+        return [
+            LayerMaps(
+                np.stack([trace.norm_weights(layer, head) for head in range(trace.layers[layer].heads)]),
+                trace.norm_weights(layer),
+            )
+            for layer in layers
+        ]
+    if measure == "value-zeroing":
+        return [_without_heads(trace.value_zeroing(layer)) for layer in layers]
+    return [_without_heads(trace.contributions().by_source)] if layers else []
+
+
+def _without_heads(together: Weights) -> LayerMaps:
     return LayerMaps(together[:0].reshape(0, *together.shape), together)
 
 
@@ -245,7 +265,7 @@ def _cross_attention_of_pairs(
         maps = cross_attention_weights(bundle, pairs)
     else:  # these need every number of a pass, so pair by pair
         traces = (trace_pair(bundle, *pair) for pair in pairs)
-        maps = ([trace_maps(one, index, measure) for index in one.layers_with_role("cross")] for one in traces)
+        maps = (cross_maps(one, measure) for one in traces)
     for (source, target), layers in zip(pairs, maps, strict=True):
         yield (
             layers,

@@ -1,7 +1,8 @@
-"""The numbers of a trace at one position: an attention, the block around it and the output layer, as plain lists.
+"""The numbers of a trace at one position: an attention and the block around it, as plain lists.
 
     multi-head   q = W_Q x + b (rotated by its position in a rotary model), k and v likewise of the key inputs,
-                 score = q . k * scale, weights = softmax over the visible, context = sum of weights * v, then W_O
+                 score = q . k * scale (and a bias, with relative positions), weights = softmax over the visible,
+                 context = sum of weights * v, then W_O
     an RNN's     q = x, the decoder's state; v = the key inputs, the encoder's states; the score is one of several
     block        x = E[token] * scale + position, or the output of the previous block; with pre-norm, norm(x) enters
                  the sub-layer; x + output, with post-norm norm(x + output); then W_2 f(W_1 x), and the same around it
@@ -11,25 +12,20 @@ A field is None where a layer has no such matrix: an RNN's attention has neither
 numbers of all positions are kept as arrays; `at_position` selects those of one position.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
-import torch
-from jaxtyping import Float
 from msgspec import Struct
 from numpy.typing import NDArray
-from torch import Tensor
 
-from regard.models.interface import AttentionRole, DecoderOutput, KeySide, QuerySide
-from regard.tracing.activations import Array, FloatRow, FloatRows, LinearArrays, to_array
-
-TOP_K = 10  # tokens of the vocabulary that are listed at each position
+from regard.models.interface import AttentionRole, KeySide, QuerySide
+from regard.tracing.activations import Array, FloatRow, FloatRows, LinearArrays
+from regard.tracing.output_layer import OutputArithmetic
 
 SublayerKind = Literal["self-attention", "cross-attention", "recurrence", "feed-forward"]
-IdsToPieces = Callable[[list[int]], list[str]]
 
 
 # --- arrays of all positions, and the numbers of one -----------------------------------------------------------------
@@ -85,7 +81,7 @@ class EmbeddingArithmetic(Struct, frozen=True, kw_only=True):
 
     token: FloatRow  # of the table, before it is scaled
     scale: float
-    position: FloatRow | None  # what is added; None for rotary positions, and for none
+    position: FloatRow | None  # what is added; None for rotary and relative positions, and for none
     output: FloatRow
     norm: LayerNormArithmetic | None  # of a model that normalises before its first block
 
@@ -181,119 +177,6 @@ def block_arithmetic(block: BlockArrays, position: int, attention: int, rows: Fe
     return msgspec.convert(numbers, BlockArithmetic)
 
 
-# --- the output layer ------------------------------------------------------------------------------------------------
-
-
-class TokenArithmetic(Struct, frozen=True, kw_only=True):
-    """One token of the vocabulary: logit = weight . hidden + bias."""
-
-    piece: str
-    rank: int  # counted from 1
-    logit: float
-    probability: float
-    is_chosen: bool
-    weight: FloatRow | None  # None where a file leaves it out
-    bias: float
-
-
-class OutputArithmetic(Struct, frozen=True, kw_only=True):
-    """The most probable tokens at one position, and last, if it is not among them, the chosen one."""
-
-    vocabulary: int
-    hidden: FloatRow  # the input of the output layer
-    log_partition: float  # log of the sum of e^logit over the whole vocabulary
-    tokens: list[TokenArithmetic]
-
-
-@dataclass(frozen=True)
-class OutputCandidate:
-    """A token at a position."""
-
-    token: int
-    piece: str
-    rank: int
-    logit: float
-    probability: float
-    is_chosen: bool
-
-
-@dataclass(frozen=True, eq=False)
-class OutputArrays:
-    """The output layer at every position of one side."""
-
-    side: QuerySide
-    hidden: Array  # (T, W)
-    log_partitions: Array  # (T)
-    candidates: list[list[OutputCandidate]]
-    output: LinearArrays  # the model's own
-    to_pieces: IdsToPieces
-
-    def at_temperature(self, temperature: float) -> list[list[OutputCandidate]]:
-        """The most probable tokens of every position, if the logits are divided by a temperature."""
-        if temperature == 1:
-            return self.candidates
-        weight, bias = self.output
-        logits = self.hidden @ weight.T + (0 if bias is None else bias)
-        totals = np.logaddexp.reduce(logits / temperature, axis=-1)
-        return [
-            [replace(one, probability=float(np.exp(one.logit / temperature - total))) for one in own]
-            for own, total in zip(self.candidates, totals, strict=True)
-        ]
-
-    def at(self, position: int) -> OutputArithmetic:
-        """The most probable tokens at one position, with their rows of the output layer."""
-        weight, bias = self.output
-        return OutputArithmetic(
-            vocabulary=len(weight),
-            hidden=self.hidden[position].tolist(),
-            log_partition=float(self.log_partitions[position]),
-            tokens=[
-                TokenArithmetic(
-                    piece=one.piece,
-                    rank=one.rank,
-                    logit=one.logit,
-                    probability=one.probability,
-                    is_chosen=one.is_chosen,
-                    weight=weight[one.token].tolist(),
-                    bias=0.0 if bias is None else float(bias[one.token]),
-                )
-                for one in self.candidates[position]
-            ],
-        )
-
-
-@torch.inference_mode()
-def output_arrays(
-    decoded: DecoderOutput, chosen: list[int | None], side: QuerySide, to_pieces: IdsToPieces
-) -> OutputArrays:
-    """The most probable tokens of a pass over one row, and the chosen token of each position, or None."""
-    logits = decoded.logits[0].float()
-    rows = zip(logits, chosen, strict=True)
-    weight, bias = decoded.projection
-    return OutputArrays(
-        side=side,
-        hidden=to_array(decoded.hidden[0]),
-        log_partitions=to_array(logits.logsumexp(dim=-1)),
-        candidates=[top_candidates(*row, to_pieces) for row in rows],
-        output=LinearArrays(to_array(weight), None if bias is None else to_array(bias)),
-        to_pieces=to_pieces,
-    )
-
-
-def top_candidates(logits: Float[Tensor, " V"], chosen: int | None, to_pieces: IdsToPieces) -> list[OutputCandidate]:
-    """The most probable tokens, and the chosen one."""
-    probabilities = logits.softmax(dim=-1)
-    tokens: list[int] = logits.topk(min(TOP_K, len(logits))).indices.tolist()
-    ranks = list(range(1, len(tokens) + 1))
-    if chosen is not None and chosen not in tokens:
-        tokens.append(chosen)
-        ranks.append(int((logits > logits[chosen]).sum()) + 1)
-    return [
-        OutputCandidate(token, piece, rank, float(logits[token]), float(probabilities[token]), token == chosen)
-        for token, piece, rank in zip(tokens, to_pieces(tokens), ranks, strict=True)
-    ]
-
-
 # --- an attention ----------------------------------------------------------------------------------------------------
 
 
@@ -310,24 +193,6 @@ class AttentionLayerInfo(Struct, frozen=True, kw_only=True):
     deviation: float  # the largest |recorded weight - fused kernel's weight|; 0 without a fused kernel
 
 
-class AdditiveScoreArithmetic(Struct, frozen=True, kw_only=True):
-    """score_k = vector . tanh(projected_query + projected_keys_k)."""
-
-    projected_query: FloatRow  # query_weight q
-    projected_keys: FloatRows  # key_weight k + key_bias
-    vector: FloatRow
-    query_weight: FloatRows
-    key_weight: FloatRows
-    key_bias: FloatRow
-
-
-class GeneralScoreArithmetic(Struct, frozen=True, kw_only=True):
-    """score_k = q . (weight k): `keys` are already multiplied by it."""
-
-    weight: FloatRows
-    unprepared_keys: FloatRows
-
-
 class AttentionArithmetic(Struct, frozen=True, kw_only=True):
     """Everything from one query of one head to its context, as lists of the model's float32 numbers."""
 
@@ -338,9 +203,9 @@ class AttentionArithmetic(Struct, frozen=True, kw_only=True):
     key_labels: list[str]
     x: FloatRow  # the input of the query projection
     query: FloatRow
-    keys: FloatRows  # the score's input: with the general score after its projection, with the additive one before
+    keys: FloatRows  # before the score's own projection, if it has one
     values: FloatRows
-    scores: FloatRow  # scaled, before visibility
+    scores: FloatRow  # scaled, with the bias, before visibility
     visible: list[bool]
     weights: FloatRow
     context: FloatRow
@@ -355,10 +220,10 @@ class AttentionArithmetic(Struct, frozen=True, kw_only=True):
     output_bias: FloatRow | None
     output: FloatRow  # of all heads together
     scale: float
-    additive: AdditiveScoreArithmetic | None
-    general: GeneralScoreArithmetic | None
+    score_parameters: dict[str, FloatRows]  # by their names in attention/scores.py; a vector is one row
     is_rotary: bool
     rotary_base: float  # of the angles, where queries and keys are rotated
+    position_bias: FloatRow | None  # what relative positions add to the score of each key
     block: BlockArithmetic | None  # None for an RNN's attention
     prediction: OutputArithmetic | None  # where the output layer follows
 
@@ -381,7 +246,8 @@ class AttentionArrays:
     scale: float
     is_rotary: bool
     rotary_base: float  # of the angles, where queries and keys are rotated
-    steps: dict[str, Any]  # arrays of the additive or the general score, by the names of their structs' fields
+    score_parameters: dict[str, Array]  # by their names in attention/scores.py; a vector is one row
+    position_bias: Array | None = None  # (H, Q, K), with relative positions
 
 
 class QueryLocation(NamedTuple):
@@ -417,10 +283,10 @@ def attention_arithmetic(
         **_head_projections(arrays, head),
         output=arrays.output[query].tolist(),
         scale=arrays.scale,
-        additive=_additive_arithmetic(arrays, query) if location.layer.score == "additive" else None,
-        general=_general_arithmetic(arrays) if location.layer.score == "general" else None,
+        score_parameters={name: array.tolist() for name, array in arrays.score_parameters.items()},
         is_rotary=arrays.is_rotary,
         rotary_base=arrays.rotary_base,
+        position_bias=None if arrays.position_bias is None else arrays.position_bias[head, query].tolist(),
         block=location.block,
         prediction=location.prediction,
     )
@@ -441,12 +307,3 @@ def _head_projections(arrays: AttentionArrays, head: int) -> dict[str, Any]:
     parts["output_weight"] = None if linear is None else linear.weight[:, columns].tolist()
     parts["output_bias"] = None if linear is None or linear.bias is None else linear.bias.tolist()
     return parts
-
-
-def _additive_arithmetic(arrays: AttentionArrays, query: int) -> AdditiveScoreArithmetic:
-    steps = {name: value.tolist() for name, value in arrays.steps.items() if name != "projected_query"}
-    return AdditiveScoreArithmetic(projected_query=arrays.steps["projected_query"][query].tolist(), **steps)
-
-
-def _general_arithmetic(arrays: AttentionArrays) -> GeneralScoreArithmetic:
-    return GeneralScoreArithmetic(**{name: value.tolist() for name, value in arrays.steps.items()})

@@ -14,24 +14,23 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import pad, scaled_dot_product_attention
+from torch.nn.functional import pad
 
 from regard.attention import hooks
-from regard.attention.multi_head import MultiHeadAttention
+from regard.attention.key_value_cache import KeyValues
+from regard.attention.multi_head import MultiHeadAttention, fused_attention
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
 from regard.decoding.loop import forced_decode, token_log_probabilities
 from regard.models.interface import CROSS_ATTENTION, DecoderOutput, Source, query_and_key_side, role_of
-from regard.tracing.activations import Activations, LinearArrays, linear_arrays, record_activations, to_array
+from regard.tracing.activations import Activations, linear_arrays, record_activations, to_array
 from regard.tracing.arithmetic import AttentionArrays, AttentionLayerInfo, BlockArrays
 from regard.tracing.capture_blocks import block_arrays, block_modules
 
-BATCH_PAIRS, BATCH_CELLS = (
-    64,
-    2**18,
-)  # at once; cells of one head's weights with padding: one pair of 500 tokens
+BATCH_PAIRS = 64  # at once
+BATCH_CELLS = 2**18  # of one head's weights with padding, at once: one pair of 500 tokens
 TokenIdPair = tuple[list[int], list[int]]  # source and target ids, without BEGIN and END
-ATTENTION_PARTS = ("query", "key", "output", "score.query")  # of an attention, as far as it has them
+ATTENTION_PARTS = ("query", "key", "output")  # of an attention, as far as it has them
 
 LayerWeights = dict[str, NDArray[np.float32]]  # by layer name: (heads, queries, keys)
 
@@ -115,12 +114,12 @@ def _describe_layer(model: nn.Module, name: str, names: list[str], kept: dict[st
         score=attention.score.name,
         queries=queries,
         keys=keys,
-        deviation=_fused_kernel_deviation(kept) if has_fused_kernel else 0.0,
+        deviation=_fused_kernel_deviation(attention, kept) if has_fused_kernel else 0.0,
     )
 
 
 @torch.inference_mode()
-def _fused_kernel_deviation(kept: dict[str, Tensor]) -> float:
+def _fused_kernel_deviation(attention: MultiHeadAttention, kept: dict[str, Tensor]) -> float:
     """How far the recorded weights are from those of torch's fused kernel.
 
     With the identity as values, the kernel returns its weights. It gets as many columns at a time as a head is wide,
@@ -128,11 +127,12 @@ def _fused_kernel_deviation(kept: dict[str, Tensor]) -> float:
     """
     query, key, visible, weights = (kept[part] for part in ("query", "key", "visible", "weights"))
     (keys, width), largest = key.shape[-2:], 0.0
-    mask = None if visible.all() else visible
+    mask, scale = None if visible.all() else visible, attention.score.scale(width)
     identity = pad(torch.eye(keys, dtype=key.dtype, device=key.device), (0, -keys % width))
     for start in range(0, keys, width):
         columns = identity[:, start : start + width].expand(*key.shape)
-        fused = scaled_dot_product_attention(query, key, columns.contiguous(), mask)
+        key_values, bias = KeyValues.from_tensors(key, columns.contiguous()), kept.get("position_bias")
+        fused = fused_attention(query, key_values, mask, scale=scale, position_bias=bias)
         difference = fused[..., : keys - start] - weights[..., start : start + width]
         largest = max(largest, float(difference.abs().max()))
     return largest
@@ -147,52 +147,24 @@ def _attention_arrays(attention: Any, kept: dict[str, Tensor], activations: dict
     recorded = {part: to_array(tensor[0]) for part, tensor in kept.items() if part != "visible"}
     is_multi_head = isinstance(attention, MultiHeadAttention)
     width = recorded["query"].shape[-1]
-    score: str = attention.score.name
-    steps = _score_arrays(attention, score, recorded, activations)
-    if score == "additive":
+    if not is_multi_head:
         recorded["key"] = to_array(activations["key"].outputs)  # before the score's own projection
     return AttentionArrays(
         x=to_array(activations["query"].inputs[0]) if is_multi_head else recorded["query"][0],
         key_inputs=to_array(activations["key"].inputs[0]),
         output=to_array(activations["output"].outputs[0]) if is_multi_head else recorded["context"][0],
         visible=kept["visible"][0].cpu().numpy(),
-        projections=_linear_layers(attention),
+        projections={
+            name: linear_arrays(child) for name, child in attention.named_children() if isinstance(child, nn.Linear)
+        },
         scale=attention.score.scale(width),
         is_rotary=is_multi_head and attention.rotate is not None,
         rotary_base=_rotary_base(attention),
-        steps=steps,
+        score_parameters={
+            name: np.atleast_2d(to_array(parameter)) for name, parameter in attention.score.named_parameters()
+        },
         **recorded,
     )
-
-
-def _score_arrays(
-    attention: nn.Module,
-    score: str,
-    recorded: dict[str, NDArray[np.float32]],
-    activations: dict[str, Activations],
-) -> dict[str, NDArray[np.float32]]:
-    """The arrays that the general and the additive score have besides those of every attention."""
-    if score == "general":
-        weight = attention.get_parameter("score.project_keys.weight")
-        return {"weight": to_array(weight), "unprepared_keys": to_array(activations["key"].outputs[0])}
-    if score != "additive":
-        return {}
-    parameters = {
-        "vector": "score.vector",
-        "query_weight": "score.query.weight",
-        "key_weight": "score.project_keys.weight",
-        "key_bias": "score.project_keys.bias",
-    }
-    return {
-        "projected_query": to_array(activations["score.query"].outputs[0, 0]),
-        "projected_keys": recorded["key"][0],
-        **{name: to_array(attention.get_parameter(path)) for name, path in parameters.items()},
-    }
-
-
-def _linear_layers(attention: nn.Module) -> dict[str, LinearArrays]:
-    children = {name: child for name, child in attention.named_children() if isinstance(child, nn.Linear)}
-    return {name: linear_arrays(child) for name, child in children.items()}
 
 
 def attention_weights(

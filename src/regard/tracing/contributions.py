@@ -5,8 +5,10 @@ r"""What each key contributes to a vector: weights say how much is read, but not
     contribution  max(0, |y|_1 - |y - T_k|_1), where y = sum_k T_k is the output of the sub-layer  Ferrando et al., 2022
                   and T_k is part_k (for the query itself x + part_k), divided as the norm after it divides y
 
-`source_and_prefix` multiplies the contributions of all layers, as rollout multiplies weights (ALTI+). Voita et al.
-(2021) ask the same question by relevance propagation. The feed-forward networks move nothing between positions.
+`source_and_prefix` multiplies the contributions of all layers, as rollout multiplies weights (ALTI+). The feed-forward
+networks move nothing between positions. Voita et al. (2021) ask the same question by layer-wise relevance propagation:
+that needs a rule for the relevance of every kind of layer and a backward pass for every output token, where this needs
+the one forward pass that a trace has already recorded, and its parts sum to the vector, so that they can be tested.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple

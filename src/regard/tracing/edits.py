@@ -150,12 +150,12 @@ def _new_weights(
         is_key = selected_index(one.key, keys, -1, weights) & visible
         others = weights.masked_fill(is_key, 0.0)
         if one.rest == "scale":
-            others = torch.where(is_key.any(dim=-1, keepdim=True), (1 - one.weight) * _normalised(others), others)
+            others = torch.where(is_key.any(dim=-1, keepdim=True), (1 - one.weight) * normalised_rows(others), others)
         return torch.where(is_key, torch.full_like(weights, one.weight), others)
     if one.action == "uniform":
-        return _normalised(visible.to(weights.dtype))
+        return normalised_rows(visible.to(weights.dtype))
     if one.action == "renormalise":
-        return _normalised(weights)
+        return normalised_rows(weights)
     assert isinstance(one, RowIntervention)  # noqa: S101  (for the type checker)
     new = torch.zeros(keys, dtype=weights.dtype, device=weights.device)
     if one.action == "set":
@@ -164,10 +164,10 @@ def _new_weights(
         return new * visible
     new[[key for key in one.keys if key < keys]] = 1.0
     moved = new * visible
-    return torch.where(moved.any(dim=-1, keepdim=True), _normalised(moved), weights)
+    return torch.where(moved.any(dim=-1, keepdim=True), normalised_rows(moved), weights)
 
 
-def _normalised(weights: Tensor) -> Tensor:
+def normalised_rows(weights: Tensor) -> Tensor:
     """Rows that sum to one; a row of zeros stays zero."""
     total = weights.sum(dim=-1, keepdim=True)
     return weights / total.masked_fill(total == 0, 1.0)

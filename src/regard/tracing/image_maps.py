@@ -33,9 +33,13 @@ def trace_image(bundle: Bundle, source: Images | ImageFeatures, tokens: list[int
 
 
 def grid_cells(bundle: Bundle) -> TokenSequence:
-    """The cells of the image encoder's grid, row by row: `2,3` is the third cell of the second row."""
-    side = _grid_size(bundle)
-    names = [f"{row},{column}" for row in range(1, side + 1) for column in range(1, side + 1)]
+    """The cells of the image encoder's grid, row by row: `2,3` is the third cell of the second row.
+
+    Before them, if the encoder has one, its class token.
+    """
+    side, encoder = _grid_size(bundle), bundle.config.model.image_encoder  # type: ignore[union-attr]
+    names = ["[CLS]"] if getattr(encoder, "class_token", False) else []
+    names += [f"{row},{column}" for row in range(1, side + 1) for column in range(1, side + 1)]
     return TokenSequence(pieces=names, word_pieces=[[index] for index in range(len(names))], words=names)
 
 

@@ -22,7 +22,7 @@ from regard.layers.recurrent import CELLS, RecurrentLayers
 from regard.models.decoder_only import DecoderOnlyModel
 from regard.models.rnn_attention import AttentionRNNModel
 from regard.tokenization.tokenizer import Tokenizer
-from regard.tracing.interventions import ModelParts
+from regard.tracing.model_parts import ModelParts
 
 ProbedStack = Literal["encoder", "decoder"]
 Pooling = Literal["mean", "first", "last"]

@@ -24,7 +24,9 @@ from regard.layers.transformer_block import TransformerBlock
 from regard.models.encoder_only import ClassHead, MaskedTokenHead
 from regard.models.interface import AttentionRole, DecoderOutput, Source
 from regard.special_tokens import END, MASK
-from regard.tracing.interventions import AttentionPart, ModelParts, captured_values
+from regard.tracing.edits import normalised_rows
+from regard.tracing.interventions import captured_values
+from regard.tracing.model_parts import AttentionPart, ModelParts
 
 MAX_BATCH_TOKENS = 8192  # of one pass of a measure, those of source and target together
 
@@ -158,7 +160,7 @@ def _remove_heads(rows_and_heads: list[tuple[int, int]], action: RemovedHead) ->
             value[rows, heads] = 0.0
         else:
             visible = torch.ones_like(value) if place.visible is None else place.visible.expand_as(value).to(value)
-            value[rows, heads] = (visible / visible.sum(dim=-1, keepdim=True).clamp(min=1))[rows, heads]
+            value[rows, heads] = normalised_rows(visible)[rows, heads]
         return value
 
     return edit
@@ -236,5 +238,6 @@ def logit_lens(passed: PassInput) -> list[tuple[str, DecoderOutput]]:
             hidden = head.transform_hidden(hidden)
         elif isinstance(head, ClassHead):
             hidden = head.pool(hidden, passed.source)  # type: ignore[arg-type]
+        hidden = hidden * getattr(passed.model, "output_scale", 1.0)
         lens.append((names[id(block)], replace(decoded, hidden=hidden)))
     return lens

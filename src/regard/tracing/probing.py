@@ -132,7 +132,9 @@ def checked_stack(model: nn.Module, stack: ProbedStack | None) -> ProbedStack:
     """The stack to probe; an error if the model has no such stack, or reads no words at all."""
     stacks = probed_stacks(model)
     if not stacks:
-        raise RegardError("this model has no layers that read words. Give a translator or a language model.")
+        raise RegardError(
+            "this model has no layers that read words. Give a translator, a language model or a classifier of texts."
+        )
     if stack is not None and stack not in stacks:
         raise RegardError(f"this model has no {stack} that reads words; it has {' and '.join(stacks)}.")
     return stack or stacks[0]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from regard.attention.hooks import active_edits
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
+from regard.config import PositionsName
 from regard.errors import RegardError
 from regard.layers.positions import LearnedPositions, angles, sinusoidal
-from regard.metrics.alignment import pieces_to_words
 from regard.models.interface import AttentionRole, GenerativeModel, Source
 from regard.special_tokens import END
 from regard.tokenization.text import group_into_words, join_pieces
@@ -27,13 +27,9 @@ from regard.tracing.arithmetic import (
     BlockArithmetic,
     BlockArrays,
     FeedForwardRows,
-    OutputArrays,
-    OutputCandidate,
     QueryLocation,
     attention_arithmetic,
     block_arithmetic,
-    output_arrays,
-    top_candidates,
 )
 from regard.tracing.capture import capture_pass
 from regard.tracing.contributions import Contributions, norm_weights, source_and_prefix
@@ -45,6 +41,7 @@ from regard.tracing.measures import (
     logit_lens,
     value_zeroing,
 )
+from regard.tracing.output_layer import OutputArrays, OutputCandidate, output_arrays, top_candidates
 
 MAX_TRACE_TOKENS = 512  # tokens of one side: every number is kept, and their count grows with the square of the length
 
@@ -212,14 +209,10 @@ class Trace:
         """The mean weights over all layers of a role: of one head of each, or of all their heads."""
         layers = self.layers_with_role(role)
         if not layers:
-            raise RegardError(f"this model has no {role} attention; {self._roles()}.")
+            roles = ", ".join(dict.fromkeys(layer.role for layer in self.layers))
+            raise RegardError(f"this model has no {role} attention; it has {roles or 'no attention at all'}.")
         mean: Array = np.mean([self.weights(layer, head) for layer in layers], axis=0, dtype=np.float32)
         return mean
-
-    def merge_to_words(self, layer: int, weights: NDArray[np.floating]) -> NDArray[np.float64]:
-        """A map over the pieces of this layer's sides as a map over their words."""
-        queries, keys = (self._side(name) for name in self._sides(layer))
-        return pieces_to_words(weights, keys.word_pieces, queries.word_pieces)
 
     def labels(self, layer: int) -> tuple[list[str], list[str]]:
         """The pieces along the rows and the columns of a layer's maps."""
@@ -253,10 +246,6 @@ class Trace:
 
     def _side(self, name: str) -> TokenSequence:
         return self.target if name == "target" else self.source
-
-    def _roles(self) -> str:
-        roles = list(dict.fromkeys(layer.role for layer in self.layers))
-        return f"it has {', '.join(roles)}" if roles else "it has no attention at all"
 
     def _check(self, layer: int, head: int | None) -> None:
         if not 0 <= layer < len(self.layers):
@@ -322,7 +311,7 @@ def _check_pair_length(bundle: Bundle, source: int, target: int) -> None:
 class PositionsResponse(msgspec.Struct, frozen=True, kw_only=True):
     """The encoding of each position; of rotary positions the sines and cosines of the angles."""
 
-    kind: Literal["sinusoidal", "learned", "rotary", "none"]
+    kind: PositionsName
     layout: Literal["interleaved", "halves"] | None
     width: int
     values: list[list[float]] | None
@@ -356,5 +345,7 @@ def position_encodings(bundle: Bundle, length: int) -> PositionsResponse:
             turned = angles(places, width, config.rotary_base)
             values = torch.cat([turned.sin(), turned.cos()], dim=-1).tolist()
             return PositionsResponse(kind="rotary", layout="halves", width=width, values=values)
+        case "relative":  # no vectors: a bias of the scores
+            return PositionsResponse(kind="relative", layout=None, width=stack.heads, values=None)
         case _:
             return PositionsResponse(kind="none", layout=None, width=width, values=None)

@@ -1,1 +1,1 @@
-"""From a recipe to a trained model: the store, the loop, the loss, the schedule, checkpoints and the journal."""
+"""From a recipe to a trained model: the store, the loop, the loss, the schedule, checkpoints and the event log."""

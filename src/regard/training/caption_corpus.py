@@ -13,12 +13,13 @@ import numpy as np
 from regard.batch import Batch, ImageFeatures, Images, TokenRows
 from regard.bundle import Bundle
 from regard.config import Config
-from regard.data.batching import CorpusWeight, Lengths
+from regard.data.batch_order import CorpusWeight, Lengths
 from regard.data.images import draw_flip, load_image
 from regard.decoding.hypothesis import max_output_tokens
 from regard.errors import RegardError
 from regard.special_tokens import UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
+from regard.training.fine_tuning import START_FOLDER
 from regard.training.image_dataset import ImageDataset, frozen_image_encoder, open_image_dataset
 from regard.training.preprocessing import (
     describe_vocabularies,
@@ -26,7 +27,6 @@ from regard.training.preprocessing import (
     tokenizer_bytes,
     unknown_token_warning,
 )
-from regard.training.start_model import START_FOLDER
 from regard.training.validation import Probe, Validation, caption_probes, validate_captions
 
 
@@ -71,6 +71,10 @@ class CaptionCorpus:
     def lengths(self) -> tuple[Lengths, Lengths]:
         targets = np.array([len(example.ids) for example in self.examples], np.int32)
         return np.zeros_like(targets), targets
+
+    @property
+    def class_counts(self) -> dict[str, int]:
+        return {}
 
     @property
     def weights(self) -> Sequence[CorpusWeight]:

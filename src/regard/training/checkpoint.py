@@ -19,7 +19,7 @@ from torch import Tensor
 from regard import __version__
 from regard.bundle import load_weights as load_model_weights
 from regard.bundle import read_tensors
-from regard.data.batching import EpochPosition
+from regard.data.batch_order import EpochPosition
 from regard.errors import RegardError
 from regard.files import atomic_directory, read_verified, remove_stale_temporaries, verify_files, write_manifest
 from regard.training.distributed import full_state, shard_like

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from regard.batch import Batch
 from regard.bundle import Bundle
 from regard.config import Config, EncoderOnlyConfig, ImageClassifierConfig, task_of
-from regard.data.batching import CorpusWeight, EpochPosition, Lengths, global_batches, slice_for_rank
+from regard.data.batch_order import CorpusWeight, EpochPosition, Lengths, global_batches, slice_for_rank
 from regard.data.inspection import DataReport, InspectedCorpus, inspect_data
-from regard.data.labels import HELD_OUT_LABELS, describe_labels, labelled_blocks, read_labelled_texts
+from regard.data.labelled_examples import HELD_OUT_LABELS, describe_labels, labelled_blocks, read_labelled_texts
 from regard.data.readers import read_blocks, read_pairs
 from regard.data.readers.text import monolingual_blocks, read_monolingual
 from regard.errors import RegardError
@@ -27,7 +27,7 @@ from regard.inference.mask_filler import MASK_TEXT
 from regard.tokenization.tokenizer import TokenizerPair
 from regard.training.caption_corpus import prepare_captions
 from regard.training.distributed import SINGLE_PROCESS, ProcessGroup
-from regard.training.label_corpus import prepare_labelled_images
+from regard.training.labelled_image_corpus import prepare_labelled_images
 from regard.training.objective import mask_tokens
 from regard.training.preprocessing import (
     CorpusFormat,
@@ -70,6 +70,10 @@ class Corpus(Protocol):
     @property
     def lengths(self) -> tuple[Lengths, Lengths]:
         """The number of tokens of each example's source and target; 0 for an image."""
+
+    @property
+    def class_counts(self) -> dict[str, int]:
+        """The number of training examples of each class; empty for other tasks."""
 
     @property
     def weights(self) -> Sequence[CorpusWeight]:
@@ -199,6 +203,10 @@ class StoredCorpus:
     @property
     def bucket_by_length(self) -> bool:
         return True
+
+    @property
+    def class_counts(self) -> dict[str, int]:
+        return {}
 
     def describe(self) -> str:
         return self.prepared.describe()
@@ -335,9 +343,13 @@ class LabelledTextCorpus(StoredCorpus):
         chosen = [(pair.target, pair.source) for pair in select_probes(by_length)]
         return class_probes(bundle, [(text, "") for text in given] or chosen)
 
-    def describe(self) -> str:
+    @property
+    def class_counts(self) -> dict[str, int]:
         counts = np.bincount(self.classes, minlength=len(self.labels)).tolist()
-        return "\n".join([super().describe(), *describe_labels(dict(zip(self.labels, counts, strict=True)))])
+        return dict(zip(self.labels, counts, strict=True))
+
+    def describe(self) -> str:
+        return "\n".join([super().describe(), *describe_labels(self.class_counts)])
 
     def example_command(self, model: Path) -> str:
         example = min((pair.target for pair in self.prepared.valid), key=len)

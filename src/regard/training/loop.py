@@ -15,7 +15,7 @@ import torch
 
 from regard.bundle import Bundle, save_bundle
 from regard.config import Config, MetricName
-from regard.data.batching import plan_epoch
+from regard.data.batch_order import plan_epoch
 from regard.locks import lock_run
 from regard.training.checkpoint import (
     explain_out_of_memory,
@@ -46,9 +46,10 @@ from regard.training.step import (
     learning_rate_at,
     train_step,
 )
-from regard.training.validation import Validation, is_milestone, save_probes
+from regard.training.validation import Validation, save_probes
 
 StopSignal = Callable[[], int | None]
+MILESTONE_STEPS = 25  # between the first probes, from the untrained model on
 OUT_OF_MEMORY_ADVICE = (
     "Lower training.batch_tokens, raise training.gradient_accumulation by the same factor, and continue with --resume. "
     "Saved checkpoints are unchanged."
@@ -150,6 +151,13 @@ def _validate_and_save(trainer: Trainer, meter: ThroughputMeter) -> Iterator[Tra
         with meter.paused():
             saved = save_trainer(trainer, meter.seconds)
         yield saved
+
+
+def is_milestone(step: int) -> bool:
+    """0, 25, 50, 75, 100, 150, 200, 300, ...: often while attention forms, 31 times in a million steps."""
+    times, between = divmod(step, MILESTONE_STEPS)
+    largest_power_of_two = times & -times
+    return between == 0 and times in (0, largest_power_of_two, 3 * largest_power_of_two)
 
 
 def _save_if_best(trainer: Trainer, bundle: Bundle, validated: Validated) -> None:

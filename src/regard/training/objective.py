@@ -113,7 +113,10 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             gradient = rounded.copy_(logits)
             torch.mm(gradient, weight, out=hidden_gradient[rows])
             if weight_gradient is not None:
-                _add_product(weight_gradient, gradient.t(), hidden[rows])
+                if gradient.dtype == weight_gradient.dtype:
+                    weight_gradient.addmm_(gradient.t(), hidden[rows])
+                else:  # the sum has a higher precision than its factors
+                    weight_gradient += gradient.t() @ hidden[rows]
         context.save_for_backward(hidden_gradient, weight_gradient, bias_gradient)
         return loss
 
@@ -131,14 +134,6 @@ def _project_logits(hidden: Tensor, weight: Tensor, bias: Tensor | None, *, prod
     out.copy_(torch.mm(hidden, weight.t(), out=product))
     if bias is not None:
         out += bias
-
-
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add a product to the total, which may have a higher precision than its factors."""
-    if left.dtype == total.dtype:
-        total.addmm_(left, right)
-    else:
-        total += left @ right
 
 
 def _logits_to_gradient_(

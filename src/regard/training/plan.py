@@ -5,7 +5,6 @@ for event in regard.train("world-transformer", run="runs/x"):
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
@@ -14,11 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from regard.config import (
-    CaptionerConfig,
     Config,
     DataConfig,
-    EfficientNetConfig,
-    ImageClassifierConfig,
     LanguageModelStyle,
     ModelConfig,
     SourceConfig,
@@ -28,11 +24,9 @@ from regard.config import (
     task_of,
 )
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, MEBIBYTE, atomic_file, find_model_directory, read_input
-from regard.locks import lock_run
-from regard.training import checks
-from regard.training.checks import LANGUAGE_KINDS
-from regard.training.defaults import (
+from regard.files import CONFIG_FILE, atomic_file, find_model_directory, model_name
+from regard.training import plan_checks
+from regard.training.default_config import (
     CorpusSize,
     ExampleKind,
     default_config,
@@ -44,16 +38,19 @@ from regard.training.defaults import (
     with_replay_weight,
 )
 from regard.training.events import TrainingEvent
+from regard.training.plan_checks import LANGUAGE_KINDS
+from regard.training.recipes import find_recipe
+from regard.training.run_directory import (
+    check_run_directory,
+    load_run_config,
+    locked_run_directory,
+    record_working_directory,
+    recorded_working_directory,
+)
 
 if TYPE_CHECKING:
-    from regard.data.readers.text import Pair
     from regard.training.corpora import Corpus
-    from regard.training.start_model import StartModel
-
-WORKING_DIRECTORY_FILE = "cwd.txt"
-_PACKAGE = Path(__file__).parents[1]
-# A wheel has the recipes inside the package (see pyproject.toml); a checkout has them at its root.
-_RECIPE_FOLDERS = (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes")
+    from regard.training.fine_tuning import StartModel
 
 
 @dataclass(frozen=True)
@@ -209,33 +206,23 @@ def check_plan(
     """The plan with warnings added to its notes; an error if it cannot be trained."""
     from regard.training.step import choose_device
 
-    config, notes = checks.with_labels(plan.config), list(plan.notes)
+    config, notes = plan_checks.with_labels(plan.config), list(plan.notes)
     is_translator = task_of(config.model) == "translation"
-    checks.check_metric(config)
+    plan_checks.check_names(config, plan.run)
+    plan_checks.check_metric(config)
     if is_resumed and (plan.run / CONFIG_FILE).exists():
-        checks.check_same_run(config, load_run_config(plan.run), plan.run)
+        plan_checks.check_same_run(config, load_run_config(plan.run), plan.run)
     else:  # a run that started before a check was added can be resumed
         config.check_consistency(origin=origin)
         if is_translator:
-            checks.check_file_roles(config.data)
-        notes += checks.plan_warnings(config)
+            plan_checks.check_file_roles(config.data)
+        notes += plan_checks.plan_warnings(config)
     started_in = recorded_working_directory(plan.run)
-    checks.check_files(config, started_in, has_training_files=has_training_files)
+    plan_checks.check_files(config, started_in, has_training_files=has_training_files)
     if is_translator and has_training_files and not is_resumed and checks_languages:
-        checks.check_column_languages(config.data)
+        plan_checks.check_column_languages(config.data)
     choose_device(config.training.device)
     return TrainingPlan(config, plan.run, notes, plan.start)
-
-
-@contextmanager
-def locked_run_directory(run: Path) -> Iterator[None]:
-    """Create the run's directory and lock it."""
-    try:
-        run.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RegardError(f"{run} cannot be created: {error.strerror}. Choose another directory with --run.") from None
-    with lock_run(run):
-        yield
 
 
 def prepare_run(
@@ -243,13 +230,13 @@ def prepare_run(
 ) -> "Corpus":
     """Vocabularies and tokens; the config is written after them, so that a failure here does not start a run."""
     from regard.training.corpora import prepare_corpus
-    from regard.training.preprocessing import HELD_OUT_FILE
+    from regard.training.preprocessing import HELD_OUT_FILE, VALIDATION_DIGEST_FILE
 
     if is_rank0 and not resume:  # files of an attempt that failed may be of other data or options
-        for name in ("tokenizer/source.spm", "tokenizer/target.spm", HELD_OUT_FILE):
+        for name in ("tokenizer/source.spm", "tokenizer/target.spm", HELD_OUT_FILE, VALIDATION_DIGEST_FILE):
             (plan.run / name).unlink(missing_ok=True)
         if plan.start is not None:
-            from regard.training.start_model import copy_start_model
+            from regard.training.fine_tuning import copy_start_model
 
             copy_start_model(plan.start, plan.run, plan.config.training.start_digest)
     corpus = prepare_corpus(plan.config, plan.run, progress=progress)
@@ -260,39 +247,12 @@ def prepare_run(
     return corpus
 
 
-# --- recipes
-
-
-def packaged_recipes() -> Path:
-    """The directory of the recipes that come with regard."""
-    return next((folder for folder in _RECIPE_FOLDERS if folder.is_dir()), _RECIPE_FOLDERS[0])
-
-
-def recipe_names() -> list[str]:
-    """The names of the recipes that come with regard."""
-    folder = packaged_recipes()
-    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.toml"))
-
-
-def find_recipe(given: Path) -> Path:
-    """The given file or, if it does not exist, the recipe of this name that comes with regard."""
-    if given.exists():
-        return given
-    packaged = packaged_recipes() / given.with_suffix(".toml")
-    if given.with_suffix("").as_posix() in recipe_names():
-        return packaged
-    raise RegardError(
-        f"{given} cannot be read: there is no such file. Give the path of a TOML recipe, or the name of one that comes "
-        f"with regard: {', '.join(recipe_names())}."
-    )
-
-
 # --- the config
 
 
 def _find_start_model(options: TrainOptions, run: Path) -> "StartModel | None":
     """The model to fine-tune, if one is given; that of a run to resume is its own copy."""
-    from regard.training.start_model import START_FOLDER, read_start_model
+    from regard.training.fine_tuning import START_FOLDER, read_start_model
 
     given = options.start_from or options.section("training").training.start_from
     if not options.resume or not (run / START_FOLDER).is_dir():
@@ -336,7 +296,7 @@ def _plan_config(
 
 def _fine_tuning_config(options: TrainOptions, start: "StartModel") -> tuple[Config, list[str]]:
     """The model, vocabulary and decoding of the start model; training defaults that fit the data; what was given."""
-    from regard.training.start_model import check_data_kind, check_same_kind, check_same_languages
+    from regard.training.fine_tuning import check_data_kind, check_same_kind, check_same_languages
 
     files, model = options.files, start.config.model
     check_same_kind(options.table, options.overrides, start)
@@ -355,10 +315,12 @@ def _fine_tuning_config(options: TrainOptions, start: "StartModel") -> tuple[Con
     if files and files.replay:
         data = with_replay_weight(data, files.replay_weight, kind)
     size = measure_captions(data) if kind == "captions" else measure_corpus(data, kind)
-    defaults = fine_tuning_config(start.config, data, size)
+    is_replay = files is not None and bool(files.replay)
+    defaults = fine_tuning_config(start.config, data, size, is_replay=is_replay)
     config = _with_overrides(defaults, options)
     if config.training.steps < defaults.training.steps:  # warm-up and validations have to fit into fewer steps
-        config = _with_overrides(fine_tuning_config(start.config, data, size, steps=config.training.steps), options)
+        shorter = fine_tuning_config(start.config, data, size, steps=config.training.steps, is_replay=is_replay)
+        config = _with_overrides(shorter, options)
     config = msgspec.structs.replace(config, data=msgspec.structs.replace(config.data, languages=data.languages))
     config = _with_start_model(config, start)
     return config, describe_fine_tuning(config, size)
@@ -376,7 +338,7 @@ def _kind_of_examples(options: TrainOptions, data: DataConfig, model: ModelConfi
 
 def _with_start_model(config: Config, start: "StartModel") -> Config:
     """The config with a record of the start model, whose architecture and vocabulary it must have."""
-    from regard.training.start_model import check_same_architecture
+    from regard.training.fine_tuning import check_same_architecture
 
     check_same_architecture(config, start)
     training = msgspec.structs.replace(config.training, start_from=start.name, start_digest=start.digest)
@@ -421,23 +383,6 @@ def _data_section(options: TrainOptions) -> DataConfig:
     return replace(options, recipe=table).section("data").data
 
 
-# --- the run directory
-
-
-def check_run_directory(run: Path, resume: bool) -> None:
-    """An error if the directory holds a run that is not to be resumed."""
-    from regard.training.checkpoint import checkpoint_step, list_checkpoints
-
-    saved = list_checkpoints(run / "checkpoints")
-    if resume or not (saved or (run / CONFIG_FILE).exists()):
-        return
-    state = f"with checkpoints up to step {checkpoint_step(saved[-1])}" if saved else "without a checkpoint yet"
-    raise RegardError(
-        f"{run} holds a run already, {state}. Continue it with `regard train --run {run} --resume`, "
-        "choose another directory with --run DIR, or remove the directory."
-    )
-
-
 def _run_directory(options: TrainOptions) -> Path:
     """The given directory, or runs/ with the name of the recipe, of the given languages, or of the first file."""
     is_new = bool(options.recipe or options.files or options.overridden & {"data", "data.train", "data.sources"})
@@ -457,76 +402,5 @@ def _run_directory(options: TrainOptions) -> Path:
     elif options.files and options.files.languages and not options.files.is_by_endings:
         name = "-".join(options.files.languages)
     if options.start_from:
-        own = Path(options.start_from).resolve()
-        name += f"-from-{own.parent.name if own.name == 'model' else own.name}"
+        name += f"-from-{model_name(Path(options.start_from))}"
     return Path("runs") / name
-
-
-def record_working_directory(run: Path) -> None:
-    """Record the current directory, from which the relative paths of the run's config start."""
-    with atomic_file(run / WORKING_DIRECTORY_FILE) as file:
-        file.write(str(Path.cwd()).encode(errors="surrogateescape"))
-
-
-def recorded_working_directory(run: Path) -> Path | None:
-    """The directory in which the run was last started; None if it is not recorded."""
-    path = run / WORKING_DIRECTORY_FILE
-    if not path.is_file():
-        return None
-    return Path(read_input(path, max_bytes=MEBIBYTE).decode(errors="surrogateescape"))
-
-
-def load_run_config(run: Path) -> Config:
-    """The config of a run; a path that does not exist from here is taken from where the run was last started."""
-    config, started = Config.load(run / CONFIG_FILE), recorded_working_directory(run)
-    if started is None or started == Path.cwd():
-        return config
-
-    def resolve(path: str) -> str:
-        is_elsewhere = bool(path) and not Path(path).exists() and (started / path).exists()
-        return str(started / path) if is_elsewhere else path
-
-    data, reads_images = config.data, hasattr(config.model, "image_encoder")
-    # The second word of a captioner's files is the name of a split, and the probes of other models are sentences.
-    has_splits = task_of(config.model) == "image-to-text"
-    train, valid, old_valid = (
-        [resolve(path) for path in own[:1]] + own[1:] if has_splits else list(map(resolve, own))
-        for own in (data.train, data.valid, data.old_valid)
-    )
-    sources = [msgspec.structs.replace(one, files=list(map(resolve, one.files))) for one in data.sources]
-    probes, model = config.training.probes, config.model
-    if isinstance(model, CaptionerConfig | ImageClassifierConfig) and isinstance(
-        model.image_encoder, EfficientNetConfig
-    ):
-        encoder = msgspec.structs.replace(model.image_encoder, weights=resolve(model.image_encoder.weights))
-        model = msgspec.structs.replace(model, image_encoder=encoder)
-    return msgspec.structs.replace(
-        config,
-        model=model,
-        data=msgspec.structs.replace(
-            data,
-            train=train,
-            sources=sources,
-            valid=valid,
-            old_valid=old_valid,
-            image_folder=resolve(data.image_folder),
-            image_store=resolve(data.image_store),
-        ),
-        training=msgspec.structs.replace(
-            config.training, probes=[resolve(path) for path in probes] if reads_images else probes
-        ),
-    )
-
-
-def validation_pairs(run: Path) -> "list[Pair]":
-    """The validation pairs of a run; none if it has no config or its files are gone."""
-    from regard.data.readers import read_pairs
-    from regard.training.preprocessing import HELD_OUT_FILE
-
-    if not (run / CONFIG_FILE).is_file():
-        return []
-    data = load_run_config(run).data
-    files = [Path(path) for path in data.valid] or [run / HELD_OUT_FILE]
-    if not all(path.is_file() for path in files):
-        return []
-    return [pair for pair in read_pairs(files, languages=data.languages) if pair.source.strip()]

@@ -6,10 +6,10 @@ differ in their `CorpusFormat` only.
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from random import Random
 
@@ -17,22 +17,25 @@ import msgspec
 
 from regard.batch import TokenRows
 from regard.config import Config, DataConfig, SourceConfig
-from regard.data.batching import CorpusWeight
+from regard.data.batch_order import CorpusWeight
+from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
 from regard.data.filters import HELD_OUT_FRACTION, held_out_hash, hold_out, pair_settings
 from regard.data.readers import read_pairs
 from regard.data.readers.text import Pair, PairBlock
 from regard.data.token_store import TokenStore, fingerprint, open_store, write_store
-from regard.data.tokenize import TokenizeJob, tokenize_corpus
 from regard.errors import RegardError
-from regard.files import MAX_METADATA_BYTES, atomic_file, read_input
+from regard.files import CONFIG_FILE, MAX_METADATA_BYTES, atomic_file, read_input
 from regard.process import usable_cores
 from regard.special_tokens import UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair, train_tokenizer_pair
+from regard.tokenization.vocabulary import reservoir_sample
 
 STORE_PARTS = "token_store.parts"
 HELD_OUT_FILE = "held-out.jsonl"
+VALIDATION_DIGEST_FILE = "validation.sha256"
 MAX_UNKNOWN_SHARE = 0.01  # of the training tokens
 ROWS_PER_READ = 32  # before the pages of the store are released: the system maps 64 KB around each row
+MAX_COMPARED_PAIRS, DECISIVE_PAIRS = 10_000, 1000  # to find out whether sources and targets were swapped
 VOCABULARY_PAIRS = 50_000  # to train the vocabulary on: more need more memory than the training itself
 
 StageProgress = Callable[[str, int], None]
@@ -152,6 +155,7 @@ def prepare_text(config: Config, run: Path, corpus_format: CorpusFormat, *, prog
     if not valid:
         paths, one = config.data.valid or config.data.train_files, corpus_format.examples.removesuffix("s")
         raise RegardError(f"{', '.join(paths)} has no {one} to validate on. Give at least one.")
+    check_same_validation(valid, run)
     held_out = [] if kept is None else [held_out_hash(pair) for pair in valid]
     tokenizers = load_or_train_tokenizers(
         run / "tokenizer", lambda: _train_text_tokenizers(config, corpus_format, set(held_out), progress)
@@ -162,6 +166,8 @@ def prepare_text(config: Config, run: Path, corpus_format: CorpusFormat, *, prog
     store_fingerprint = fingerprint(config.data.train_files, *tokenizer_bytes(tokenizers), *settings)
     store = open_store(run / "token_store", store_fingerprint)
     if store is None:
+        if (run / CONFIG_FILE).exists() and not corpus_format.monolingual:  # a resumed run whose files have changed
+            check_same_direction(open_store(run / "token_store", None), corpus_format.training_pairs(config.data), run)
         job = TokenizeJob(*tokenizer_bytes(tokenizers), config.data, held_out, corpus_format.monolingual)
         parts = run / STORE_PARTS / store_fingerprint
         blocks = corpus_format.training_blocks(config.data)
@@ -171,6 +177,41 @@ def prepare_text(config: Config, run: Path, corpus_format: CorpusFormat, *, prog
     shutil.rmtree(run / STORE_PARTS, ignore_errors=True)
     old_valid = corpus_format.pairs_with_text(config.data.old_valid) if config.data.old_valid else []
     return PreparedText(corpus_format, tokenizers, store, config.data.corpora, valid, kept, old_valid)
+
+
+def check_same_validation(valid: Sequence[Pair], run: Path) -> None:
+    """An error if a resumed run would be validated on other examples, so that its scores could not be compared."""
+    path = run / VALIDATION_DIGEST_FILE
+    digest = hashlib.sha256(msgspec.json.encode([(pair.source, pair.target) for pair in valid])).hexdigest().encode()
+    written = path.read_bytes() if path.exists() else b""
+    if written == digest:  # also in all ranks but rank 0, which came first: they must not replace its file
+        return
+    if not (run / CONFIG_FILE).exists():
+        with atomic_file(path) as file:
+            file.write(digest)
+    elif written:
+        raise RegardError(
+            f"{run} cannot be resumed: since it started, the examples that it is validated on were changed, so its "
+            f"scores could not be compared. Restore the file, or delete {path} to continue with the new ones."
+        )
+
+
+def check_same_direction(before: TokenStore | None, pairs: Iterable[Pair], run: Path) -> None:
+    """An error if the pairs that a run was trained on are in its files with sources and targets swapped."""
+    if before is None:
+        return
+    known = {before.text(row) for row in range(0, len(before), 1 + len(before) // MAX_COMPARED_PAIRS)}
+    same = swapped = 0
+    for source, target, _ in pairs:
+        same += (source, target) in known
+        swapped += (target, source) in known
+        if max(same, swapped) >= DECISIVE_PAIRS:
+            break
+    if swapped > same:
+        raise RegardError(
+            f"{run} cannot be resumed: since it started, the sources and targets of its training files were swapped. A "
+            "run keeps its direction. Restore the files, or train in the other direction in a new run with --run DIR."
+        )
 
 
 def _held_out_pairs(config: Config, corpus_format: CorpusFormat, path: Path, progress: StageProgress) -> list[Pair]:
@@ -196,7 +237,7 @@ def _train_text_tokenizers(
     progress("training the vocabulary", 0)
     pairs = corpus_format.training_pairs(config.data)
     own = (pair for pair in pairs if held_out_hash(pair) not in held_out) if held_out else pairs
-    sample = _reservoir_sample(own, VOCABULARY_PAIRS)
+    sample = reservoir_sample(own, VOCABULARY_PAIRS)
     if held_out and not any(pair.has_text(monolingual=corpus_format.monolingual) for pair in sample):
         one = corpus_format.examples.removesuffix("s")
         raise RegardError(
@@ -210,17 +251,6 @@ def _train_text_tokenizers(
         )
         return TokenizerPair(vocabulary, vocabulary)
     return train_tokenizer_pair(config.tokenizer, (pair.source for pair in sample), targets)
-
-
-def _reservoir_sample(pairs: Iterator[Pair], largest: int) -> list[Pair]:
-    """At most `largest` of the pairs, each with the same probability (reservoir sampling), and always the same."""
-    kept = list(islice(pairs, largest))
-    draw = Random(0)  # noqa: S311  (repeatable, not secret)
-    for seen, pair in enumerate(pairs, start=largest + 1):
-        index = int(draw.random() * seen)
-        if index < largest:
-            kept[index] = pair
-    return kept
 
 
 # --- vocabularies

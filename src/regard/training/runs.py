@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -17,13 +17,11 @@ from safetensors.numpy import load as load_arrays
 from regard.config import Config, task_of
 from regard.data.captions import read_captioned
 from regard.data.images import load_image
-from regard.data.labels import hold_out_images, read_labelled_images
+from regard.data.labelled_examples import hold_out_images, read_labelled_images
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, MANIFEST_NAME, MEBIBYTE, read_input
+from regard.files import CONFIG_FILE, MEBIBYTE, read_input
 from regard.locks import LOCK_NAME
 from regard.models.interface import AttentionRole, role_of
-from regard.pretrained import find as find_pretrained
-from regard.pretrained import names as pretrained_names
 from regard.tracing.trace import TokenSequence
 from regard.training.events import EVENT_LOG, MAX_LOG_BYTES
 
@@ -35,55 +33,6 @@ MAX_PROBE_BYTES = 1024 * MEBIBYTE
 Item = TypeVar("Item")
 
 RunState = Literal["waiting", "training", "ended", "stopped"]
-
-
-# --- models in a folder of runs --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ModelLocation:
-    """A model's directory, which may not exist yet, and the run that it comes from."""
-
-    name: str
-    directory: Path
-    run: Path | None
-    is_required: bool = False  # it was named itself, so that it must exist
-
-
-def find_models(models: Iterable[Path], runs: Iterable[Path] = ()) -> list[ModelLocation]:
-    """The models at the paths, each once; those with the same name get a number."""
-    found = [one for path in models for one in _models_at(path)] + [_model_of_run(run) for run in runs]
-    unique: dict[str, ModelLocation] = {}
-    for one in {one.directory.resolve(): one for one in found}.values():
-        candidates = [one.name, *(f"{one.name}-{number}" for number in range(2, len(found) + 2))]
-        name = next(candidate for candidate in candidates if candidate not in unique)
-        unique[name] = replace(one, name=name)
-    return list(unique.values())
-
-
-def _models_at(path: Path) -> list[ModelLocation]:
-    path = find_pretrained(path) or path
-    if (path / MANIFEST_NAME).exists():
-        run = path.parent if (path.parent / EVENT_LOG).exists() else None
-        own = path.resolve()
-        return [ModelLocation(own.parent.name if own.name == MODEL else own.name, path, run, is_required=True)]
-    if _is_run(path):
-        return [replace(_model_of_run(path), is_required=(path / MODEL).exists())]
-    inside = [_model_of_run(child) for child in sorted(path.iterdir()) if _is_run(child)] if path.is_dir() else []
-    if not inside:
-        raise RegardError(
-            f"{path} has no model. Give a model's directory such as runs/NAME/model, a run, a folder of runs, or the "
-            f"name of a model that comes with regard: {', '.join(pretrained_names())}."
-        )
-    return inside
-
-
-def _is_run(path: Path) -> bool:
-    return (path / MODEL / MANIFEST_NAME).exists() or (path / EVENT_LOG).exists()
-
-
-def _model_of_run(run: Path) -> ModelLocation:
-    return ModelLocation(run.resolve().name, run / MODEL, run)
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------
@@ -168,7 +117,9 @@ class Run:
 
     def probes(self, step: int | None) -> RunProbes:
         """The steps with maps, and the labels and layers of one step (by default the last)."""
-        steps = self._probed_steps()
+        directory = self.directory / PROBES
+        names = [path.name for path in directory.iterdir()] if directory.is_dir() else []
+        steps = sorted(int(match[1]) for name in names if (match := _STEP.fullmatch(name)))
         if not steps:
             return RunProbes(steps=[], labels=[], targets=[], layers=[])
         chosen = steps[-1] if step is None else step
@@ -247,11 +198,6 @@ class Run:
         except (OSError, ValueError, OverflowError, RegardError):
             return False
         return True
-
-    def _probed_steps(self) -> list[int]:
-        directory = self.directory / PROBES
-        names = [path.name for path in directory.iterdir()] if directory.is_dir() else []
-        return sorted(int(match[1]) for name in names if (match := _STEP.fullmatch(name)))
 
     def _probe_file(self, step: int, name: str) -> bytes:
         try:

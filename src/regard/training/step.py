@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from regard.batch import Batch
 from regard.bundle import Bundle, load_weights, new_bundle
 from regard.config import Config, TrainingConfig
-from regard.cpu import MicrobatchThreads, microbatch_thread_count, set_threads
-from regard.data.batching import EpochPosition
+from regard.cpu_speedups import MicrobatchThreads, microbatch_thread_count, set_threads
+from regard.data.batch_order import EpochPosition
 from regard.errors import RegardError
 from regard.interop.efficientnet import load_pretrained_encoder
 from regard.process import configure_malloc, limit_kernel_cache
@@ -34,8 +34,8 @@ from regard.training.distributed import (
     shard_parameters,
 )
 from regard.training.events import StepSkipped, StepsLogged
+from regard.training.fine_tuning import freeze_parameters, load_start_weights
 from regard.training.objective import Objective
-from regard.training.start_model import freeze_parameters, load_start_weights
 
 ADAM_BETAS = (0.9, 0.98)  # as published with the Transformer
 MAX_CONSECUTIVE_SKIPS = 5
@@ -116,30 +116,26 @@ def create_trainer(config: Config, run: Path, corpus: Corpus, group: ProcessGrou
 
 def train_step(trainer: Trainer, drawn: list[RankBatch], meter: "ThroughputMeter") -> StepSkipped | None:
     """One update from one or more batches; an update that is not finite is skipped and counted."""
-    with trainer.microbatches.update_threads():
-        return _train_step(trainer, drawn, meter)
-
-
-def _train_step(trainer: Trainer, drawn: list[RankBatch], meter: "ThroughputMeter") -> StepSkipped | None:
     options = trainer.config.training
-    trainer.step += 1
-    trainer.position, trainer.epoch = drawn[-1].next_position, drawn[-1].epoch
-    tokens = int(trainer.group.sum(sum(one.tokens for one in drawn)))
-    # A forward pass changes the statistics of BatchNorm.
-    statistics = [(buffer, buffer.clone()) for buffer in trainer.model.buffers()]
-    loss = _backward(trainer, drawn, tokens)
-    norm = full_tensor(nn.utils.clip_grad_norm_(trainer.model.parameters(), options.max_grad_norm or float("inf")))
-    if not torch.tensor([loss, float(norm)]).isfinite().all():
-        for buffer, before in statistics:
-            buffer.copy_(before)
-        return _skip_step(trainer, loss)
-    trainer.consecutive_skips = 0
-    for group in trainer.optimizer.param_groups:
-        group["lr"] = learning_rate_at(trainer.step, options)
-    trainer.optimizer.step()
-    if trainer.ema is not None:
-        trainer.ema.update(trainer.step)
-    meter.add(loss * tokens, tokens)
+    with trainer.microbatches.update_threads():
+        trainer.step += 1
+        trainer.position, trainer.epoch = drawn[-1].next_position, drawn[-1].epoch
+        tokens = int(trainer.group.sum(sum(one.tokens for one in drawn)))
+        # A forward pass changes the statistics of BatchNorm.
+        statistics = [(buffer, buffer.clone()) for buffer in trainer.model.buffers()]
+        loss = _backward(trainer, drawn, tokens)
+        norm = full_tensor(nn.utils.clip_grad_norm_(trainer.model.parameters(), options.max_grad_norm or float("inf")))
+        if not torch.tensor([loss, float(norm)]).isfinite().all():
+            for buffer, before in statistics:
+                buffer.copy_(before)
+            return _skip_step(trainer, loss)
+        trainer.consecutive_skips = 0
+        for group in trainer.optimizer.param_groups:
+            group["lr"] = learning_rate_at(trainer.step, options)
+        trainer.optimizer.step()
+        if trainer.ema is not None:
+            trainer.ema.update(trainer.step)
+        meter.add(loss * tokens, tokens)
     return None
 
 

@@ -39,7 +39,6 @@ MAX_EXAMPLES = 1000  # of the validation set that are used
 MAX_CLASSIFIED = 10_000  # one pass each, and no decoding
 NUM_SAMPLES = 4
 VALIDATION_BATCH_ROWS = 32
-MILESTONE_STEPS = 25  # between the first probes, from the untrained model on
 Item = TypeVar("Item")
 
 
@@ -225,13 +224,6 @@ class Probe:
 
     labels: ProbeLabels
     maps: LayerWeights
-
-
-def is_milestone(step: int) -> bool:
-    """0, 25, 50, 75, 100, 150, 200, 300, ...: often while attention forms, 31 times in a million steps."""
-    times, between = divmod(step, MILESTONE_STEPS)
-    largest_power_of_two = times & -times
-    return between == 0 and times in (0, largest_power_of_two, 3 * largest_power_of_two)
 
 
 def pair_probes(bundle: Bundle, valid: list[Pair], given: list[str]) -> list[Probe]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from regard.data.readers.csv_files import read_csv
 from regard.data.readers.lines import read_lines
 from regard.data.readers.po import read_po
 from regard.data.readers.text import (
@@ -32,7 +33,7 @@ __all__ = [
     "read_pairs",
 ]
 
-PAIR_FORMATS = (".tsv", ".jsonl", ".po", ".tmx")
+PAIR_FORMATS = (".tsv", ".csv", ".jsonl", ".po", ".tmx")
 
 
 def read_pairs(
@@ -40,7 +41,8 @@ def read_pairs(
 ) -> Iterator[Pair]:
     """The pairs of one file of pairs, or of a source and a target file; each may be compressed with gzip.
 
-    `languages` are the source's and the target's codes; `keys` are those of a .jsonl file's objects.
+    `languages` are the source's and the target's codes; `keys` are those of a .jsonl file's objects or a
+    .csv file's header.
     """
     files = [Path(path) for path in paths]
     if languages and (len(languages) != 2 or not all(languages) or languages[0] == languages[1]):
@@ -55,11 +57,18 @@ def read_pairs(
                 f"{path} contains pairs, but two files must be a source and a target in plain text. Give it alone."
             )
         return read_parallel(files[0], files[1])
+    return _read_one_file(path, codes, keys)
+
+
+def _read_one_file(path: Path, codes: tuple[str, str] | None, keys: tuple[str, str]) -> Iterator[Pair]:
+    names = [keys, codes] if codes else [keys]
     match _file_format(path):
         case ".tsv":
             return read_tsv(path)
+        case ".csv":
+            return read_csv(path, names=names)
         case ".jsonl":
-            return read_jsonl(path, names=[keys, codes] if codes else [keys])
+            return read_jsonl(path, names=names)
         case ".po":
             return read_po(path)
         case ".tmx" if codes:
@@ -68,7 +77,7 @@ def read_pairs(
             raise RegardError(f'{path} may contain many languages. Name two, as in data.languages = ["en", "ko"].')
     raise RegardError(
         f"{path} is one file of an unknown format; one file must be {', '.join(PAIR_FORMATS)}, or these with .gz. "
-        "Rename it, or give a source and a target file."
+        "Save the table or text in one of them, or give a source and a target file."
     )
 
 

@@ -27,6 +27,7 @@ MIN_BOMB_BYTES = 16 * 2**20  # less than this is harmless
 STANDARD_INPUT = "-"
 NEWLINE = ord("\n")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OFFICE_FILES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .docx, .xlsx and archives begin, and .doc and .xls
 
 
 class LineRange(NamedTuple):
@@ -158,6 +159,8 @@ def _check_block(block: bytes, path: Path, first: int) -> Iterator[bytes]:
     """The lines without the byte order mark and without carriage returns at their ends."""
     if first == 1:
         block = block.removeprefix(_BYTE_ORDER_MARK)
+        if block.startswith(_OFFICE_FILES):
+            raise error_at(path, 1, "a document or an archive, not text. Save it as plain text in UTF-8.")
     if _line_problem(block):  # of one of its lines, or the block is longer than a line may be
         lines = block.split(b"\n")
         for index, line in enumerate(lines):

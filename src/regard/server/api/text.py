@@ -125,7 +125,7 @@ class ModelsResponse(msgspec.Struct, frozen=True):
 
 
 class WordsResponse(msgspec.Struct, frozen=True):
-    """Words that a model knows."""
+    """Words that are tokens of a model."""
 
     words: list[str]
 

@@ -74,7 +74,7 @@ def _points_apart(rng: SeededRandom, count: int) -> list[Point]:
 
 @dataclass(frozen=True, slots=True)
 class SceneTask:
-    """What is asked of every image, and how a scene with its answer is drawn."""
+    """The question about every image, and how a scene with its answer is drawn."""
 
     question: str
     draw: Callable[[SeededRandom], LabelledScene]

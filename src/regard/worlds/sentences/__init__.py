@@ -15,12 +15,13 @@ from regard.worlds import SeededRandom, written_corpus
 from regard.worlds.sentences.english import in_english
 from regard.worlds.sentences.korean import in_korean
 from regard.worlds.sentences.meaning import SentencePair, make_pair
+from regard.worlds.sentences.parts_of_speech import label_words
 from regard.worlds.sentences.patterns import random_sentence
 from regard.worlds.sentences.sentence_labels import SENTENCE_TASKS
-from regard.worlds.sentences.word_labels import label_words
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
+MAX_REPEATS = 100_000  # draws without a new sentence, after which a split is taken as exhausted
 SPLIT_SHARES: tuple[Split, ...] = ("train",) * 8 + ("valid", "test")  # of all possible sentences
 MIN_WORDS, MAX_WORDS = 3, 40  # in English words
 
@@ -95,14 +96,19 @@ def draw_splits(
         if count < 0:
             raise RegardError(f"{count} pairs of {name} were requested; request 0 or more")
     drawn: dict[Split, list[SentencePair]] = {name: [] for name in counts}
-    seen = set[str]()
+    seen, repeats = set[str](), 0
     stream = sentence_pairs(seed, task=task, word_labels=word_labels)
     while any(len(drawn[name]) < count for name, count in counts.items()):
         pair = next(stream)
         name = split_of(pair)
+        repeats += 1
         if len(drawn.get(name, ())) < counts.get(name, 0) and pair.source not in seen:
             seen.add(pair.source)
             drawn[name].append(pair)
+            repeats = 0
+        if repeats > MAX_REPEATS:
+            found = ", ".join(f"{len(pairs):,} of {counts[name]:,} {name}" for name, pairs in drawn.items())
+            raise RegardError(f"the world has too few different sentences: {found} pairs were found. Request fewer.")
     return drawn
 
 

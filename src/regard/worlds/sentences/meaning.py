@@ -259,20 +259,6 @@ class SentencePair:
     target_labels: tuple[WordLabels, ...] = ()
 
 
-def swap(pair: SentencePair) -> SentencePair:
-    """The pair in the other direction, links included."""
-    return SentencePair(
-        pair.target,
-        pair.source,
-        frozenset((target, source) for source, target in pair.sure),
-        frozenset((target, source) for source, target in pair.possible),
-        pair.pattern,
-        pair.label,
-        pair.target_labels,
-        pair.source_labels,
-    )
-
-
 def link_words(
     source: Sequence[AnnotatedWord], target: Sequence[AnnotatedWord]
 ) -> tuple[frozenset[Link], frozenset[Link]]:

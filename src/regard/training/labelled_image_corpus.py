@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from regard.batch import Batch
 from regard.bundle import Bundle
 from regard.config import Config
-from regard.data.batching import CorpusWeight, Lengths
+from regard.data.batch_order import CorpusWeight, Lengths
 from regard.data.images import draw_flip, load_image
-from regard.data.labels import describe_labels, hold_out_images, read_labelled_images
-from regard.special_tokens import RESERVED
-from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
+from regard.data.labelled_examples import describe_labels, hold_out_images, read_labelled_images
+from regard.tokenization.tokenizer import TokenizerPair, train_label_tokenizers
+from regard.training.fine_tuning import START_FOLDER
 from regard.training.image_dataset import ImageDataset, StageProgress, frozen_image_encoder, prepare_images
 from regard.training.preprocessing import load_or_train_tokenizers
 from regard.training.runs import select_probes
-from regard.training.start_model import START_FOLDER
 from regard.training.validation import (
     Probe,
     Validation,
@@ -58,6 +57,11 @@ class LabelledImageCorpus:
         return zeros, zeros
 
     @property
+    def class_counts(self) -> dict[str, int]:
+        counts = Counter(one.captions[0] for one in self.train.captioned)
+        return {label: counts[label] for label in self.labels}
+
+    @property
     def weights(self) -> Sequence[CorpusWeight]:
         return ()
 
@@ -91,8 +95,7 @@ class LabelledImageCorpus:
     def describe(self) -> str:
         held_out = " held out of them" if self.is_held_out else ""
         sizes = f"{len(self.train.captioned):,} images, and {len(self.valid.captioned):,}{held_out} to validate on"
-        counts = Counter(one.captions[0] for one in self.train.captioned)
-        return "\n".join([sizes, *describe_labels({label: counts[label] for label in self.labels})])
+        return "\n".join([sizes, *describe_labels(self.class_counts)])
 
     def inspect(self, _config: Config) -> None:
         return None
@@ -116,15 +119,8 @@ def prepare_labelled_images(config: Config, run: Path, *, progress: StageProgres
     prepare = partial(prepare_images, config=config, frozen=frozen, progress=progress)
     valid = prepare(held_out, directory=folder / "valid", name="valid", augment=False)
     train = prepare(examples, directory=folder / "train", name="train", augment=True)
-    tokenizers = load_or_train_tokenizers(run / "tokenizer", lambda: _label_vocabulary(labels))
+    tokenizers = load_or_train_tokenizers(run / "tokenizer", lambda: train_label_tokenizers(labels))
     return LabelledImageCorpus(tokenizers, labels, train, valid, is_held_out=not data.valid)
-
-
-def _label_vocabulary(labels: list[str]) -> TokenizerPair:
-    """A vocabulary of the characters of the labels: every saved model has one."""
-    size = len(RESERVED) + 1 + len(set("".join(labels)) - {" "})  # and the mark of a word
-    vocabulary = Tokenizer.train(labels, model_type="char", vocab_size=size)
-    return TokenizerPair(vocabulary, vocabulary)
 
 
 def _classes(dataset: ImageDataset, labels: list[str]) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """Checks before a run starts: what can be trained, which files are read, and that a resumed run stays the same run."""
 
 import filecmp
+import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -10,12 +11,12 @@ import msgspec
 
 from regard.config import Config, DataConfig, ImageClassifierConfig, MetricName, Task, task_of
 from regard.data.inspection import MAX_CHECKED_PAIRS, are_columns_swapped
-from regard.data.labels import find_labels, list_labels, read_labelled_images, read_labelled_texts
+from regard.data.labelled_examples import find_labels, list_labels, read_labelled_images, read_labelled_texts
 from regard.data.readers import check_monolingual, read_pairs
 from regard.data.readers.text import read_monolingual
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE
-from regard.languages import languages_from_names, languages_swapped
+from regard.languages import is_known_code, languages_from_names, languages_swapped, suggest_code
 from regard.metrics.text import tokenization_for, tokenization_note
 
 LANGUAGE_KINDS = ("decoder-only", "encoder-only")
@@ -138,6 +139,16 @@ def check_column_languages(data: DataConfig) -> None:
             )
 
 
+def check_names(config: Config, run: Path) -> None:
+    """An error if a path of the run cannot be written to its files, which are UTF-8."""
+    data = config.data
+    for name in (*data.train_files, *data.valid, *data.old_valid, data.image_folder, data.image_store, str(run)):
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise RegardError(f"the name {name!a} is not UTF-8, as the config of a run is. Rename it.") from None
+
+
 def check_files(config: Config, started_in: Path | None, *, has_training_files: bool) -> None:
     """An error if a file does not exist, or if a validation file cannot be read, before the long work."""
     data, task = config.data, task_of(config.model)
@@ -191,8 +202,15 @@ def plan_warnings(config: Config) -> Iterator[str]:
         yield (
             "warning: data.languages is empty: the LibreTranslate and DeepL APIs of `regard serve` cannot offer the "
             "model, BLEU is tokenised for English in training, and swapped columns cannot be found. "
-            "Set --languages en,ko, or data.languages in the recipe."
+            "Set --languages SOURCE,TARGET, such as en,ko, or data.languages in the recipe."
         )
+    for code in data.languages:
+        if code and not is_known_code(code):
+            near = f" (did you mean {suggested!r}?)" if (suggested := suggest_code(code)) else ""
+            yield (
+                f"warning: data.languages has {code!r}{near}, which is no code of ISO 639-1: wrong languages and "
+                "swapped columns cannot be found, and BLEU is tokenised as for English."
+            )
     if note := tokenization_note(data.language_pair[1], tokenization_for(data.language_pair[1])):
         yield f"note: {note}"
     unused = [
@@ -204,7 +222,7 @@ def plan_warnings(config: Config) -> Iterator[str]:
     ]
     if unused:
         yield f"warning: without effect on a model for {task}, which has text on one side only: {', '.join(unused)}"
-    train, valid = ([Path(path).resolve() for path in files] for files in (data.train_files, data.valid))
+    train, valid = ([os.path.realpath(path) for path in files] for files in (data.train_files, data.valid))
     if valid and train == valid:
         yield (
             f"warning: data.valid is the same as data.train ({', '.join(data.valid)}): the scores measure "

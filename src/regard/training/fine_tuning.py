@@ -46,7 +46,7 @@ NEW_HEADS: dict[type, tuple[str, ...]] = {  # parts that another task, or other 
     ImageClassifierConfig: ("output.",),
 }
 HEAD_OPTIONS: dict[type, set[str]] = {
-    EncoderOnlyConfig: {"classes", "masked_head", "pooling"},
+    EncoderOnlyConfig: {"classes", "masked_head", "pooling", "pooler_activation"},
     AttentionRNNClassifierConfig: {"classes"},
     ImageClassifierConfig: {"classes"},
 }
@@ -156,7 +156,7 @@ def is_in_part(name: str, part: str) -> bool:
 
 
 def check_same_architecture(config: Config, start: StartModel) -> None:
-    """An error if the recipe or an override asks for another model or another vocabulary."""
+    """An error if the recipe or an override describes another model or another vocabulary."""
     model, own = (msgspec.to_builtins(one) for one in (config.model, start.config.model))
     free = TRAINING_ONLY | HEAD_OPTIONS.get(type(start.config.model), set())
     problems = [*_differences(model, own, "model", free)]

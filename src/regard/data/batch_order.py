@@ -49,7 +49,7 @@ class GlobalBatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EpochPlan:
-    """Every pair as often as its weight says, by default once: batch b holds `order[bounds[b] : bounds[b + 1]]`."""
+    """Every pair as often as its weight, by default once: batch b holds `order[bounds[b] : bounds[b + 1]]`."""
 
     order: Indices
     bounds: Indices

@@ -5,7 +5,6 @@
 - Images: the same with `image` instead of `text`, or a folder whose folders have the names of the classes.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 from regard.config_errors import shorten
 from regard.data.captions import CaptionedImage
 from regard.data.filters import hold_out
+from regard.data.readers.csv_files import csv_rows
 from regard.data.readers.lines import display_name, empty_file_error, error_at, numbered_lines
 from regard.data.readers.text import Pair, PairBlock, join_lines, pair_blocks
 from regard.errors import RegardError
@@ -24,6 +24,7 @@ LABEL_FORMATS = (".tsv", ".jsonl", ".csv")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 MAX_LABELS = 10_000
 SHOWN_LABELS = 8
+MAX_DIGITS = 18  # of a label that is sorted as a number; Python parses no number of 4,301 digits
 HELD_OUT_LABELS = 0.1  # of the examples: labels are few, and a score over fewer would be noise
 IMBALANCE = 10  # times as many examples of one class as of another: reported as a warning
 
@@ -44,6 +45,8 @@ class LabelledExample(NamedTuple):
 
 def read_labelled_file(path: Path, key: Key) -> Iterator[LabelledExample]:
     """Every example of a file; a missing text or label is an error, blank lines are skipped."""
+    if path.is_dir():
+        raise RegardError(f"{path} is a folder, and the model classifies texts. Give a file of texts with labels.")
     readers = {".tsv": _tsv_rows, ".jsonl": _jsonl_rows, ".csv": _csv_rows}
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix not in readers:
@@ -90,20 +93,18 @@ def _jsonl_rows(path: Path, key: Key) -> Iterator[tuple[int, str, str]]:
 
 
 def _csv_rows(path: Path, key: Key) -> Iterator[tuple[int, str, str]]:
-    rows = csv.reader((f"{line}\n" for _, line in numbered_lines(path)), strict=True)
-    try:
-        header = [column.strip().lower() for column in next(rows, [])]
-        if not {key, "label"} <= set(header):
-            raise error_at(path, 1, f"the header is {shorten(header)}. Name the columns {key} and label in it.")
-        for row in rows:
-            if len(row) not in (0, len(header)):
-                problem = f"expected {len(header)} columns as in the header, got {len(row)}"
-                raise error_at(path, rows.line_num, f"{problem}. Put quotes around a {key} that has commas.")
-            if row:
-                yield rows.line_num, row[header.index(key)], row[header.index("label")]
-    except csv.Error as error:
-        problem = f"{error}. Put quotes around a {key} that has commas, and double the quotes inside it."
-        raise error_at(path, rows.line_num, problem) from None
+    header: list[str] = []
+    for number, row in csv_rows(path):
+        if not header:
+            header = [column.strip().lower() for column in row]
+            if not {key, "label"} <= set(header):
+                raise error_at(path, 1, f"the header is {shorten(header)}. Name the columns {key} and label in it.")
+            continue
+        if len(row) not in (0, len(header)):
+            problem = f"expected {len(header)} columns as in the header, got {len(row)}"
+            raise error_at(path, number, f"{problem}. Put quotes around a {key} that has commas.")
+        if row:
+            yield number, row[header.index(key)], row[header.index("label")]
 
 
 # --- texts -----------------------------------------------------------------------------------------------------------
@@ -132,15 +133,19 @@ def read_labelled_images(
     The names in a file start from `images`, or else from the folder of the file.
     """
     path = Path(path)
-    if path.is_dir():
-        examples = list(_checked(_images_in_folders(path), labels))
-        return [CaptionedImage(Path(one.content), [one.label]) for one in examples]
-    folder, found = Path(images) if images else path.parent, []
-    for one in _checked(read_labelled_file(path, "image"), labels):
-        if not (folder / one.content).is_file():
-            raise error_at(path, one.line, f"the image {folder / one.content} does not exist. Fix or remove the line.")
-        found.append(CaptionedImage(folder / one.content, [one.label]))
-    return found
+    examples = _images_in_folders(path) if path.is_dir() else _listed_images(path, Path(images or path.parent))
+    return [CaptionedImage(Path(one.content), [one.label]) for one in _checked(examples, labels)]
+
+
+def _listed_images(path: Path, folder: Path) -> Iterator[LabelledExample]:
+    for one in read_labelled_file(path, "image"):
+        image = folder / one.content
+        if not image.is_file():
+            if image.suffix.lower() in IMAGE_SUFFIXES:
+                raise error_at(path, one.line, f"the image {image} does not exist. Fix or remove the line.")
+            problem = f"{shorten(one.content)} is not the name of an image, and the model classifies images"
+            raise error_at(path, one.line, f"{problem}. Name an image on each line.")
+        yield one._replace(content=str(image))
 
 
 def _images_in_folders(path: Path) -> Iterator[LabelledExample]:
@@ -214,7 +219,8 @@ def find_labels(files: Sequence[Sequence[str]], *, is_image: bool, image_folder:
             f"{named} has {len(counts):,} labels in {counts.total():,} examples, such as {list_labels(list(counts))}. "
             "Each line is a text, a tab and its label, in this order: check that they are not swapped."
         )
-    return sorted(counts, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
+    numbers = {label: int(label) for label in counts if label.isdecimal() and len(label) <= MAX_DIGITS}
+    return sorted(counts, key=lambda label: (label not in numbers, numbers.get(label, 0), label))
 
 
 def describe_labels(counts: dict[str, int]) -> list[str]:

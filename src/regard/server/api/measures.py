@@ -17,8 +17,8 @@ from regard.server.api.traces import TraceCache, WeightsQuery
 from regard.server.endpoint import FLOATS, Endpoints, Number, floats_response, index_or_none
 from regard.server.errors import ApiError
 from regard.server.service import Service
-from regard.tracing.arithmetic import OutputCandidate
-from regard.tracing.interventions import ModelParts
+from regard.tracing.model_parts import ModelParts
+from regard.tracing.output_layer import OutputCandidate
 from regard.tracing.trace import Trace
 
 ENDPOINTS = Endpoints()

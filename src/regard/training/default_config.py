@@ -28,7 +28,7 @@ from regard.config import (
 )
 from regard.data.captions import read_captioned
 from regard.data.images import image_side
-from regard.data.labels import are_images, find_labels, read_labelled_images, read_labelled_texts
+from regard.data.labelled_examples import are_images, find_labels, read_labelled_images, read_labelled_texts
 from regard.data.readers import read_pairs
 from regard.data.readers.text import Pair, read_monolingual
 
@@ -91,6 +91,7 @@ MAX_STEPS = 300_000
 # Fine-tuning: a fifth of the epochs, and a lower learning rate. docs/fine-tuning.md has the measurements.
 TUNING_FRACTION, MIN_TUNING_EPOCHS, MIN_TUNING_STEPS, MAX_TUNING_WARMUP = 5, 3, 200, 100
 BERT_RATE, BERT_WIDTH, MAX_TUNING_RATE = 5e-5, 768, 1e-3
+REPLAY_FRACTION = 0.375  # of this rate
 MAX_IMAGE_SIDE = 64  # a larger image is scaled down
 GRID_SIDE = 7  # cells on each side of the last grid, about
 IMAGE_BATCH = 128
@@ -98,7 +99,7 @@ IMAGE_EPOCHS = [(3_000, 30), (20_000, 15), (float("inf"), 5)]  # for up to so ma
 
 
 def measure_corpus(data: DataConfig, kind: ExampleKind = "pairs") -> CorpusSize:
-    """Read the training files once; the tokens of a corpus count as often as its weight says."""
+    """Read the training files once; the tokens of a corpus are multiplied by its weight."""
     if kind == "labels" and are_images(data.train_files[0]):
         labels = find_labels([data.train], is_image=True, image_folder=data.image_folder)
         images = read_labelled_images(data.train[0], images=data.image_folder or None)
@@ -210,7 +211,9 @@ def _image_training_defaults(images: int, steps: int | None) -> TrainingConfig:
     )
 
 
-def fine_tuning_config(start: Config, data: DataConfig, corpus_size: CorpusSize, *, steps: int | None = None) -> Config:
+def fine_tuning_config(
+    start: Config, data: DataConfig, corpus_size: CorpusSize, *, steps: int | None = None, is_replay: bool = False
+) -> Config:
     """The start model's own sections, and a short training with a low learning rate that fits the corpus."""
     size = next(one for one in SIZE_PRESETS if corpus_size.pairs <= one.pairs)
     is_image = corpus_size.kind == "images"
@@ -230,7 +233,7 @@ def fine_tuning_config(start: Config, data: DataConfig, corpus_size: CorpusSize,
     training = TrainingConfig(
         steps=steps,
         batch_tokens=batch_tokens,
-        learning_rate=fine_tuning_rate(start.model),
+        learning_rate=fine_tuning_rate(start.model, is_replay=is_replay),
         warmup_steps=min(MAX_TUNING_WARMUP, steps // 10),
         label_smoothing=0.0 if corpus_size.kind in ("text", "captions") else 0.1,
         validate_every=every,
@@ -241,11 +244,15 @@ def fine_tuning_config(start: Config, data: DataConfig, corpus_size: CorpusSize,
     return Config(model=model, tokenizer=start.tokenizer, decoding=start.decoding, data=data, training=training)
 
 
-def fine_tuning_rate(model: ModelConfig) -> float:
-    """The usual rate of BERT, more for a narrower model; wide models were trained longer, and forget faster."""
+def fine_tuning_rate(model: ModelConfig, *, is_replay: bool = False) -> float:
+    """The usual rate of BERT, more for a narrower model; wide models were trained longer, and forget faster.
+
+    With replayed old data the model is to keep what it can do, so the rate is lower.
+    """
     stack = getattr(model, "decoder", None) or getattr(model, "transformer", None)
     width = getattr(stack, "width", BERT_WIDTH)
-    return min(MAX_TUNING_RATE, float(f"{BERT_RATE * (BERT_WIDTH / width) ** 2:.1g}"))
+    rate = min(MAX_TUNING_RATE, float(f"{BERT_RATE * (BERT_WIDTH / width) ** 2:.1g}"))
+    return float(f"{rate * REPLAY_FRACTION:.1g}") if is_replay else rate
 
 
 def describe_fine_tuning(config: Config, corpus_size: CorpusSize) -> list[str]:
