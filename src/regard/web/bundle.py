@@ -2,12 +2,15 @@
 
 A module may `import { a, b as c } from "./x.js"`, `import * as x from "./x.js"` and `import x from "./x.json" with
 { type: "json" }`, and `export` functions, constants, classes and `{ lists }`, also `from` another module. Import
-cycles, default exports, top-level await and templates of several lines are not supported.
+cycles, default exports, top-level await and templates of several lines are not supported. What an entry imports by
+`import("./x.js")` becomes a second module, which a browser loads when it is needed.
 
-Comments, needless spaces and messages that no module names are left out: a single file contains the whole bundle.
+Comments, needless spaces and messages that no module names are left out, and the keys of messages are shortened: a
+single file contains the whole bundle.
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,9 +26,11 @@ _STATEMENT = re.compile(
       |^export\s+(?=(?:async\s+)?(?:function|class|const)\b)(?P<declared>)""",
     re.MULTILINE | re.VERBOSE,
 )
+_LATER = re.compile(r"""\bimport\("([^"]+)"\)""")
 _DECLARED = re.compile(r"^export\s+(?:async\s+)?(?:function\*?|class|const)\s+(\w+)", re.MULTILINE)
 _JSON_BODY = "const value = {};\n"
-_STRAY = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_STRAY = re.compile(r"^(?:import\b(?!\()|export\b).*", re.MULTILINE)
+_VARIABLE = re.compile(r"\$module\d+")
 # Comments, JSDoc casts, indentation. Strings are matched first: what is within them stays.
 _COMMENT = re.compile(
     r"""(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)
@@ -36,7 +41,10 @@ _COMMENT = re.compile(
 )
 # Spaces beside signs. Lines with a template or a slash stay as they are, since these may contain anything.
 _SPACE = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?<=[,;:{(=>?|&])[ ]|[ ](?=[}){=?:|&])""")
+_KEY = re.compile(r'"(\w+\.[\w.]+)"')  # of a message, in the code
 _KEPT_MESSAGES = ("problem.",)  # named by codes of the server
+# Between these, the end of a line ends nothing: a list, a call or a block goes on.
+_NEEDLESS_END = re.compile(r"(?<=[,({\[])\n|,?\n(?=[)\]}])")
 
 
 @dataclass
@@ -50,9 +58,10 @@ class _Module:
 
 @dataclass
 class _Bundle:
-    """Modules by path, each after those that it imports."""
+    """Modules by path, each after those that it imports; and those that are imported later."""
 
     modules: dict[Path, _Module] = field(default_factory=dict)
+    later: list[Path] = field(default_factory=list)
 
     def add(self, path: Path, above: tuple[Path, ...]) -> _Module:
         """The module at a path, added with all that it imports unless it is there already."""
@@ -98,12 +107,17 @@ class _Bundle:
                 _check_exported(path, module, name)
             return f"const {found['names'].replace(' as ', ': ')} = {module.variable};\n"
 
+        def name_later(found: re.Match[str]) -> str:
+            self.later.append((path.parent / found[1]).resolve())
+            return f'import("./{self.later[-1].name}")'
+
         body = _STATEMENT.sub(replace, _COMMENT.sub(lambda found: found["string"] or "", text))
         if found := _STRAY.search(body):
             raise RegardError(
                 f"{path.name} has {found[0]!r}. A module of the page imports names, and exports functions, constants "
                 "and classes by name."
             )
+        body = _LATER.sub(name_later, body)
         return _squeezed(path, body if body.endswith("\n") else body + "\n"), exports
 
     def _imported(self, path: Path, source: str, above: tuple[Path, ...]) -> _Module:
@@ -116,34 +130,90 @@ def bundle(entry: Path, *, exports: tuple[str, ...] = ()) -> str:
     """The entry and all that it imports as the text of one module, which exports these names of the entry."""
     made = _Bundle()
     last = made.add(entry.resolve(), ())
+    if made.later:
+        raise RegardError(f"{entry.name} imports {made.later[0].name} later, which one module cannot contain.")
     for name in exports:
         _check_exported(entry, last, name)
     ending = f"export const {{ {', '.join(exports)} }} = {last.variable};\n" if exports else ""
-    code = "".join(module.text for module in made.modules.values())
-    texts = [
+    return _with_short_keys(_joined(made.modules), made.modules) + ending
+
+
+def split_bundle(entry: Path, *, name: str) -> tuple[str, str]:
+    """The entry as the text of one module, and what it imports later as another; the first has the name.
+
+    The second imports from the first what both need, and adds the messages that it alone names.
+    """
+    made = _Bundle()
+    made.add(entry.resolve(), ())
+    first = dict(made.modules)
+    if len(set(made.later)) != 1:
+        raise RegardError(f"{entry.name} has to import one module later, and imports {len(set(made.later))}.")
+    last = made.add(made.later[0], ())
+    second = {path: module for path, module in made.modules.items() if path not in first}
+    messages = "".join(
+        f"Object.assign({module.variable}.default, {_json(path, _code(second), without=_code(first))});\n"
+        for path, module in first.items()
+        if path.parent.name == "locales"
+    )
+    text = messages + _joined(second)
+    own = {module.variable for module in second.values()}
+    shared = ", ".join(sorted(set(_VARIABLE.findall(text)) - own))
+    exported = ", ".join(last.names)
+    return (
+        _with_short_keys(_joined(first), made.modules) + f"export {{ {shared} }};\n",
+        f'import {{ {shared} }} from "./{name}";\n{_with_short_keys(text, made.modules)}'
+        f"export const {{ {exported} }} = {last.variable};\n",
+    )
+
+
+def _code(modules: Mapping[Path, _Module]) -> str:
+    return "".join(module.text for module in modules.values())
+
+
+def _joined(modules: Mapping[Path, _Module]) -> str:
+    """The modules one after the other, with the messages that they name."""
+    code = _code(modules)
+    return "".join(
         module.text.replace(_JSON_BODY, f"const value = {_json(path, code)};\n")
         if path.suffix == ".json"
         else module.text
-        for path, module in made.modules.items()
-    ]
-    return "".join(texts) + ending
+        for path, module in modules.items()
+    )
 
 
-def _json(path: Path, code: str) -> str:
-    """The values of a JSON file; of messages those whose keys occur in the code."""
-    values = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+def _json(path: Path, code: str, *, without: str = "") -> str:
+    """The values of a JSON file; of messages those whose keys occur in the code, and not in what comes before it."""
+    values = _read_json(path)
     if path.parent.name == "locales":
-        values = {key: text for key, text in values.items() if f'"{key}"' in code or key.startswith(_KEPT_MESSAGES)}
+        named, before = set(_KEY.findall(code)), set(_KEY.findall(without))
+        values = {
+            key: text
+            for key, text in values.items()
+            if key not in before and (key in named or (not before and key.startswith(_KEPT_MESSAGES)))
+        }
     return msgspec.json.encode(values).decode()
+
+
+def _with_short_keys(text: str, modules: Iterable[Path]) -> str:
+    """The text with a number instead of each key of a message, such as "m1a" for "inside.heading"."""
+    keys = {key for path in modules if path.parent.name == "locales" for key in _read_json(path)}
+    named = sorted(key for key in keys if not key.startswith(_KEPT_MESSAGES))
+    short = {key: f'"m{number:x}"' for number, key in enumerate(named)}
+    return _KEY.sub(lambda found: short.get(found[1], found[0]), text)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
 
 
 def _squeezed(path: Path, text: str) -> str:
     lines = text.split("\n")
     if found := next((line for line in lines if line.count("`") % 2), None):
         raise RegardError(f"{path.name} has a template of several lines, {found!r}. Write it as lines joined by \\n.")
-    return "\n".join(
+    squeezed = "\n".join(
         line if "`" in line or "/" in line else _SPACE.sub(lambda found: found[1] or "", line) for line in lines
     )
+    return _NEEDLESS_END.sub("", squeezed)
 
 
 def _pairs(names: str) -> list[tuple[str, str]]:

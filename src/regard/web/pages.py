@@ -3,7 +3,7 @@
 import gzip
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from regard.errors import RegardError
-from regard.web.bundle import bundle
+from regard.web.bundle import bundle, split_bundle
 
 FOLDER = Path(__file__).parent
 # Later style sheets override earlier ones.
@@ -27,7 +27,9 @@ STYLES = [
     )
 ]
 _SOURCES = (".js", ".json", ".css", ".html", ".svg")
-_STYLE_COMMENT = re.compile(r"/\*.*?\*/|^[ \t]+|^\n", re.MULTILINE | re.DOTALL)
+_NOT_IN_FILES = {"start.css", "compare.css"}  # of views that only a server has
+_STYLE_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_STYLE_SPACE = re.compile(r"""("[^"\n]*")|\s*([{};,>])\s*|(?<=:)\s+|\s+""")
 _ENDS_ELEMENT = re.compile(r"</script|<!--|</style", re.IGNORECASE)
 
 
@@ -42,7 +44,7 @@ class StaticFile:
 
 @dataclass(frozen=True)
 class ServedPage:
-    """The page of a server: its HTML, and the files that it loads, by name."""
+    """The page of a server: its HTML, and the files that it loads at once or later, by name."""
 
     html: bytes
     tag: str
@@ -62,24 +64,46 @@ def sources_version() -> tuple[int, int]:
 
 @lru_cache(maxsize=1)
 def _served_page(_version: tuple[int, int]) -> ServedPage:
-    contents = {
-        "script": ("app", ".js", "text/javascript; charset=utf-8", bundle(FOLDER / "entries" / "server.js").encode()),
-        "style": ("style", ".css", "text/css; charset=utf-8", style_sheet().encode()),
-        "icon": ("icon", ".svg", "image/svg+xml", (FOLDER / "icon.svg").read_bytes()),
+    script, more = split_bundle(FOLDER / "entries" / "server.js", name="app.js")
+    style, icon = style_sheet().encode(), (FOLDER / "icon.svg").read_bytes()
+    version = _version_of((script + more).encode())  # of both scripts, since each names the other
+    names = {
+        "script": f"app.{version}.js",
+        "more": f"more_views.{version}.js",
+        "style": f"style.{_version_of(style)}.css",
+        "icon": f"icon.{_version_of(icon)}.svg",
     }
+    script = script.replace("./more_views.js", f"./{names['more']}")
+    more = more.replace("./app.js", f"./{names['script']}")
     html = (FOLDER / "index.html").read_text(encoding="utf-8")
-    files: dict[str, StaticFile] = {}
-    for role, (stem, suffix, media_type, content) in contents.items():
-        name = f"{stem}.{sha256(content).hexdigest()[:16]}{suffix}"
-        files[name] = StaticFile(content, gzip.compress(content, 9, mtime=0), media_type)
-        html = html.replace(f"{{{role}}}", f"page/{name}")
-    return ServedPage(html.encode(), f'"{sha256(html.encode()).hexdigest()[:32]}"', files)
+    for role, name in names.items():
+        html = html.replace(f"{{{role}}}", f"page/{name}")  # it does not name the script that is loaded later
+    files = {
+        names["script"]: _static_file(script.encode(), "text/javascript; charset=utf-8"),
+        names["more"]: _static_file(more.encode(), "text/javascript; charset=utf-8"),
+        names["style"]: _static_file(style, "text/css; charset=utf-8"),
+        names["icon"]: _static_file(icon, "image/svg+xml"),
+    }
+    return ServedPage(html.encode(), f'"{_version_of(html.encode())}"', files)
 
 
-def style_sheet() -> str:
-    """The page's style sheets as one, without comments and indentation."""
-    text = "".join((FOLDER / "styles" / name).read_text(encoding="utf-8") for name in STYLES)
-    return _STYLE_COMMENT.sub("", text)
+def _version_of(content: bytes) -> str:
+    return sha256(content).hexdigest()[:16]
+
+
+def _static_file(content: bytes, media_type: str) -> StaticFile:
+    return StaticFile(content, gzip.compress(content, 9, mtime=0), media_type)
+
+
+def style_sheet(names: Iterable[str] = STYLES) -> str:
+    """The page's style sheets as one, without comments and needless spaces."""
+    text = "".join((FOLDER / "styles" / name).read_text(encoding="utf-8") for name in names)
+    return _STYLE_SPACE.sub(_without_space, _STYLE_COMMENT.sub("", text)).strip()
+
+
+def _without_space(found: re.Match[str]) -> str:
+    is_after_colon = found.string[found.start() - 1] == ":"
+    return found[1] or found[2] or ("" if is_after_colon else " ")
 
 
 @cache
@@ -96,7 +120,7 @@ def _file_script() -> str:
 
 def render_html_file(data: dict[str, Any], *, title: str) -> str:
     """The page over embedded data as one self-contained HTML file; its policy allows no request at all."""
-    script, style = _file_script(), style_sheet()
+    script, style = _file_script(), style_sheet(name for name in STYLES if name not in _NOT_IN_FILES)
     for name, text in (("the script", script), ("the style sheet", style)):
         if found := _ENDS_ELEMENT.search(text):
             raise RegardError(f"{name} of the page contains {found[0]!r}, which HTML would read as its end.")

@@ -1,5 +1,5 @@
 // @ts-check
-/** Ticks, rules and labels along the two axes of a chart. Shared by field and lines. */
+/** Ticks, rules and labels along the two axes of a chart. Shared by pixel map and lines. */
 
 import { h } from "../core/ui.js";
 import { palette } from "./colour.js";

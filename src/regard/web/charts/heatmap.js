@@ -3,12 +3,12 @@
 
 import { t } from "../core/i18n.js";
 import { h } from "../core/ui.js";
+import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_geometry.js";
 import { inkOn, palette, shade, shadePixels } from "./colour.js";
-import { cellAt, cellByKey, cellCursor, holdsCell } from "./grid.js";
 import { cut, FONT, textWidth } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
-/** @import { Cell } from "./grid.js" */
+/** @import { Cell } from "./cell_geometry.js" */
 /** @import { ComponentChildren } from "../core/ui.js" */
 
 /**

@@ -76,6 +76,8 @@ export const ATTENTION_FORMULAS = {
       ofKey("h"),
     ),
   scaling: () => block(scoreOfKey(), sign("="), fraction(row(vector("q"), sign("·"), ofKey("k")), root(name("d")))),
+  positionBias: () =>
+    block(scoreOfKey(), sign("←"), scoreOfKey(), sign("+"), sub(name("b"), row(name("j"), sign("−"), name("i")))),
   visibility: () => block(scoreOfKey(), sign("="), sign("−"), name("∞"), space("0.8em"), word("( j > i )")),
   softmax: () =>
     block(

@@ -8,7 +8,7 @@ import { Card } from "./controls.js";
 /** @import { Store } from "../core/store.js" */
 /** @import { Backend, ImageExample, Model } from "../data/backend.js" */
 /** @typedef {{ example: number } | { image: Blob | null }} GivenImage an image of null is too large to send */
-/** @typedef {{ examples: ImageExample[], given: GivenImage | null, isLoading: boolean }} ImageChoice */
+/** @typedef {{ examples: ImageExample[], given: GivenImage | null, isLoading: boolean, error: Error | null }} ImageChoice */
 
 const LARGEST_FILE = 4_000_000; // bytes that a server accepts; a larger image is scaled down here
 const MOST_PIXELS = 25_000_000; // that a server decodes, however small the file
@@ -23,19 +23,16 @@ const THUMB_SIDE = 64; // pixels
  */
 export function useImageChoice(store, model) {
   const { data, ownImage } = store;
-  const query = useQuery(
-    model && ((signal) => data.exampleImages(model.name, { signal }).catch(() => ({ examples: [] }))),
-    [model?.name],
-  );
+  const query = useQuery(model && ((signal) => data.exampleImages(model.name, { signal })), [model?.name]);
   const examples = query.data?.examples ?? [];
   const { image } = store.url.value;
   const own = ownImage.value;
-  const isLoading = Boolean(model) && !query.data;
+  const isLoading = query.isLoading;
   const given = useMemo(
     () => (isLoading ? null : givenImage(examples, image, own)),
     [isLoading, examples.length, model?.name, image, own],
   );
-  return { examples, given, isLoading };
+  return { examples, given, isLoading, error: query.error };
 }
 
 /**

@@ -5,10 +5,29 @@ import { h } from "../core/ui.js";
 
 /** @import { Store } from "../core/store.js" */
 /** @import { ComponentChildren } from "../core/ui.js" */
+/** @import { Model } from "../data/backend.js" */
 
 /** @param {{ children?: ComponentChildren }} props */
 export function Empty({ children }) {
   return h("div", { class: "empty" }, children);
+}
+
+/**
+ * A message in which `commands` are set as code. (The bundler takes a backtick in the source for a template.)
+ * @param {string} text
+ * @returns {ComponentChildren}
+ */
+export function withCode(text) {
+  return text.split("\u0060").map((part, index) => (index % 2 ? h("code", { key: index }, part) : part));
+}
+
+/**
+ * What a view waits for: a model that is trained, or one that the server is loading.
+ * @param {{ model: Model | null }} props
+ */
+export function NotReady({ model }) {
+  if (!model) return h(Empty, null, t("note.no_model"));
+  return h(Empty, null, t(model.run ? "note.not_ready" : "note.loading", { model: model.name }));
 }
 
 export function Loading() {
@@ -26,7 +45,7 @@ export function problemText(error) {
 
 /** @param {{ error: Error & { code?: string } }} props */
 export function Problem({ error }) {
-  return h("p", { class: "problem", role: "alert" }, problemText(error));
+  return h("p", { class: "problem", role: "alert" }, withCode(problemText(error)));
 }
 
 /** @param {{ store: Store, view: string, children?: ComponentChildren }} props */

@@ -13,7 +13,20 @@ const LONGEST_TEXT = 5000; // characters: room for 512 tokens
 const MOST_EXAMPLES = 5;
 const MOST_RANDOM = 500; // sentences of which one is drawn
 const LONGEST_EXAMPLE = 44; // letters
-const FIRST_SENTENCE = "AI changes the world";
+/** The first sentence of a model without examples, by its source language. */
+const FIRST_SENTENCES = /** @type {Record<string, string>} */ ({
+  de: "KI verändert die Welt.",
+  en: "AI changes the world",
+  es: "La IA cambia el mundo.",
+  fr: "L'IA change le monde.",
+  it: "L'IA cambia il mondo.",
+  ja: "人工知能は世界を変える。",
+  ko: "AI가 세상을 바꾼다",
+  pt: "A IA muda o mundo.",
+  ru: "Искусственный интеллект меняет мир.",
+  zh: "人工智能改变世界。",
+});
+const FIRST_BLANKS = "AI changes the ___.";
 /** Messages for models of one language, by what they take. */
 const LANGUAGE_MODEL = /** @type {const} */ ({
   "text-generation": {
@@ -26,6 +39,7 @@ const LANGUAGE_MODEL = /** @type {const} */ ({
     placeholder: "language.placeholder_blanks",
     go: "language.go_blanks",
   },
+  encoder: { label: "language.source_encoder", placeholder: "language.placeholder_encoder", go: "language.go_encoder" },
   classification: { label: "decide.source", placeholder: "decide.placeholder", go: "decide.go" },
 });
 
@@ -56,7 +70,7 @@ export function SentenceForm({
   };
   const isSettled = data.isEmbedded || !query.isLoading;
   useEffect(() => {
-    if (model && isSettled && !text && draft.peek() === null) send(examples[0]?.source ?? FIRST_SENTENCE);
+    if (model && isSettled && !text && draft.peek() === null) send(examples[0]?.source ?? firstSentence(model));
   }, [model?.name, isSettled, text]);
   const { label, placeholder, go } = formTexts(model);
   const unknown = h("p", { class: "small unlearned", role: "status" }, note);
@@ -144,6 +158,12 @@ function textModel({ model, models }) {
 }
 
 /** @param {Model} model */
+function firstSentence({ source, task, fills_masks }) {
+  if (task === "fill-mask" && fills_masks) return FIRST_BLANKS;
+  return FIRST_SENTENCES[source.split(/[-_]/)[0]] ?? FIRST_SENTENCES.en;
+}
+
+/** @param {Model} model */
 function exampleQuery({ name, source, target, task }) {
   return task === "translation" ? { source, target } : { source, target, model: name };
 }
@@ -151,7 +171,8 @@ function exampleQuery({ name, source, target, task }) {
 /** @param {Model | null} model */
 function formTexts(model) {
   if (model?.task === "text-generation" || model?.task === "fill-mask" || model?.task === "classification") {
-    const { label, placeholder, go } = LANGUAGE_MODEL[model.task];
+    const isEncoder = model.task === "fill-mask" && !model.fills_masks;
+    const { label, placeholder, go } = LANGUAGE_MODEL[isEncoder ? "encoder" : model.task];
     return { label: t(label), placeholder: t(placeholder), go: t(go) };
   }
   const name = languageName(model?.source);

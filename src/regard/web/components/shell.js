@@ -5,19 +5,23 @@ import { LANGUAGES, language, t } from "../core/i18n.js";
 import { isDark, THEMES, theme } from "../core/theme.js";
 import { h, useEffect, useId, useLayoutEffect, useRef, useState } from "../core/ui.js";
 import { changedState, formatHash } from "../core/url.js";
+import { modelFor } from "../data/models.js";
 import { KeyDialog } from "./key_dialog.js";
+import { LazyView } from "./lazy_view.js";
 
 /** @import { MessageKey } from "../core/i18n.js" */
 /** @import { Store } from "../core/store.js" */
-/** @import { ComponentChildren } from "../core/ui.js" */
 /** @import { UrlState } from "../core/url.js" */
 /** @import { ApiKey } from "../data/api_key.js" */
+/** @import { Model } from "../data/backend.js" */
+/** @import { ViewComponent } from "./lazy_view.js" */
 /**
  * @typedef {object} ViewDefinition
  * @property {string} id its name in the address
  * @property {string} title key of its message
- * @property {readonly string[]} [tasks] of the models that the view is made for; else any model
- * @property {(props: { store: Store }) => ComponentChildren} View
+ * @property {readonly Model["task"][]} [tasks] of the models that the view is made for; else any model
+ * @property {ViewComponent} [View]
+ * @property {() => Promise<ViewComponent>} [load] instead of it, a view whose module is loaded later
  */
 
 const THEME_NAMES = /** @type {const} */ ({
@@ -37,7 +41,9 @@ export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
   const isStarted = store.isStarted.value;
   const current = views.find(({ id }) => id === view) ?? (isStarted ? views[0] : null);
   useEffect(() => {
-    if (current && current.id !== view) store.set({ view: current.id });
+    // Read now: since this render, the reader may have followed a link.
+    const isNamed = views.some(({ id }) => id === store.url.peek().view);
+    if (current && !isNamed) store.set({ view: current.id });
   }, [current?.id, view]);
   const { model: fitting } = changesTo(store, current);
   useEffect(() => {
@@ -81,8 +87,8 @@ function changesTo(store, view) {
   const { id, tasks } = view;
   const chosen = store.model.value;
   if (!tasks || (chosen && tasks.includes(chosen.task))) return { view: id };
-  const fitting = store.models.value.find(({ task, is_ready }) => is_ready && tasks.includes(task));
-  return fitting ? { view: id, model: fitting.name, text: "" } : { view: id };
+  const fitting = modelFor(store.models.value, null, ...tasks);
+  return fitting ? { view: id, model: fitting.name, text: "" } : { view: id, changes: "" };
 }
 
 /** @param {{ store: Store, views: ViewDefinition[], current: ViewDefinition | null, ownsDocument: boolean }} props */
@@ -153,7 +159,8 @@ function Panel({ store, current }) {
   return h(
     "main",
     { ref: panel, class: "panel", tabindex: -1 },
-    current && h(current.View, { key: current.id, store }),
+    current?.View && h(current.View, { key: current.id, store }),
+    current?.load && h(LazyView, { key: current.id, store, load: current.load }),
   );
 }
 

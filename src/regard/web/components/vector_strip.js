@@ -1,7 +1,7 @@
 // @ts-check
 /** Vectors as bars; where one of the numbers can be chosen, with a click or the arrow keys. */
 
-import { dimensionByKey, stripSize, vectorStrip } from "../charts/vector_strip.js";
+import { dimensionByKey, stripSize, vectorBars } from "../charts/vector_bars.js";
 import { t } from "../core/i18n.js";
 import { isDark } from "../core/theme.js";
 import { h, useMemo } from "../core/ui.js";
@@ -12,7 +12,7 @@ import { numberText } from "./number_table.js";
 /** @param {StripProps} props */
 export function VectorStrip({ values, label, chosen = null, onChoose }) {
   const dark = isDark.value;
-  const bars = useMemo(() => vectorStrip(values, chosen, dark), [values, chosen, dark]);
+  const bars = useMemo(() => vectorBars(values, chosen, dark), [values, chosen, dark]);
   const count = values.length;
   const name = t("inside.vector", { label, count });
   // a long vector's bars become narrow, not low

@@ -94,9 +94,14 @@ export function timesParts(left, right) {
  * @returns {Term[]}
  */
 export function dotTerms(left, right, label = (index) => index + 1) {
+  // Labels and parts are made when they are drawn: of the thousands of terms of a wide model, six are.
   return products(left, right).map((term, index) => ({
-    label: label(index),
-    parts: timesParts(term.left, term.right),
+    get label() {
+      return label(index);
+    },
+    get parts() {
+      return timesParts(term.left, term.right);
+    },
     value: term.product,
   }));
 }

@@ -10,6 +10,8 @@ import { changedState, formatHash, isStep, parseHash } from "./url.js";
 /** @import { Signal } from "./ui.js" */
 
 const MODELS_EVERY = 5000; // ms; models appear while `make demo` trains them
+const LOADING_EVERY = 250; // ms at first, while the server is loading models; a model that cannot be loaded slows it down
+const SLOWER = 1.3; // times as long after each answer without a new model
 const URL_DELAY = 250; // ms; browsers refuse more than 100 to 200 changes of the address in 30 s, and a slider makes as many
 
 /** @typedef {ReturnType<typeof createStore>} Store */
@@ -25,9 +27,12 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
   const isStarted = signal(false); // whether the backend has answered, or failed to
   const fallback = signal(""); // the model that is shown while none was chosen
   const draft = signal(/** @type {string | null} */ (null)); // what is typed and not sent yet
+  const earlierChanges = signal(/** @type {string[]} */ ([]));
   const isOffline = signal(false);
   const stop = new AbortController();
   let known = usesUrl ? location.hash : ""; // the address that was read or written last
+  let interval = MODELS_EVERY; // ms until the models are requested again
+  let polling = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
   let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
 
   const model = computed(() => {
@@ -51,10 +56,20 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
   };
   const writeWaiting = () => timer !== undefined && writeUrl("replaceState");
 
+  /**
+   * Interventions on one model, or on the words of one text, must not come back with undo on another.
+   * @param {UrlState} before
+   * @param {UrlState} next
+   */
+  const forgetChanges = (before, next) => {
+    if (before.model !== next.model || before.text !== next.text) earlierChanges.value = [];
+  };
+
   /** @param {UrlState} changes */
   const set = (changes) => {
     const before = shared.peek();
     const next = changedState(before, changes);
+    forgetChanges(before, next);
     if (isStep(before, next)) {
       writeWaiting();
       url.value = next;
@@ -71,6 +86,7 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
     known = location.hash;
     const next = parseHash(known);
     batch(() => {
+      forgetChanges(shared.peek(), next);
       if ((next.text ?? "") !== (url.peek().text ?? "")) draft.value = null;
       url.value = next;
     });
@@ -80,7 +96,10 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
     try {
       const answer = await data.models({ signal: stop.signal });
       batch(() => {
-        if (JSON.stringify(answer.models) !== JSON.stringify(models.peek())) models.value = answer.models;
+        const isNews = JSON.stringify(answer.models) !== JSON.stringify(models.peek());
+        if (isNews) models.value = answer.models;
+        const isLoading = answer.models.some(({ is_ready, run }) => !is_ready && !run);
+        interval = !isLoading ? MODELS_EVERY : isNews ? LOADING_EVERY : Math.min(MODELS_EVERY, SLOWER * interval);
         if (!model.peek()) fallback.value = firstModel(answer.models)?.name ?? "";
         isOffline.value = false;
       });
@@ -94,8 +113,11 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
     addEventListener("hashchange", restore, { signal: stop.signal });
     addEventListener("pagehide", writeWaiting, { signal: stop.signal });
   }
-  const polling = data.isEmbedded ? undefined : setInterval(() => document.hidden || refreshModels(), MODELS_EVERY);
-  refreshModels();
+  const poll = async () => {
+    if (!document.hidden || !isStarted.peek()) await refreshModels();
+    if (!data.isEmbedded && !stop.signal.aborted) polling = setTimeout(poll, interval);
+  };
+  poll();
 
   return {
     data,
@@ -118,14 +140,14 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
     /** An image from the reader's disk, which no address can hold. */
     ownImage: signal(/** @type {{ blob: Blob | null } | null} */ (null)),
     /** Interventions before each change of them, for undo. */
-    earlierChanges: signal(/** @type {string[]} */ ([])),
+    earlierChanges,
     isOffline,
     /** What a screen reader reads out when it changes. */
     announcement: signal(""),
     /** End what the store has begun. */
     dispose() {
       stop.abort();
-      clearInterval(polling);
+      clearTimeout(polling);
       clearTimeout(timer);
     },
   };

@@ -20,6 +20,7 @@ export interface ModelRecord {
   is_ready: boolean;
   task: "classification" | "fill-mask" | "image-to-text" | "text-generation" | "translation";
   reads_images?: boolean;
+  fills_masks?: boolean;
 }
 
 export interface ErrorResponse {
@@ -289,26 +290,12 @@ export interface AttentionArithmetic {
   output_bias: number[] | null;
   output: number[];
   scale: number;
-  additive: AdditiveScoreArithmetic | null;
-  general: GeneralScoreArithmetic | null;
+  score_parameters: Record<string, number[][]>;
   is_rotary: boolean;
   rotary_base: number;
+  position_bias: number[] | null;
   block: BlockArithmetic | null;
   prediction: OutputArithmetic | null;
-}
-
-export interface AdditiveScoreArithmetic {
-  projected_query: number[];
-  projected_keys: number[][];
-  vector: number[];
-  query_weight: number[][];
-  key_weight: number[][];
-  key_bias: number[];
-}
-
-export interface GeneralScoreArithmetic {
-  weight: number[][];
-  unprepared_keys: number[][];
 }
 
 export interface BlockArithmetic {
@@ -408,7 +395,7 @@ export interface HeadAlignmentRecord {
 }
 
 export interface PositionsResponse {
-  kind: "learned" | "none" | "rotary" | "sinusoidal";
+  kind: "learned" | "none" | "relative" | "rotary" | "sinusoidal";
   layout: "halves" | "interleaved" | null;
   width: number;
   values: number[][] | null;
@@ -654,7 +641,7 @@ export interface HeadAlignment {
   aer: number;
   precision: number;
   recall: number;
-  measure?: "norms" | "value-zeroing" | "weights";
+  measure?: "contributions" | "norms" | "value-zeroing" | "weights";
 }
 
 export interface ComparedSentences {

@@ -148,6 +148,7 @@ function arithmeticRecord(data, request) {
     scale: packed.scale,
     is_rotary: packed.is_rotary,
     rotary_base: packed.rotary_base,
+    position_bias: part(packed.position_bias, head, query),
     query_label: labels(trace.layers[layer].queries)[query],
     key_labels: labels(trace.layers[layer].keys),
     x: part(packed.x, query),
@@ -168,19 +169,12 @@ function arithmeticRecord(data, request) {
     output_weight: part(packed.output_weight, head),
     output_bias: part(packed.output_bias),
     output: part(packed.output, query),
-    additive: packed.additive && {
-      ...wholeArrays(packed.additive),
-      projected_query: part(packed.additive.projected_query, query),
-    },
-    general: packed.general && wholeArrays(packed.general),
+    score_parameters: Object.fromEntries(
+      Object.entries(packed.score_parameters).map(([name, array]) => [name, part(array)]),
+    ),
     block: blockSteps(data, request),
     prediction: outputSteps(data, request),
   });
-}
-
-/** @param {Record<string, PackedArray>} arrays */
-function wholeArrays(arrays) {
-  return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, part(array)]));
 }
 
 /**

@@ -66,8 +66,8 @@ export interface PackedDetails {
   scale: number;
   is_rotary: boolean;
   rotary_base: number;
-  additive: Record<string, PackedArray> | null;
-  general: Record<string, PackedArray> | null;
+  score_parameters: Record<string, PackedArray>;
+  position_bias?: PackedArray;
 }
 
 export interface PackedNorm {

@@ -1,4 +1,4 @@
-/** Which model a view uses: the chosen one where it fits, else the first ready one that does. */
+/** Which model a view uses: the chosen one where it fits, else the first ready one that does, else one to wait for. */
 
 /** @import { Model } from "./backend.js" */
 
@@ -7,12 +7,13 @@ const GENERATIONS = ["rnn", "rnn-attention", "transformer"]; // in the order of 
 /**
  * @param {Model[]} models
  * @param {Model | null} chosen
- * @param {Model["task"]} input
+ * @param {...Model["task"]} tasks
  * @returns {Model | null}
  */
-export function modelFor(models, chosen, input) {
-  const fitting = models.filter(({ task, is_ready }) => task === input && is_ready);
-  return fitting.find(({ name }) => name === chosen?.name) ?? fitting[0] ?? null;
+export function modelFor(models, chosen, ...tasks) {
+  const ofChosen = (/** @type {Model} */ { name }) => (name === chosen?.name ? 0 : 1);
+  const fitting = models.filter(({ task }) => tasks.includes(task)).sort((a, b) => ofChosen(a) - ofChosen(b));
+  return fitting.find(({ is_ready }) => is_ready) ?? fitting[0] ?? null;
 }
 
 /**

@@ -3,17 +3,31 @@
 /** @import { RequestOptions } from "./backend.js" */
 
 /**
- * The same function, but while it answers a request, the same request waits for that answer. It ends with the signal of
- * the caller that started it; another caller that waits then starts it again.
+ * @template Answer
+ * @typedef {{ answer: Promise<Answer>, controller: AbortController, waiting: number }} Shared waiting: so many callers
+ */
+
+/**
+ * The same function, but while it answers a request, the same request waits for that answer. It is aborted when no
+ * caller waits for it any more: a view that leaves one choice for another keeps what both need.
  * @template Request, Answer
  * @param {(request: Request, options?: RequestOptions) => Promise<Answer>} load
  * @param {{ kept?: number, keyOf?: (request: Request) => string }} [options] kept: so many of the last answers are kept, until `forget`
  */
 export function shareRequests(load, { kept = 0, keyOf = (request) => JSON.stringify(request) } = {}) {
-  /** @type {Map<string, Promise<Answer>>} the least recently used first */
-  const answers = new Map();
-  const drop = (/** @type {string} */ key, /** @type {Promise<Answer>} */ answer) => {
-    if (answers.get(key) === answer) answers.delete(key);
+  /** @type {Map<string, Shared<Answer>>} the least recently used first */
+  const requests = new Map();
+  const drop = (/** @type {string} */ key, /** @type {Shared<Answer>} */ shared) => {
+    if (requests.get(key) === shared) requests.delete(key);
+  };
+
+  /**
+   * @param {Request} request
+   * @returns {Shared<Answer>}
+   */
+  const start = (request) => {
+    const controller = new AbortController();
+    return { answer: load(request, { signal: controller.signal }), controller, waiting: 0 };
   };
 
   /**
@@ -21,28 +35,41 @@ export function shareRequests(load, { kept = 0, keyOf = (request) => JSON.string
    * @param {RequestOptions} [options]
    * @returns {Promise<Answer>}
    */
-  const get = async (request, options) => {
+  const get = async (request, { signal } = {}) => {
+    signal?.throwIfAborted();
     const key = keyOf(request);
-    const known = answers.get(key);
-    const answer = known ?? load(request, options);
-    answers.delete(key);
-    answers.set(key, answer); // now the most recently used
-    if (kept) for (const oldest of [...answers.keys()].slice(0, -kept)) answers.delete(oldest);
+    const shared = requests.get(key) ?? start(request);
+    requests.delete(key);
+    requests.set(key, shared); // now the most recently used
+    if (kept) for (const oldest of [...requests.keys()].slice(0, -kept)) requests.delete(oldest);
+
+    let leave = () => {};
+    /** @type {Promise<never>} */
+    const left = new Promise((_, reject) => {
+      leave = () => {
+        reject(signal?.reason);
+        shared.waiting -= 1;
+        // Not at once: the next caller may be the same view with another choice.
+        queueMicrotask(() => {
+          if (shared.waiting) return;
+          drop(key, shared);
+          shared.controller.abort();
+        });
+      };
+    });
+    shared.waiting += 1;
+    signal?.addEventListener("abort", leave, { once: true });
     try {
-      const value = await answer;
-      if (!kept) drop(key, answer);
-      return value;
+      const answer = await Promise.race([shared.answer, left]);
+      if (!kept) drop(key, shared);
+      return answer;
     } catch (error) {
-      drop(key, answer);
-      if (known && isAbort(error) && !options?.signal?.aborted) return get(request, options);
+      if (!signal?.aborted) drop(key, shared);
       throw error;
+    } finally {
+      signal?.removeEventListener("abort", leave);
     }
   };
 
-  return { get, forget: (/** @type {Request} */ request) => void answers.delete(keyOf(request)) };
-}
-
-/** @param {unknown} error */
-function isAbort(error) {
-  return error instanceof Error && error.name === "AbortError";
+  return { get, forget: (/** @type {Request} */ request) => void requests.delete(keyOf(request)) };
 }

@@ -1,35 +1,21 @@
 // @ts-check
-/** The page of a running server. */
+/** The page of a running server: it opens with the lesson; the module of the other views is loaded with the first of them. */
 
 import { createApiKey } from "../data/api_key.js";
 import { httpBackend } from "../data/http.js";
-import { compareView } from "../views/compare/compare.js";
-import { decideView } from "../views/decide/decide.js";
-import { headsView } from "../views/heads/heads.js";
-import { insideView } from "../views/inside/inside.js";
-import { languageView } from "../views/language/language.js";
-import { picturesView } from "../views/pictures/pictures.js";
-import { positionsView } from "../views/positions/positions.js";
 import { startView } from "../views/start/start.js";
-import { trainingView } from "../views/training/training.js";
-import { translateView } from "../views/translate/translate.js";
 import { mountPage } from "./page.js";
+import { VIEW_LINKS } from "./view_links.js";
 
+/** @param {string} id */
+const loadView = async (id) => {
+  const { MORE_VIEWS } = await import("./more_views.js");
+  return MORE_VIEWS[id];
+};
 const apiKey = createApiKey();
 mountPage(/** @type {HTMLElement} */ (document.getElementById("page")), {
   data: httpBackend("api/v1", apiKey),
-  views: [
-    startView,
-    translateView,
-    insideView,
-    headsView,
-    languageView,
-    decideView,
-    picturesView,
-    positionsView,
-    compareView,
-    trainingView,
-  ],
+  views: [startView, ...VIEW_LINKS.map((link) => ({ ...link, load: () => loadView(link.id) }))],
   apiKey,
   ownsDocument: true,
 });

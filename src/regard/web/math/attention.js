@@ -9,20 +9,8 @@ import { rotated } from "./positions.js";
 
 /** @typedef {number[]} Vector */
 /** @typedef {number[][]} Matrix a list of rows */
-/** @typedef {keyof typeof SCORE_TERMS} ScoreName */
-
-/**
- * The additive score's own parameters; a file may hold the projections alone.
- * @typedef {object} AdditiveScore
- * @property {Vector} vector
- * @property {Matrix | null} query_weight
- * @property {Matrix | null} key_weight
- * @property {Vector | null} key_bias
- * @property {Vector} projected_query
- * @property {Matrix} projected_keys
- */
-
-/** @typedef {{ weight: Matrix, unprepared_keys: Matrix }} GeneralScore the general score's matrix, and the keys before it */
+/** @typedef {keyof typeof SCORES} ScoreName */
+/** @typedef {Record<string, Matrix>} ScoreParameters by their names in attention/scores.py; a vector is one row */
 
 /**
  * What the server sends of one query in one head, as far as this module needs it.
@@ -41,16 +29,15 @@ import { rotated } from "./positions.js";
  * @property {Matrix | null} value_weight
  * @property {Vector | null} value_bias
  * @property {Matrix | null} output_weight
- * @property {AdditiveScore | null} additive
- * @property {GeneralScore | null} general
+ * @property {ScoreParameters} score_parameters
  * @property {boolean} is_rotary
  * @property {number} rotary_base of the angles
+ * @property {Vector | null} position_bias what relative positions add to the score of each key
  * @property {boolean[]} visible
  */
 
 /** @typedef {{ left: number, right: number, product: number }} Product */
 /** @typedef {Product & { inner?: number, factor?: number }} ScoreTerm additive: product = factor * inner, inner = tanh(left + right) */
-/** @typedef {{ query: Vector, keys: Matrix, vector: Vector }} AdditiveParts W_q q, W_k k + b of every key, and v */
 /** @typedef {{ query: Vector, keys: Matrix, values: Matrix, unrotated: { query: Vector, keys: Matrix } }} Projections */
 /** @typedef {{ shift: number, exponentials: Vector, total: number, weights: Vector }} Softmax */
 
@@ -146,11 +133,9 @@ export function rotaryVector(vector, position, base) {
  * @returns {Projections}
  */
 export function project(input) {
-  const { general } = input;
-  const given = general ? general.unprepared_keys.map((key) => linear(key, general.weight)) : (input.keys ?? []);
   const { query_weight, query_bias, key_weight, key_bias, value_weight, value_bias } = input;
   const query = query_weight ? linear(input.x, query_weight, query_bias) : (input.query ?? []);
-  const keys = key_weight ? input.key_inputs.map((x) => linear(x, key_weight, key_bias)) : given;
+  const keys = key_weight ? input.key_inputs.map((x) => linear(x, key_weight, key_bias)) : (input.keys ?? []);
   const values = value_weight ? input.key_inputs.map((x) => linear(x, value_weight, value_bias)) : (input.values ?? []);
   const unrotated = { query, keys };
   if (!input.is_rotary || !query_weight) return { query, keys, values, unrotated }; // as given, they are rotated already
@@ -159,50 +144,48 @@ export function project(input) {
   return { query: rotaryVector(query, input.query_index, base), keys: turned, values, unrotated };
 }
 
+/** @typedef {{ query: Vector, keys: Matrix }} Compared the vectors whose numbers a score combines */
+
 /**
- * @param {HeadInput} input
- * @param {Vector} query
- * @returns {AdditiveParts | null}
+ * A score function, as the classes in attention/scores.py: what it does to the query and the keys first, and the terms
+ * whose sum is the score of one key, before it is scaled.
+ * @typedef {object} ScoreFunction
+ * @property {(given: Compared, parameters: ScoreParameters) => Compared} [prepare]
+ * @property {(query: Vector, key: Vector, parameters: ScoreParameters) => ScoreTerm[]} terms
  */
-function additiveParts({ additive, keys = [] }, query) {
-  if (!additive) return null;
-  const { query_weight, key_weight, key_bias, vector } = additive;
-  return {
-    query: query_weight ? linear(query, query_weight) : additive.projected_query,
-    keys: key_weight ? keys.map((key) => linear(key, key_weight, key_bias)) : additive.projected_keys,
-    vector,
-  };
-}
 
-/** @typedef {{ score: string, query: Vector, keys: Matrix, additive: AdditiveParts | null }} ScoreInput */
-
-/** @param {ScoreInput} work @param {number} key @returns {ScoreTerm[]} */
-const dotTerms = ({ query, keys }, key) => products(query, keys[key]);
-
-/** @param {ScoreInput} work @param {number} key @returns {ScoreTerm[]} */
-function additiveTerms({ additive }, key) {
-  const { query, keys, vector } = /** @type {AdditiveParts} */ (additive);
-  return vector.map((factor, index) => {
-    const [left, right] = [query[index], keys[key][index]];
-    const inner = Math.tanh(left + right);
-    return { left, right, inner, factor, product: factor * inner };
-  });
-}
-
-/** How each score of a config is computed: the terms whose sum is the score of one key, before it is scaled. */
-export const SCORE_TERMS = {
-  dot: dotTerms,
-  scaled_dot: dotTerms,
-  general: dotTerms, // its keys have been multiplied by its matrix
-  additive: additiveTerms,
+/** @satisfies {Record<string, ScoreFunction>} */
+export const SCORES = {
+  dot: { terms: products },
+  scaled_dot: { terms: products },
+  general: {
+    prepare: ({ query, keys }, { "project_keys.weight": weight }) => ({
+      query,
+      keys: keys.map((key) => linear(key, weight)),
+    }),
+    terms: products,
+  },
+  additive: {
+    prepare: ({ query, keys }, parameters) => ({
+      query: linear(query, parameters["query.weight"]),
+      keys: keys.map((key) => linear(key, parameters["project_keys.weight"], parameters["project_keys.bias"][0])),
+    }),
+    terms: (query, key, { vector: [vector] }) =>
+      vector.map((factor, index) => {
+        const [left, right] = [query[index], key[index]];
+        const inner = Math.tanh(left + right);
+        return { left, right, inner, factor, product: factor * inner };
+      }),
+  },
 };
 
 /**
- * @param {ScoreInput} work
+ * The terms whose sum is the score of one key.
+ * @param {{ score: ScoreFunction, compared: Compared, parameters: ScoreParameters }} work
  * @param {number} key
  */
-export function scoreTerms(work, key) {
-  return SCORE_TERMS[/** @type {ScoreName} */ (work.score)](work, key);
+export function scoreTerms({ score, compared, parameters }, key) {
+  return score.terms(compared.query, compared.keys[key], parameters);
 }
 
 /** @typedef {ReturnType<typeof attend>} AttentionWork */
@@ -214,15 +197,20 @@ export function scoreTerms(work, key) {
  */
 export function attend(input, { isScaled = true, isMasked = true } = {}) {
   const projections = project(input);
-  const work = { ...projections, score: input.layer.score, additive: additiveParts(input, projections.query) };
+  /** @type {ScoreFunction} */
+  const score = SCORES[/** @type {ScoreName} */ (input.layer.score)];
+  const parameters = input.score_parameters;
+  const compared = score.prepare?.(projections, parameters) ?? projections;
+  const work = { ...projections, score, compared, parameters };
   const raw = work.keys.map((_, key) => scoreTerms(work, key).reduce((sum, { product }) => sum + product, 0));
   const divisor = input.layer.score === "scaled_dot" ? Math.sqrt(work.query.length) : 1;
-  const scores = raw.map((score) => (isScaled ? score / divisor : score));
+  const scaled = raw.map((score) => (isScaled ? score / divisor : score));
+  const scores = scaled.map((score, key) => score + (input.position_bias?.[key] ?? 0));
   const visible = isMasked ? input.visible : input.visible.map(() => true);
   const softmax = maskedSoftmax(scores, visible);
   const context = weightedSum(softmax.weights, work.values);
   const part = input.output_weight ? linear(context, input.output_weight) : null;
-  return { ...work, raw, divisor, scores, visible, ...softmax, context, part };
+  return { ...work, raw, divisor, scaled, scores, visible, ...softmax, context, part };
 }
 
 /**

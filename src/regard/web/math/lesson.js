@@ -5,7 +5,7 @@ import { attend, dotProduct, linear, maskedSoftmax, steepestSlope, weightedSum }
 import { sinusoidalEncoding } from "./positions.js";
 import { exampleDetail } from "./worked_example.js";
 
-/** @import { Matrix, ScoreName, Vector } from "./attention.js" */
+/** @import { Matrix, Vector } from "./attention.js" */
 
 // --- random numbers ---
 
@@ -75,38 +75,39 @@ export function lookBack(words, state) {
 
 // --- four score functions ---
 
-/** Parameters of the general and of the additive score. */
+const HALF = [
+  [0.5, 0, 0],
+  [0, 0.5, 0],
+  [0, 0, 0.5],
+];
+
+/** Parameters of the four score functions. */
 export const SCORE_PARAMETERS = {
-  general: [
-    [1, 0, 0],
-    [0, 1, 0.5],
-    [0.5, 0, 1],
-  ],
+  dot: {},
+  scaled_dot: {},
+  general: {
+    "project_keys.weight": [
+      [1, 0, 0],
+      [0, 1, 0.5],
+      [0.5, 0, 1],
+    ],
+  },
   additive: {
-    query: [
-      [0.5, 0, 0],
-      [0, 0.5, 0],
-      [0, 0, 0.5],
-    ],
-    key: [
-      [0.5, 0, 0],
-      [0, 0.5, 0],
-      [0, 0, 0.5],
-    ],
-    bias: [-1.5, -1.5, -1.5],
-    vector: [4, 4, 4],
+    "query.weight": HALF,
+    "project_keys.weight": HALF,
+    "project_keys.bias": [[-1.5, -1.5, -1.5]],
+    vector: [[4, 4, 4]],
   },
 };
 
 /**
  * The scores and weights of a query over the first sentence.
- * @param {ScoreName} score
+ * @param {keyof typeof SCORE_PARAMETERS} score
  * @param {number} factor how much longer the query is than the decoder's state before "chat"
  */
 export function scoreWords(score, factor) {
   const query = DECODER_STATES.chat.map((value) => value * factor);
   const keys = SENTENCES[0].map((word) => STATES[word]);
-  const { general, additive } = SCORE_PARAMETERS;
   const { scores, weights } = attend({
     layer: { score },
     query_index: 0,
@@ -122,20 +123,10 @@ export function scoreWords(score, factor) {
     value_weight: null,
     value_bias: null,
     output_weight: null,
-    additive:
-      score === "additive"
-        ? {
-            vector: additive.vector,
-            query_weight: additive.query,
-            key_weight: additive.key,
-            key_bias: additive.bias,
-            projected_query: [],
-            projected_keys: [],
-          }
-        : null,
-    general: score === "general" ? { weight: general, unprepared_keys: keys } : null,
+    score_parameters: SCORE_PARAMETERS[score],
     is_rotary: false,
     rotary_base: 10000,
+    position_bias: null,
     visible: keys.map(() => true),
   });
   return { scores, weights };

@@ -72,10 +72,10 @@ export function exampleDetail(query, isCausal, order = IN_ORDER) {
     output_weight: null,
     output_bias: null,
     output: null,
-    additive: null,
-    general: null,
+    score_parameters: {},
     is_rotary: false,
     rotary_base: 10000,
+    position_bias: null,
     visible: tokens.map((_, key) => !isCausal || key <= query),
     block: null,
     prediction: null,
@@ -92,7 +92,8 @@ export function exampleDetail(query, isCausal, order = IN_ORDER) {
 export function shuffled(order, random = Math.random) {
   const left = [...order];
   const drawn = order.map(() => left.splice(Math.floor(random() * left.length), 1)[0]);
-  return drawn.every((word, position) => word === order[position]) ? shuffled(order, random) : drawn;
+  const isOrder = (/** @type {number[]} */ other) => drawn.every((word, position) => word === other[position]);
+  return isOrder(order) || isOrder(IN_ORDER) ? shuffled(order, random) : drawn;
 }
 
 /**

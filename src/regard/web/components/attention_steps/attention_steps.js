@@ -6,9 +6,9 @@ import { attend } from "../../math/attention.js";
 import { cardsAfter, cardsBefore } from "./block.js";
 import { ContextCard, OutputCard } from "./context.js";
 import { ProjectionCard } from "./projections.js";
-import { ScalingCard, ScoreCard, SoftmaxCard, VisibilityCard } from "./scores.js";
 import { StepMap } from "./step_map.js";
 import { isScaled, stepChoice } from "./step_params.js";
+import { PositionBiasCard, ScalingCard, ScoreCard, SoftmaxCard, VisibilityCard } from "./weights.js";
 
 /** @import { UrlState } from "../../core/url.js" */
 /** @import { Detail } from "./step_card.js" */
@@ -61,14 +61,15 @@ export function AttentionSteps({ detail, params, onChange, onVisit, isBusy = fal
  * @returns {import("./block.js").StepEntry[]}
  */
 function stepCards(detail) {
-  const scaling = isScaled(detail) ? [{ id: "scaling", Card: ScalingCard, isHalf: true }] : [];
+  const changes = isScaled(detail) ? [{ id: "scaling", Card: ScalingCard, isHalf: true }] : [];
+  if (detail.position_bias) changes.push({ id: "position-bias", Card: PositionBiasCard, isHalf: true });
   const hasOutput = Boolean(detail.output_weight);
   return [
     ...cardsBefore(detail),
     { id: "projections", Card: ProjectionCard },
     { id: "scores", Card: ScoreCard },
-    ...scaling,
-    { id: "visibility", Card: VisibilityCard, isHalf: scaling.length > 0 },
+    ...changes,
+    { id: "visibility", Card: VisibilityCard, isHalf: changes.length === 1 },
     { id: "softmax", Card: SoftmaxCard },
     { id: "context", Card: ContextCard, isHalf: hasOutput },
     ...(hasOutput ? [{ id: "output", Card: OutputCard, isHalf: true }] : []),

@@ -162,9 +162,10 @@ function EmbeddingCard({ step, number, isHalf }) {
     { title: `= ${stream}`, values: sum },
   ];
   const place = detail.query_index;
+  const elsewhere = detail.position_bias ? "block.embedding_relative" : "block.embedding_unplaced";
   const positionText = position
     ? t("block.embedding_position", { position: place })
-    : t(detail.is_rotary ? "block.embedding_rotary" : "block.embedding_unplaced");
+    : t(detail.is_rotary ? "block.embedding_rotary" : elsewhere);
   const title = t("block.embedding_title");
   const text = `${t("block.embedding_text", { token: label, width: token.length })} ${positionText}`;
   const formula = BLOCK_FORMULAS.embedding({ stream, isScaled, hasPosition: Boolean(position) });

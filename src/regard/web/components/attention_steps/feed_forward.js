@@ -6,6 +6,7 @@ import { h } from "../../core/ui.js";
 import { ACTIVATIONS } from "../../math/block.js";
 import { BLOCK_FORMULAS } from "../formula.js";
 import { numberSpan } from "../number_table.js";
+import { withCode } from "../placeholders.js";
 import { VectorList } from "../vector_strip.js";
 import { biasTerm, DimensionField, dotTerms, subscript, WrittenSum } from "../written_sum.js";
 import { queryLabel, StepCard } from "./step_card.js";
@@ -111,5 +112,7 @@ function rowTerms(weight, vector, bias, { matrix, row, letter }) {
 
 /** @param {{ terms: Term[] | null, total: number, label: string }} props */
 function RowSum({ terms, total, label }) {
-  return terms ? h(WrittenSum, { terms, total, label }) : h("p", { class: "explain" }, t("block.matrices_left_out"));
+  return terms
+    ? h(WrittenSum, { terms, total, label })
+    : h("p", { class: "explain" }, withCode(t("block.matrices_left_out")));
 }

@@ -3,6 +3,7 @@
 
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
+import { largestDifference } from "../../math/attention.js";
 import { ACTIVATIONS, outputProbabilities } from "../../math/block.js";
 import { readableToken } from "../../math/tokens.js";
 import { BLOCK_FORMULAS } from "../formula.js";
@@ -39,6 +40,17 @@ export function HeadCard({ step, number, isHalf }) {
 }
 
 /**
+ * Whether the output layer reads the output of the last norm divided by the root of its width, as in T5.
+ * @param {Block | null} block
+ * @param {OutputLayer} output
+ */
+function isDivided(block, { hidden }) {
+  if (!block?.last_norm || block.head) return false;
+  const normed = block.last_norm.output;
+  return largestDifference(hidden, normed) > 0.01 * Math.max(...normed.map(Math.abs));
+}
+
+/**
  * The likeliest tokens, and the one that was said (or, in an encoder-only model, that stands here).
  * @param {CardProps} props
  */
@@ -52,9 +64,11 @@ export function CandidatesCard({ step, number }) {
   const chosen = choice.token ?? Math.max(0, said);
   const mark = `◀ ${t(isGiven ? "block.stands_mark" : "block.said_mark")}`;
   const title = t("block.spoken_title");
-  const text = t(isGiven ? "block.spoken_text_stands" : "block.spoken_text_said", {
+  const spoken = t(isGiven ? "block.spoken_text_stands" : "block.spoken_text_said", {
     vocabulary: output.vocabulary.toLocaleString("en"),
   });
+  const width = output.hidden.length;
+  const text = isDivided(detail.block, output) ? `${t("block.hidden_divided", { width })} ${spoken}` : spoken;
   /** @type {KeyColumn[]} */
   const columns = [
     { title: t("block.rank"), values: tokens.map(({ rank }) => String(rank)), kind: "text" },

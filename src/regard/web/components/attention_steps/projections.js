@@ -67,12 +67,11 @@ function ProjectedVectors({ step }) {
   const { detail, work, choice } = step;
   const [query, key] = [queryLabel(step), keyLabel(step)];
   const isProjected = Boolean(detail.query_weight);
-  const keys = detail.general?.unprepared_keys ?? work.keys;
   const rows = [
     isProjected && { letter: "x", token: query, values: detail.x },
     { letter: "q", token: query, values: work.query },
     isProjected && { letter: "x", token: key, values: detail.key_inputs[choice.key] },
-    { letter: "k", token: key, values: keys[choice.key] },
+    { letter: "k", token: key, values: work.keys[choice.key] },
     { letter: "v", token: key, values: work.values[choice.key] },
   ];
   return h(VectorList, { rows });

@@ -3,6 +3,7 @@
 
 import { h, useId } from "../../core/ui.js";
 import { tokenLabel } from "../../math/tokens.js";
+import { withCode } from "../placeholders.js";
 
 /** @import { UrlState } from "../../core/url.js" */
 /** @import { ComponentChildren, VNode } from "../../core/ui.js" */
@@ -63,7 +64,7 @@ export function StepCard({ number, title, formula, text, isHalf = false, childre
       h("h2", { id, tabindex: -1 }, title),
       formula,
     ),
-    h("p", { class: "step-text" }, text),
+    h("p", { class: "step-text" }, withCode(text)),
     children,
   );
 }

@@ -17,6 +17,7 @@ const NAMES = {
   projections: "step.projections",
   scores: "step.scores",
   scaling: "step.scaling",
+  "position-bias": "step.position_bias",
   visibility: "step.mask",
   softmax: "step.softmax",
   context: "step.context",
@@ -33,7 +34,7 @@ const NAMES = {
   upward: "step.upward",
   after: "step.after",
 };
-const ATTENTION = ["projections", "scores", "scaling", "visibility", "softmax", "context", "output"];
+const ATTENTION = ["projections", "scores", "scaling", "position-bias", "visibility", "softmax", "context", "output"];
 const NETWORK = ["inner", "outer"];
 
 /**

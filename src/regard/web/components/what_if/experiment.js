@@ -87,12 +87,12 @@ export function undoChange(store) {
  * An experiment on a text. A language model has a trace of the text itself, a translator one of its output: that output is
  * kept, so that both models predict the same tokens.
  * @param {Store} store
- * @param {Pick<Model, "name" | "task">} model
+ * @param {Pick<Model, "name" | "task" | "fills_masks">} model
  * @param {string} text
  * @param {string} [target] an output that the reader has chosen
  * @returns {Experiment}
  */
-export function textExperiment({ traces }, { name, task }, text, target = "") {
+export function textExperiment({ traces }, { name, task, fills_masks }, text, target = "") {
   const request = { model: name, text, ...(target && { target }) };
   return {
     key: JSON.stringify(request),
@@ -103,7 +103,8 @@ export function textExperiment({ traces }, { name, task }, text, target = "") {
     async output(list, options) {
       const changed = { ...request, ...asRequest(list) };
       if (task === "translation" || task === "classification") return (await traces.get(changed, options)).text;
-      if (task === "fill-mask") return BLANK.test(text) ? (await traces.fill(changed, options)).text : text;
+      if (task === "fill-mask")
+        return fills_masks && BLANK.test(text) ? (await traces.fill(changed, options)).text : text;
       return (await traces.complete({ ...changed, beam_size: 1 }, options)).continuations[0].text;
     },
     withBefore: (use, options) => traces.withTrace(request, use, options),

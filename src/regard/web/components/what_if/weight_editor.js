@@ -8,7 +8,7 @@ import { Slider } from "../controls.js";
 import { changesOf, isOpen, setChanges } from "./experiment.js";
 
 /** @import { Chart } from "../../charts/chart.js" */
-/** @import { Cell } from "../../charts/grid.js" */
+/** @import { Cell } from "../../charts/cell_geometry.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { HeadAddress } from "../../math/interventions.js" */
 /**

@@ -12,8 +12,8 @@ import { OutputPair, PredictionBars } from "./before_after.js";
 import { ChangeList } from "./change_list.js";
 import { ABLATIONS, ablationOf, changesOf, isOpen, setChanges, undoChange } from "./experiment.js";
 import { HeadBoard } from "./head_board.js";
-import { PartSwitches, RegionSwitches, WordSwitches } from "./input_switches.js";
 import { RecordedCard } from "./recorded.js";
+import { PartSwitches, RegionSwitches, WordSwitches } from "./switches.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { AnyTrace, InterventionOptions, PredictedToken, Predictions } from "../../data/backend.js" */

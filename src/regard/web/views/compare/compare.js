@@ -1,26 +1,27 @@
 /** Compare: the same sentence translated by each model, side by side, and their quality against sentence length. */
 
 import { Lead } from "../../components/controls.js";
-import { Empty } from "../../components/placeholders.js";
+import { Empty, NotReady, withCode } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useEffect, useState } from "../../core/ui.js";
-import { comparableModels } from "../../data/models.js";
-import { EvaluationCards, PARAMS } from "./evaluation.js";
+import { comparableModels, modelFor } from "../../data/models.js";
+import { EvaluationCards } from "./evaluation.js";
 import { answersOf, ModelCard } from "./model_card.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { Model } from "../../data/backend.js" */
 /** @import { ModelAnswer } from "./model_card.js" */
 
-export const compareView = { id: "compare", title: "compare.title", params: PARAMS, View: Compare };
+export const compareView = { id: "compare", title: "compare.title", View: Compare };
 
 /** @param {{ store: Store }} props */
 function Compare({ store }) {
   const [attempt, setAttempt] = useState(0);
   const chosen = store.model.value;
   const models = comparableModels(store.models.value, chosen);
+  const awaited = modelFor(store.models.value, chosen, "translation");
   const isLanguageModel = chosen?.task === "text-generation" || chosen?.task === "fill-mask";
   const text = isLanguageModel ? "" : store.text.value; // a prompt is not for a translator
   const send = (/** @type {string} */ sent) => {
@@ -36,7 +37,7 @@ function Compare({ store }) {
     h(
       "div",
       null,
-      !models.length && h(Empty, null, t("compare.none")),
+      !models.length && (awaited ? h(NotReady, { model: awaited }) : h(Empty, null, withCode(t("compare.none")))),
       models.length > 0 &&
         chosen?.task === "image-to-text" &&
         h("p", { class: "faint" }, t("compare.instead", { model: chosen.name })),
@@ -89,7 +90,7 @@ function ComparedModels({ store, models, text }) {
       models.map((model) =>
         h(ModelCard, { key: model.name, model, text, reference, answer: answers[model.name] ?? {} }),
       ),
-      models.length === 1 && h(Empty, null, t("compare.only_one")),
+      models.length === 1 && h(Empty, null, withCode(t("compare.only_one"))),
     ),
   ];
 }

@@ -3,7 +3,7 @@
 import { lines } from "../../charts/lines.js";
 import { Plot } from "../../charts/plot.js";
 import { Card } from "../../components/controls.js";
-import { Empty, Loading, Problem } from "../../components/placeholders.js";
+import { Empty, Loading, Problem, withCode } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery, useWidth } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
@@ -16,7 +16,7 @@ import { attentionOfRnn, kindName, layerAndHead } from "./model_names.js";
 /** @import { ComponentChildren } from "../../core/ui.js" */
 /** @import { ComparedSentence, Evaluation, ModelReport } from "../../data/backend.js" */
 
-export const PARAMS = { bucket: "" };
+const PARAMS = { bucket: "" };
 const PLOT_HEIGHT = 300; // pixels
 
 /**
@@ -35,7 +35,7 @@ export function EvaluationCards({ store, model }) {
   if (evaluation.isLoading) return h(Loading, null);
   if (evaluation.error) return h(Card, { title: t("quality.title") }, h(Problem, { error: evaluation.error }));
   if (!evaluation.data || !models.length)
-    return h(Card, { title: t("quality.title") }, h(Empty, null, t("quality.none")));
+    return h(Card, { title: t("quality.title") }, h(Empty, null, withCode(t("quality.none"))));
   return h(
     "div",
     { class: "stack" },

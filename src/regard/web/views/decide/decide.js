@@ -3,15 +3,14 @@
 import { Card, Lead } from "../../components/controls.js";
 import { ImagePicker, imageRequest, useImageChoice } from "../../components/image_picker.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
-import { Empty, Loading, Problem } from "../../components/placeholders.js";
+import { Empty, Loading, NotReady, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { WeightBars } from "../../components/weight_bars.js";
 import { asRequest, captionExperiment, changesOf, textExperiment } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
-import { Fragment, h, useEffect, useState } from "../../core/ui.js";
-import { modelFor } from "../../data/models.js";
+import { Fragment, h, useEffect } from "../../core/ui.js";
 import { partialWord } from "../../math/image_attention.js";
 
 /** @import { GivenImage } from "../../components/image_picker.js" */
@@ -32,39 +31,48 @@ export const decideView = {
 
 /** @param {{ store: Store }} props */
 function Decide({ store }) {
-  const chosen = store.model.value;
-  const isChosen = chosen?.task === "classification";
-  const model = isChosen ? chosen : modelFor(store.models.value, chosen, "classification");
-  const readsImages = model?.reads_images ?? false;
-  const choice = useImageChoice(store, readsImages && model?.is_ready ? model : null);
-  const [example, setExample] = useState("");
-  const text = isChosen ? store.text.value : example; // the text of another model may be in another language
-  const send = (/** @type {string} */ sent) =>
-    isChosen || example ? store.set({ model: model?.name, text: sent }) : setExample(sent);
+  const model = store.model.value;
+  if (model?.task !== "classification") {
+    return h(
+      "div",
+      { class: "view decide" },
+      h(Lead, { title: t("decide.heading") }, t("decide.lead")),
+      h(Empty, null, h("p", null, t("decide.none")), h("pre", { class: "command" }, COMMANDS.join("\n"))),
+    );
+  }
+  const Input = model.reads_images ? ImageInput : TextInput;
   return h(
     "div",
     { class: "view decide" },
     h(Lead, { title: t("decide.heading") }, t(leadOf(model))),
-    model &&
-      (readsImages ? h(ImagePicker, { store, model, choice }) : h(SentenceForm, { store, model, text, onSend: send })),
-    body(),
+    model.is_ready ? h(Input, { store, model }) : h(NotReady, { model }),
   );
-
-  function body() {
-    if (!model)
-      return h(Empty, null, h("p", null, t("decide.none")), h("pre", { class: "command" }, COMMANDS.join("\n")));
-    if (!model.is_ready) return h(Empty, null, t("note.not_ready", { model: model.name }));
-    if (!readsImages) return text && h(TextDecision, { store, model, text });
-    const { given } = choice;
-    if (given && "image" in given && given.image === null) return h(Empty, null, t("pictures.large"));
-    return given && h(ImageDecision, { store, model, given });
-  }
 }
 
-/** @param {Model | null} model */
+/** @param {Model} model */
 function leadOf(model) {
-  if (model?.name === WORLD_CLASSIFIER) return "decide.lead_world";
-  return model?.reads_images ? "decide.lead_image" : "decide.lead";
+  if (model.name === WORLD_CLASSIFIER) return "decide.lead_world";
+  return model.reads_images ? "decide.lead_image" : "decide.lead";
+}
+
+/** @param {{ store: Store, model: Model }} props */
+function TextInput({ store, model }) {
+  const text = store.text.value;
+  return h(Fragment, null, h(SentenceForm, { store }), text && h(TextDecision, { store, model, text }));
+}
+
+/** @param {{ store: Store, model: Model }} props */
+function ImageInput({ store, model }) {
+  const choice = useImageChoice(store, model);
+  const { given, error } = choice;
+  const isTooLarge = given && "image" in given && given.image === null;
+  return h(
+    Fragment,
+    null,
+    h(ImagePicker, { store, model, choice }),
+    error && h(Problem, { error }),
+    isTooLarge ? h(Empty, null, t("pictures.large")) : given && h(ImageDecision, { store, model, given }),
+  );
 }
 
 /** @param {{ store: Store, model: Model, text: string }} props */

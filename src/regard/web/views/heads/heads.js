@@ -4,7 +4,7 @@ import { attentionName, headName, layerHeadTitle } from "../../components/attent
 import { Card, Lead, Segmented, Select } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
 import { ImagePicker, imageRequest, useImageChoice } from "../../components/image_picker.js";
-import { Empty, Loading, Problem } from "../../components/placeholders.js";
+import { Empty, Loading, NotReady, Problem, withCode } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import {
   asRequest,
@@ -73,13 +73,13 @@ function Heads({ store }) {
   }
 
   function body() {
-    if (!model) return h(Empty, null, t("note.no_model"));
-    if (!model.is_ready) return h(Empty, null, t("note.not_ready", { model: model.name }));
+    if (!model?.is_ready) return h(NotReady, { model });
     if (!model.has_attention)
       return h(Empty, null, t(isOfImages ? "heads.none_pictures" : "heads.none", { model: model.name }));
     if (isOfImages && choice.given && "image" in choice.given && !choice.given.image)
       return h(Empty, null, t("pictures.large"));
-    if (source.error) return h(Problem, { error: source.error });
+    const error = source.error ?? (isOfImages ? choice.error : null);
+    if (error) return h(Problem, { error });
     if (!source.data || scores.isLoading)
       return isOfImages && !choice.isLoading && !choice.given ? null : h(Loading, null);
     return h(HeadsOfTrace, { store, source: source.data, scores: scores.data ?? [] });
@@ -213,7 +213,7 @@ function HeadsOfTrace({ store, source, scores }) {
           explanation: t(isScored && role === "cross" ? "heads.grid_errors" : "heads.grid"),
           beside: roles.length > 1 && roleChoice,
         },
-        !isScored && role === "cross" && h("p", { class: "faint explanation" }, t("heads.no_errors")),
+        !isScored && role === "cross" && h("p", { class: "faint explanation" }, withCode(t("heads.no_errors"))),
         h(HeadGrid, {
           key: role,
           rows,

@@ -5,7 +5,7 @@ import { AttentionSteps } from "../../components/attention_steps/attention_steps
 import { indexParam, QUERY_PARAMS, stepChoice } from "../../components/attention_steps/step_params.js";
 import { Switches } from "../../components/attention_steps/switches.js";
 import { Card, Select } from "../../components/controls.js";
-import { Empty, Loading, OtherModel, Problem } from "../../components/placeholders.js";
+import { Loading, NotReady, OtherModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { TokenRow, TokenSigns } from "../../components/token_row.js";
 import { asRequest, changesOf, isOpen, textExperiment } from "../../components/what_if/experiment.js";
@@ -38,14 +38,14 @@ const LAYER_PARAMS = { ...QUERY_PARAMS, fc1_row: "", fc2_row: "" };
 /** @param {{ store: Store }} props */
 export function OwnSentence({ store }) {
   const model = store.model.value;
-  if (!model) return h(Empty, null, t("translate.no_model"));
+  if (!model) return h(NotReady, { model });
   if (!takesText(model)) return h(OtherModel, { store });
   const { data } = store;
   const text = store.text.value || (data.isEmbedded ? (data.sourceText ?? "") : "");
   const target = store.url.value.target || undefined;
   return [
     h(SentenceForm, { store }),
-    !model.is_ready && h(Empty, null, t("note.not_ready", { model: model.name })),
+    !model.is_ready && h(NotReady, { model }),
     model.is_ready &&
       text &&
       h(TracedSentence, { key: JSON.stringify([model.name, text, target]), store, model, text, target }),
@@ -72,11 +72,11 @@ function TraceOrNote({ store, model, request, trace }) {
       h("p", { class: "explain" }, t("translate.nothing", { kind: model.kind })),
     );
   }
-  return h(TracedSteps, { store, request, trace: trace.data });
+  return h(TracedSteps, { store, model, request, trace: trace.data });
 }
 
-/** @param {{ store: Store, request: Request, trace: Trace }} props */
-function TracedSteps({ store, request, trace }) {
+/** @param {{ store: Store, model: Model, request: Request, trace: Trace }} props */
+function TracedSteps({ store, model, request, trace }) {
   const params = store.url.value;
   const place = placeOf(params, trace);
   const { layer, head, query, fc1_row, fc2_row } = place;
@@ -119,7 +119,7 @@ function TracedSteps({ store, request, trace }) {
         })
       : detail.isLoading && h(Loading, null),
     !store.data.isEmbedded &&
-      predictsTokens(trace, layer) &&
+      predictsTokens(trace, layer, model) &&
       h(LogitLens, {
         store,
         trace,
@@ -133,9 +133,10 @@ function TracedSteps({ store, request, trace }) {
  * Whether the queries of an attention are positions that predict tokens: not those of a translator's encoder.
  * @param {Trace} trace
  * @param {number} layer
+ * @param {Model} model
  */
-function predictsTokens({ layers, target }, layer) {
-  return layers[layer].queries === "target" || !target.pieces.length;
+function predictsTokens({ layers, target }, layer, model) {
+  return layers[layer].queries === "target" || (!target.pieces.length && Boolean(model.fills_masks));
 }
 
 /**

@@ -4,7 +4,7 @@ import { layerHeadTitle } from "../../components/attention_names.js";
 import { Card, Lead, Select, Slider } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
 import { NextTokens, useSettled } from "../../components/next_tokens.js";
-import { Empty, Loading, Problem } from "../../components/placeholders.js";
+import { Empty, Loading, NotReady, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { WeightBars } from "../../components/weight_bars.js";
 import { asRequest, changesOf, textExperiment } from "../../components/what_if/experiment.js";
@@ -21,6 +21,12 @@ import { BLANK } from "../../math/tokens.js";
 
 const SAMPLES = 5; // continuations sampled beside the greedy one
 const HOTTEST = 2; // temperature
+/** Title and lead, by what the model does. */
+const LEADS = /** @type {const} */ ({
+  beginning: ["language.heading_beginning", "language.lead_beginning"],
+  blanks: ["language.heading_blanks", "language.lead_blanks"],
+  encoder: ["language.heading_encoder", "language.lead_encoder"],
+});
 const COMMANDS = [
   "regard data generate sentences --out runs/world/data",
   "regard train recipes/world-decoder-only.toml",
@@ -45,23 +51,18 @@ function Language({ store }) {
       h(Empty, null, h("p", null, t("language.none")), h("pre", { class: "command" }, COMMANDS.join("\n"))),
     );
   }
-  const continues = model.task === "text-generation";
+  const kind = model.task === "text-generation" ? "beginning" : model.fills_masks ? "blanks" : "encoder";
   const prompt = promptOf(store.url.value);
   const send = (/** @type {string} */ text) => store.set({ text, prompt: "", look: "" });
-  const Answer = continues ? Continuations : FilledBlanks;
+  const [title, lead] = LEADS[kind];
+  const Answer = kind === "beginning" ? Continuations : FilledBlanks;
   return h(
     "div",
     { class: "view language" },
-    h(
-      Lead,
-      { title: t(continues ? "language.heading_beginning" : "language.heading_blanks") },
-      t(continues ? "language.lead_beginning" : "language.lead_blanks"),
-    ),
+    h(Lead, { title: t(title) }, t(lead)),
     h(SentenceForm, { store, text: prompt, onSend: send }),
     model.is_ready && prompt && h(WhatIf, { store, experiment: textExperiment(store, model, prompt) }),
-    model.is_ready
-      ? prompt && h(Answer, { store, model, prompt })
-      : h(Empty, null, t("note.not_ready", { model: model.name })),
+    model.is_ready ? prompt && h(Answer, { store, model, prompt }) : h(NotReady, { model }),
   );
 }
 
@@ -182,7 +183,7 @@ function ContinuationList({ store, continuations, prompt, chosen }) {
 
 /** @param {{ store: Store, model: Model, prompt: string }} props */
 function FilledBlanks({ store, model, prompt }) {
-  const hasBlank = BLANK.test(prompt);
+  const hasBlank = model.fills_masks && BLANK.test(prompt);
   const changes = changesOf(store);
   const query = useQuery(
     hasBlank && ((signal) => store.traces.fill({ model: model.name, text: prompt, ...asRequest(changes) }, { signal })),
@@ -199,7 +200,7 @@ function FilledBlanks({ store, model, prompt }) {
     null,
     filled
       ? h(Card, { title: t("language.filled") }, h("p", { class: "growing", dir: "auto" }, filled.text))
-      : h(Empty, null, t("language.no_blank")),
+      : model.fills_masks && h(Empty, null, t("language.no_blank")),
     filled &&
       h(
         "div",

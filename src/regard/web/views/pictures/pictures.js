@@ -3,7 +3,7 @@
 import { Card, Lead } from "../../components/controls.js";
 import { ImagePicker, useImageChoice } from "../../components/image_picker.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
-import { Empty, Loading, Problem } from "../../components/placeholders.js";
+import { Empty, Loading, NotReady, Problem, withCode } from "../../components/placeholders.js";
 import { asRequest, captionExperiment, changesOf } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
@@ -31,22 +31,31 @@ const NOT_BEGUN = { preview: null, partial: null, caption: null, error: null };
 export const picturesView = {
   id: "pictures",
   title: /** @type {const} */ ("pictures.title"),
+  tasks: ["image-to-text"],
   View: Pictures,
 };
 
 /** @param {{ store: Store }} props */
 function Pictures({ store }) {
   const model = modelFor(store.models.value, store.model.value, "image-to-text");
-  const choice = useImageChoice(store, model);
+  const choice = useImageChoice(store, model?.is_ready ? model : null);
   return h(
     "div",
     { class: "view pictures" },
     h(Lead, { title: t("pictures.heading") }, t(store.data.isEmbedded ? "pictures.lead_fixed" : "pictures.lead")),
-    model && h(ImagePicker, { store, model, choice }),
-    model
-      ? choice.given && described(model, choice.given)
-      : h(Empty, null, t("pictures.none"), h("pre", { class: "command" }, TRAINING_COMMANDS.join("\n"))),
+    model?.is_ready && h(ImagePicker, { store, model, choice }),
+    body(),
   );
+
+  function body() {
+    if (!model) {
+      const commands = h("pre", { class: "command" }, TRAINING_COMMANDS.join("\n"));
+      return h(Empty, null, withCode(t("pictures.none")), commands);
+    }
+    if (!model.is_ready) return h(NotReady, { model });
+    if (choice.error) return h(Problem, { error: choice.error });
+    return choice.given && described(model, choice.given);
+  }
 
   function described(/** @type {Model} */ captioner, /** @type {GivenImage} */ given) {
     const isTooLarge = "image" in given && given.image === null;

@@ -1,8 +1,8 @@
 /** An encoding as a map, as curves and as distances, and the criteria measured on it. */
 
 import { ColourScale } from "../../charts/colour_scale.js";
-import { field } from "../../charts/field.js";
 import { lines } from "../../charts/lines.js";
+import { pixelMap } from "../../charts/pixel_map.js";
 import { Plot } from "../../charts/plot.js";
 import { rangeOf, readableNumber } from "../../charts/scales.js";
 import { Card } from "../../components/controls.js";
@@ -134,7 +134,7 @@ function mapChart({ values, length, width: columns }, trained, strength, width) 
     yLabel: t("positions.position"),
     shaded: trained === null ? null : { from: trained, label },
   };
-  return field({ values, rows: length, columns, ...labels, describe, ...strength }, { width });
+  return pixelMap({ values, rows: length, columns, ...labels, describe, ...strength }, { width });
 }
 
 /**
@@ -166,7 +166,7 @@ function distancesChart(values, length, strength, width) {
     t("positions.distance_cell", { one, other, value: readableNumber(value) });
   const position = t("positions.position");
   const labels = { title: t("positions.distances"), xLabel: position, yLabel: position, isSquare: true };
-  return field({ values, rows: length, columns: length, ...labels, describe, ...strength }, { width, height: TALL });
+  return pixelMap({ values, rows: length, columns: length, ...labels, describe, ...strength }, { width, height: TALL });
 }
 
 /**

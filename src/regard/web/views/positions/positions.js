@@ -8,7 +8,7 @@ import { h } from "../../core/ui.js";
 import { sinusoidalEncoding } from "../../math/positions.js";
 import { EncodingCharts } from "./encoding_charts.js";
 import { RotaryDemo } from "./rotary_demo.js";
-import { FORMULAS, OWN, PARAMS, SHORTEST, useEncoding } from "./use_encoding.js";
+import { FORMULAS, OWN, SHORTEST, useEncoding } from "./use_encoding.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { PositionTable } from "../../data/backend.js" */
@@ -37,13 +37,13 @@ const KINDS = /** @type {const} */ ({
   },
   learned: { name: "positions.kind_learned", story: "positions.story_learned", about: "positions.about_learned" },
   rotary: { name: "positions.kind_rotary", story: "positions.story_rotary", about: "positions.about_rotary" },
+  relative: { name: "positions.kind_relative", story: "positions.story_relative", about: "positions.about_relative" },
   none: { name: "positions.kind_none", story: "positions.story_none", about: "positions.about_none" },
 });
 
 export const positionsView = {
   id: "positions",
   title: "positions.title",
-  params: { ...PARAMS, rotary: "" },
   View: Positions,
 };
 

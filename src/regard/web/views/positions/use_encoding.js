@@ -16,7 +16,7 @@ import {
 /** @import { PositionTable } from "../../data/backend.js" */
 /** @import { Encoding, MakeEncoding } from "../../math/positions.js" */
 
-export const PARAMS = { kind: "sinusoidal", length: "60", width: "64" };
+const PARAMS = { kind: "sinusoidal", length: "60", width: "64" };
 export const OWN = "own"; // the chosen model's
 export const FORMULAS = {
   sinusoidal: sinusoidalEncoding,

@@ -4,7 +4,7 @@
 import { shade } from "../../charts/colour.js";
 import { Plot } from "../../charts/plot.js";
 import { Problem } from "../../components/placeholders.js";
-import { t } from "../../core/i18n.js";
+import { language, t } from "../../core/i18n.js";
 import { useQuery, useWidth } from "../../core/query.js";
 import { isDark } from "../../core/theme.js";
 import { h, useEffect, useId, useMemo, useRef } from "../../core/ui.js";
@@ -172,7 +172,11 @@ export function Outputs({ rows }) {
         h(
           "dd",
           { lang, dir: "auto" },
-          query.error ? h(Problem, { error: query.error }) : (query.data ?? h("span", { class: "waiting" }, "…")),
+          query.error
+            ? h(Problem, { error: query.error })
+            : query.data === ""
+              ? h("span", { class: "faint", lang: language.value }, t("start.no_output"))
+              : (query.data ?? h("span", { class: "waiting", lang: language.value }, t("note.waiting"))),
         ),
       ),
     ),

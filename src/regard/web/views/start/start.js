@@ -8,7 +8,7 @@ import { CHAPTERS } from "./chapters/chapters.js";
 import { answers, rememberAnswer } from "./progress.js";
 
 /** @import { Store } from "../../core/store.js" */
-/** @import { ComponentChildren } from "../../core/ui.js" */
+/** @import { ComponentChildren, Ref } from "../../core/ui.js" */
 /** @import { UrlState } from "../../core/url.js" */
 /** @import { Chapter } from "./chapter.js" */
 
@@ -86,7 +86,7 @@ function ChapterList({ store, index }) {
   );
 }
 
-/** @param {{ store: Store, index: number, heading: import("../../core/ui.js").Ref<HTMLElement | null> }} props */
+/** @param {{ store: Store, index: number, heading: Ref<HTMLElement | null> }} props */
 function ChapterPage({ store, index, heading }) {
   const chapter = CHAPTERS[index];
   const { guess = "", setting = "" } = store.url.value;
@@ -95,6 +95,12 @@ function ChapterPage({ store, index, heading }) {
   useEffect(() => {
     if (isAnswered) rememberAnswer(chapter.id, guess);
   }, [guess]);
+  const question = useRef(/** @type {HTMLElement | null} */ (null));
+  const wasAnswered = useRef(isAnswered);
+  useLayoutEffect(() => {
+    if (isAnswered && !wasAnswered.current) question.current?.scrollIntoView({ block: "start" }); // the result is below it
+    wasAnswered.current = isAnswered;
+  }, [isAnswered]);
   const props = { store, setting, onSetting };
   return h(
     "article",
@@ -103,7 +109,7 @@ function ChapterPage({ store, index, heading }) {
     h("h1", { ref: heading, tabindex: -1 }, t(chapter.title)),
     h("p", { class: "idea" }, t(chapter.idea)),
     chapter.Setup && h("div", { class: "setup stack" }, h(chapter.Setup, props)),
-    h(Question, { store, chapter, guess }),
+    h(Question, { store, chapter, guess, section: question }),
     isAnswered &&
       h(
         "section",
@@ -111,15 +117,16 @@ function ChapterPage({ store, index, heading }) {
         h(chapter.Result, { ...props, guess }),
         h("p", { class: "continue" }, h(StateLink, { store, state: chapter.link.state }, t(chapter.link.text), " →")),
       ),
+    isAnswered && index === CHAPTERS.length - 1 && h("p", { class: "idea" }, t("start.end")),
     h(PageTurner, { store, index }),
   );
 }
 
 /**
  * The question. Choosing an answer shows the result; the reader may choose again.
- * @param {{ store: Store, chapter: Chapter, guess: string }} props
+ * @param {{ store: Store, chapter: Chapter, guess: string, section: Ref<HTMLElement | null> }} props
  */
-function Question({ store, chapter, guess }) {
+function Question({ store, chapter, guess, section }) {
   const id = useId();
   const buttons = chapter.answers().map(([answer, text]) => {
     const choose = () => store.set({ guess: answer });
@@ -131,7 +138,7 @@ function Question({ store, chapter, guess }) {
   });
   return h(
     "section",
-    { class: "card question", "aria-labelledby": id },
+    { ref: section, class: "card question", "aria-labelledby": id },
     h("p", { class: "eyebrow" }, t("start.question")),
     h("h2", { id }, t(chapter.question)),
     h("div", { class: "answers", role: "group", "aria-labelledby": id }, buttons),

@@ -1,7 +1,7 @@
 /** Training: a run's curves, its samples, and its attention at the steps where it was saved; live while the run goes on. */
 
 import { Lead, Select } from "../../components/controls.js";
-import { Empty, Loading, Problem } from "../../components/placeholders.js";
+import { Empty, Loading, Problem, withCode } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect, useMemo, useRef, useState } from "../../core/ui.js";
@@ -70,7 +70,7 @@ function Training({ store }) {
 
   function body() {
     if (!runs) return query.error ? h(Problem, { error: query.error }) : h(Loading, null);
-    if (!run) return h(Empty, null, t("training.no_runs"));
+    if (!run) return h(Empty, null, withCode(t("training.no_runs")));
     if (!followed.isLoaded && !followed.error) return h(Loading, null);
     return h(RunBody, { key: run.name, store, run: withState(run, log), log, error: followed.error });
   }

@@ -2,7 +2,7 @@
 
 import { Lead } from "../../components/controls.js";
 import { NextTokens } from "../../components/next_tokens.js";
-import { Empty, OtherModel, Problem } from "../../components/placeholders.js";
+import { NotReady, OtherModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { asRequest, changesOf, textExperiment } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
@@ -11,7 +11,7 @@ import { h, useEffect, useState } from "../../core/ui.js";
 import { BeamCard } from "./beam_card.js";
 import { OutputsCard } from "./outputs.js";
 import { TracedCards } from "./traced_cards.js";
-import { PARAMS, useTranslation } from "./use_translation.js";
+import { useTranslation } from "./use_translation.js";
 
 /** @import { Model } from "../../data/backend.js" */
 /** @import { Store } from "../../core/store.js" */
@@ -23,16 +23,15 @@ export const translateView = {
   id: "translate",
   title: "translate.title",
   tasks: ["translation"],
-  params: PARAMS,
   View: Translate,
 };
 
 /** @param {{ store: Store }} props */
 function Translate({ store }) {
   const model = store.model.value;
-  const isTranslator = Boolean(model?.is_ready && model.task === "translation");
+  const isTranslator = model?.task === "translation"; // a reader may write while it is being loaded
   const [attempt, setAttempt] = useState(0);
-  const state = useTranslation(store, isTranslator ? model : null, attempt);
+  const state = useTranslation(store, isTranslator && model.is_ready ? model : null, attempt);
   const { traced } = state;
   const send = (/** @type {string} */ text) => {
     store.set({ text });
@@ -46,7 +45,7 @@ function Translate({ store }) {
     { class: "view translate" },
     h(Lead, { title: t("translate.heading") }, t(store.data.isEmbedded ? "translate.lead_fixed" : "translate.lead")),
     isTranslator && h(SentenceForm, { store, isBusy: state.isBusy, note: unknownNote(traced), onSend: send }),
-    isTranslator && h(WhatIf, { store, experiment: experiment(), trace: traced?.trace }),
+    isTranslator && model.is_ready && h(WhatIf, { store, experiment: experiment(), trace: traced?.trace }),
     h("div", { class: "translate-result" }, result()),
   );
 
@@ -56,7 +55,7 @@ function Translate({ store }) {
   }
 
   function result() {
-    if (!model?.is_ready) return h(Empty, null, t("translate.no_model"));
+    if (!model?.is_ready) return h(NotReady, { model });
     if (!isTranslator) return h(OtherModel, { store });
     return h(Result, { store, model, state });
   }

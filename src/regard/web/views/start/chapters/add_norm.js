@@ -48,7 +48,13 @@ function Result({ store, guess, setting, onSetting }) {
     h(
       Verdict,
       { store, guess, right, answers: addNormChapter.answers() },
-      t("start.add_norm_explained", { left: sizeText(left), grown: sizeText(stacks[1].signal[DEPTHS - 1]) }),
+      t("start.add_norm_explained", {
+        left: sizeText(left),
+        grown: sizeText(stacks[1].signal[DEPTHS - 1]),
+        gradient: sizeText(stacks[1].gradient[DEPTHS - 1]),
+        signal: sizeText(stacks[2].signal[DEPTHS - 1]),
+        kept: sizeText(stacks[2].gradient[DEPTHS - 1]),
+      }),
     ),
     h(Slider, {
       label: t("start.add_norm_depth"),

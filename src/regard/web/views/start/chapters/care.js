@@ -1,7 +1,7 @@
 // @ts-check
 /** Reading attention with care: does the head that attends most to a word matter for the output? */
 
-import { Problem } from "../../../components/placeholders.js";
+import { Loading, Problem } from "../../../components/placeholders.js";
 import { t } from "../../../core/i18n.js";
 import { useQuery } from "../../../core/query.js";
 import { h } from "../../../core/ui.js";
@@ -10,12 +10,12 @@ import { tokenLabel } from "../../../math/tokens.js";
 import { Figures, NeedsModel, Outputs, readyModel, useTranslation, Verdict } from "../parts.js";
 
 /** @import { Store } from "../../../core/store.js" */
-/** @import { Chapter, ResultProps } from "../chapter.js" */
+/** @import { Chapter, ChapterProps, ResultProps } from "../chapter.js" */
 /** @typedef {{ layer: number, head: number, weight: number, key: string, change: number }} HeadRow change: of the token's log-probability without the head */
 
 const MODEL = "en-fr";
 const SENTENCE = "Where is the train station?";
-const LESS = -0.1; // of a log-probability: 10 % less probable
+const LESS = -0.02; // of a log-probability: 2 % less probable
 const ROWS = 6;
 
 /** @type {Chapter} */
@@ -37,8 +37,13 @@ export const careChapter = {
   },
 };
 
-function Setup() {
-  return h("p", { class: "sample", lang: "en" }, SENTENCE);
+/** @param {ChapterProps} props */
+function Setup({ store }) {
+  const translation = useTranslation(store, readyModel(store, MODEL), SENTENCE);
+  return [
+    h("p", { class: "sample", lang: "en" }, SENTENCE),
+    translation.data && h("p", { class: "sample", lang: "fr" }, translation.data),
+  ];
 }
 
 /** @param {ResultProps} props */
@@ -51,12 +56,20 @@ function Result({ store, guess }) {
   const after = useTranslation(store, address ? model : null, SENTENCE, address ? [address] : []);
   if (!model) return [h("p", null, t("start.care_explained")), h(NeedsModel, { names: [MODEL] })];
   if (query.error) return h(Problem, { error: query.error });
-  if (!query.data || !best || after.data === null || before.data === null) return h("p", { class: "waiting" }, "…");
+  if (!query.data || !best || after.data === null || before.data === null) return h(Loading);
   const right = after.data !== before.data ? "changes" : best.change < LESS ? "less" : "nothing";
   const needed = query.data.rows.reduce((most, row) => (row.change < most.change ? row : most));
   const name = (/** @type {HeadRow} */ { layer, head }) => t("start.care_head", { layer: layer + 1, head: head + 1 });
   return [
-    h(Verdict, { store, guess, right, answers: careChapter.answers() }, t("start.care_explained")),
+    h(
+      Verdict,
+      { store, guess, right, answers: careChapter.answers() },
+      t("start.care_explained"),
+      " ",
+      needed === best
+        ? t("start.care_same")
+        : t("start.care_other", { head: name(needed), weight: needed.weight.toFixed(2), best: best.weight.toFixed(2) }),
+    ),
     h(Figures, {
       items: [
         [t("start.care_brightest", { token: query.data.token }), name(best), best.weight],
@@ -77,7 +90,7 @@ function Result({ store, guess }) {
 
 /** @param {number} change of a log-probability */
 function changeText(change) {
-  return `× ${Math.exp(change).toFixed(2)}`;
+  return `×\u00a0${Math.exp(change).toFixed(2)}`;
 }
 
 /** @param {{ rows: HeadRow[], name: (row: HeadRow) => string }} props */

@@ -2,7 +2,7 @@
 /** Deciding with an encoder: a classifier answers who acts, and its map shows the rule that it has learnt. */
 
 import { Segmented } from "../../../components/controls.js";
-import { Problem } from "../../../components/placeholders.js";
+import { Loading, Problem } from "../../../components/placeholders.js";
 import { WeightBars } from "../../../components/weight_bars.js";
 import { t } from "../../../core/i18n.js";
 import { useQuery } from "../../../core/query.js";
@@ -72,7 +72,7 @@ function Decision({ store, sentence }) {
   );
   if (!classifier) return h(NeedsModel, { names: [CLASSIFIER] });
   if (query.error) return h(Problem, { error: query.error });
-  if (!query.data) return h("p", { class: "waiting" }, "…");
+  if (!query.data) return h(Loading);
   const { classes, words } = query.data.results[0];
   const people = classes.slice(0, SHOWN).map(({ label, probability }) => ({ word: label, weight: probability }));
   const attended = (words ?? []).map(({ text, weight }) => ({ word: text, weight, isMark: text === "</s>" }));

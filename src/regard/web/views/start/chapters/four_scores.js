@@ -6,15 +6,14 @@ import { ATTENTION_FORMULAS } from "../../../components/formula.js";
 import { SCORE_FUNCTIONS } from "../../../components/score_functions.js";
 import { t } from "../../../core/i18n.js";
 import { h } from "../../../core/ui.js";
-import { SCORE_TERMS } from "../../../math/attention.js";
 import { SCORE_PARAMETERS, SENTENCES, scoreWords } from "../../../math/lesson.js";
 import { ScoreTable, Verdict } from "../parts.js";
 
-/** @import { ScoreName } from "../../../math/attention.js" */
+/** @typedef {keyof typeof SCORE_PARAMETERS} LessonScore */
 /** @import { Chapter, ResultProps } from "../chapter.js" */
 
 const LONGEST = 10; // times the query
-const NAMES = /** @type {ScoreName[]} */ (Object.keys(SCORE_TERMS));
+const NAMES = /** @type {LessonScore[]} */ (Object.keys(SCORE_PARAMETERS));
 
 /** @type {Chapter} */
 export const fourScoresChapter = {
@@ -26,14 +25,14 @@ export const fourScoresChapter = {
   Result,
   link: {
     text: "start.four_scores_link",
-    state: { view: "inside", mode: "own", model: "en-fr-rnn-attention", text: "The black cat drinks cold milk." },
+    state: { view: "inside", mode: "own", model: "en-fr-rnn-attention", text: "She has a black cat and a white dog." },
   },
 };
 
 /** @param {ResultProps} props */
 function Result({ store, guess, setting, onSetting }) {
   const factor = Math.min(LONGEST, Math.max(1, Number(setting) || 1));
-  const bound = SCORE_PARAMETERS.additive.vector.reduce((sum, value) => sum + Math.abs(value), 0);
+  const bound = SCORE_PARAMETERS.additive.vector[0].reduce((sum, value) => sum + Math.abs(value), 0);
   const growth = Object.fromEntries(NAMES.map((name) => [name, largestScore(name, LONGEST) / largestScore(name, 1)]));
   const right = NAMES.reduce((least, name) => (growth[name] < growth[least] ? name : least));
   return [
@@ -63,7 +62,7 @@ function Result({ store, guess, setting, onSetting }) {
 }
 
 /**
- * @param {ScoreName} name
+ * @param {LessonScore} name
  * @param {number} factor
  */
 function largestScore(name, factor) {

@@ -2,7 +2,7 @@
 /** Half a Transformer: an encoder-only model (BERT) sees both sides of a blank, a decoder-only model (GPT) what is before it. */
 
 import { Segmented } from "../../../components/controls.js";
-import { Problem } from "../../../components/placeholders.js";
+import { Loading, Problem } from "../../../components/placeholders.js";
 import { WeightBars } from "../../../components/weight_bars.js";
 import { t } from "../../../core/i18n.js";
 import { useQuery } from "../../../core/query.js";
@@ -15,11 +15,11 @@ import { NeedsModel, readyModel, Verdict } from "../parts.js";
 /** @import { Chapter, ResultProps } from "../chapter.js" */
 
 const [ENCODER, DECODER] = ["world-encoder-only", "world-decoder-only"];
-const BEFORE = "학생이"; // the student
+const BEFORE = "안나가"; // Anna
 const VERBS = ["갔다", "읽었다"]; // went, read
 const TEXT = `${BEFORE} ___ ${VERBS[0]}`;
 const SHOWN = 5;
-const NEW_TOKENS = 4; // the beginning of a continuation is enough here
+const NEW_TOKENS = 6; // the beginning of a continuation is enough here
 
 /** @type {Chapter} */
 export const halvesChapter = {
@@ -152,17 +152,24 @@ function Predictions({ store, verb }) {
           h(
             "ol",
             { class: "lesson-list", lang: "ko" },
-            continued.data.continuations.map((each) =>
-              h("li", { key: each.text }, each.text, !each.is_finished && " …"),
-            ),
+            wholeTexts(continued.data.continuations).map((text) => h("li", { key: text }, text)),
           ),
       ),
     ),
   );
 }
 
+/**
+ * Texts up to their last whole word, each once.
+ * @param {{ text: string, is_finished: boolean }[]} continuations
+ */
+function wholeTexts(continuations) {
+  const upToSpace = (/** @type {string} */ text) => (text.includes(" ") ? text.slice(0, text.lastIndexOf(" ")) : text);
+  return [...new Set(continuations.map((each) => (each.is_finished ? each.text : `${upToSpace(each.text)} …`)))];
+}
+
 /** @param {{ query: Query<unknown>, children?: ComponentChildren }} props */
 function Answer({ query, children }) {
   if (query.error) return h(Problem, { error: query.error });
-  return query.data ? children : h("p", { class: "waiting" }, "…");
+  return query.data ? children : h(Loading);
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /** Why many heads: eight small heads against one large head of equal size, and what the heads of a trained layer attend to. */
 
-import { Problem } from "../../../components/placeholders.js";
+import { Loading, Problem } from "../../../components/placeholders.js";
 import { TokenRow } from "../../../components/token_row.js";
 import { t } from "../../../core/i18n.js";
 import { useQuery } from "../../../core/query.js";
@@ -91,7 +91,7 @@ function TrainedHeads({ store, word, onWord }) {
   );
   if (!model) return h(NeedsModel, { names: [MODEL] });
   if (query.error) return h(Problem, { error: query.error });
-  if (!query.data) return h("p", { class: "waiting" }, "…");
+  if (!query.data) return h(Loading);
   const { trace, maps, layer } = query.data;
   const words = realWords(trace.source);
   const chosen = Math.min(word, words.length - 1);

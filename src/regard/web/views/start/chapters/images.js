@@ -3,7 +3,7 @@
 
 import { Segmented } from "../../../components/controls.js";
 import { SeenImage, WordPanels } from "../../../components/image_words.js";
-import { Problem } from "../../../components/placeholders.js";
+import { Loading, Problem } from "../../../components/placeholders.js";
 import { t } from "../../../core/i18n.js";
 import { useQuery } from "../../../core/query.js";
 import { h } from "../../../core/ui.js";
@@ -15,6 +15,7 @@ import { NeedsModel, readyModel, Verdict } from "../parts.js";
 
 const MODEL = "scenes";
 const IMAGES = ["0", "1", "2", "3"];
+const FIRST = "2";
 
 /** @type {Chapter} */
 export const imagesChapter = {
@@ -47,7 +48,7 @@ function Setup({ store, setting }) {
 
 /** @param {string} setting */
 function imageOf(setting) {
-  return IMAGES.includes(setting) ? setting : IMAGES[0];
+  return IMAGES.includes(setting) ? setting : FIRST;
 }
 
 /** @param {ResultProps} props */
@@ -62,11 +63,11 @@ function Result({ store, guess, setting, onSetting }) {
     label: t("start.images_choice"),
     options: IMAGES.map((number) => /** @type {[string, string]} */ ([number, String(Number(number) + 1)])),
     value: example,
-    onChange: (/** @type {string} */ number) => onSetting(number === IMAGES[0] ? "" : number),
+    onChange: (/** @type {string} */ number) => onSetting(number === FIRST ? "" : number),
   });
   const field = h("div", { class: "field" }, t("start.images_choice"), choice);
   if (query.error) return [verdict(t("start.images_explained")), field, h(Problem, { error: query.error })];
-  if (!query.data) return [verdict(t("start.images_explained")), field, h("p", { class: "waiting" }, "…")];
+  if (!query.data) return [verdict(t("start.images_explained")), field, h(Loading)];
   const { caption, words } = query.data;
   const isRight = caption.gold?.words.join(" ") === words.map(({ text }) => text).join(" ");
   const boxesOf = (/** @type {number} */ index) => (isRight ? (caption.gold?.boxes[index] ?? []) : []);

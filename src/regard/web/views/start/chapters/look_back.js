@@ -26,7 +26,7 @@ export const lookBackChapter = {
   Result,
   link: {
     text: "start.look_back_link",
-    state: { view: "translate", model: "en-fr-rnn-attention", text: "The black cat drinks cold milk." },
+    state: { view: "translate", model: "en-fr-rnn-attention", text: "She has a black cat and a white dog." },
   },
 };
 

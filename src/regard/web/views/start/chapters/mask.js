@@ -27,7 +27,7 @@ export const maskChapter = {
   Result,
   link: {
     text: "start.mask_link",
-    state: { view: "inside", mode: "", causal: "1", query: "1", order: "", unmasked: "1" },
+    state: { view: "inside", mode: "", causal: "1", query: "1", order: "", unmasked: "", step: "visibility" },
   },
 };
 

@@ -16,11 +16,7 @@ const MODELS = /** @type {const} */ ([
   ["en-fr-rnn-attention", "start.one_vector_attention"],
   ["en-fr", "start.parallel_transformer"],
 ]);
-const SENTENCES = [
-  "I like tea.",
-  "My brother likes tea and my sister likes coffee.",
-  "My brother likes tea and my sister likes coffee, but my parents always drink cold water in the morning.",
-];
+const SENTENCES = ["I have a dog.", "I have a dog and a cat.", "She has a black cat and a white dog."];
 
 /** @type {Chapter} */
 export const oneVectorChapter = {

@@ -123,6 +123,7 @@ function Result({ store, guess, setting, onSetting }) {
       h(ScoreTable, { title: t("start.pronoun_first"), words, weights: found.first }),
       h(ScoreTable, { title: t("start.pronoun_second"), words, weights: found.second }),
     ),
+    h("p", null, t("start.pronoun_real")),
     h(
       "p",
       { class: "faint small" },

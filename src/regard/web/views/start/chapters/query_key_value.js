@@ -24,7 +24,17 @@ export const queryKeyValueChapter = {
 };
 
 function Setup() {
-  return h("p", { class: "sample", lang: "ko" }, h("b", null, "AI"), "가 세상을 바꾼다");
+  const { query, keys } = attend(exampleDetail(0, false));
+  return [
+    h("p", { class: "sample", lang: "ko" }, h("b", null, "AI"), "가 세상을 바꾼다"),
+    h("p", null, t("start.qkv_setup")),
+    h(
+      "div",
+      { class: "lesson-grid" },
+      h(MatrixTable, { rows: [query], caption: `q (${EXAMPLE.tokens[0]})` }),
+      h(MatrixTable, { rows: keys, caption: "K", rowLabels: EXAMPLE.tokens }),
+    ),
+  ];
 }
 
 /** @param {ResultProps} props */

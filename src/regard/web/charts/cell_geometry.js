@@ -1,5 +1,5 @@
 // @ts-check
-/** Rows and columns of cells: which one is at a place, where an arrow key leads, and the frame around one. Shared by heatmap and field. */
+/** Rows and columns of cells: which one is at a place, where an arrow key leads, and the frame around one. Shared by the charts of cells. */
 
 import { h } from "../core/ui.js";
 import { palette } from "./colour.js";

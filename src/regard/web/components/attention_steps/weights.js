@@ -1,5 +1,5 @@
 // @ts-check
-/** From the query and the keys to the weights: scores, scaling, visibility, softmax. */
+/** From the query and the keys to the weights: scores, scaling, the bias of relative positions, visibility, softmax. */
 
 import { Plot } from "../../charts/plot.js";
 import { queryWeights } from "../../charts/query_weights.js";
@@ -56,7 +56,7 @@ export function ScoreCard({ step, number }) {
   return h(
     StepCard,
     { number, title, formula: formula(), text: t(text) },
-    detail.general && h(PreparedKey, { step }),
+    detail.layer.score === "general" && h(PreparedKey, { step }),
     h(
       "div",
       { class: "side-by-side" },
@@ -92,8 +92,8 @@ function writtenTerms(work, key) {
  */
 function PreparedKey({ step }) {
   const { detail, work, choice, onChange } = step;
-  const { weight, unprepared_keys } = /** @type {import("../../math/attention.js").GeneralScore} */ (detail.general);
-  const values = work.keys[choice.key];
+  const weight = detail.score_parameters["project_keys.weight"];
+  const values = work.compared.keys[choice.key];
   const chosen = Math.min(choice.prepared, values.length - 1);
   const onChoose = (/** @type {number} */ index) => onChange({ prepared: String(index) });
   return h(
@@ -102,7 +102,7 @@ function PreparedKey({ step }) {
     h(VectorList, { rows: [{ letter: "W k", token: keyLabel(step), values, chosen, onChoose }] }),
     h(DimensionField, { label: t("inside.which_number"), count: values.length, chosen, onChoose }),
     h(WrittenSum, {
-      terms: matrixTerms({ weight, row: chosen, vector: unprepared_keys[choice.key], letter: "k" }),
+      terms: matrixTerms({ weight, row: chosen, vector: work.keys[choice.key], letter: "k" }),
       total: values[chosen],
       label: `(W k)${subscript(chosen + 1)}`,
     }),
@@ -118,13 +118,33 @@ export function ScalingCard({ step, number, isHalf }) {
   /** @type {(KeyColumn | false | null)[]} */
   const columns = [
     { title: "q · k", values: work.raw },
-    { title: `÷ √${width}`, values: work.scores },
+    { title: `÷ √${width}`, values: work.scaled },
     choice.isUnscaled &&
-      changed && { title: t("inside.without_scaling_short"), values: changed.scores, kind: "changed" },
+      changed && { title: t("inside.without_scaling_short"), values: changed.scaled, kind: "changed" },
   ];
   return h(
     StepCard,
     { number, title, formula: ATTENTION_FORMULAS.scaling(), text, isHalf },
+    h(KeysTable, { step, caption: title, columns }),
+  );
+}
+
+/**
+ * What relative positions add to each score.
+ * @param {CardProps} props
+ */
+export function PositionBiasCard({ step, number, isHalf }) {
+  const { detail, work } = step;
+  const title = t("inside.bias_title");
+  const before = detail.layer.score === "scaled_dot" ? `q · k ÷ √${work.query.length}` : "q · k";
+  const columns = [
+    { title: before, values: work.scaled },
+    { title: "+ b", values: /** @type {number[]} */ (detail.position_bias) },
+    { title: "= s", values: work.scores },
+  ];
+  return h(
+    StepCard,
+    { number, title, formula: ATTENTION_FORMULAS.positionBias(), text: t("inside.bias_text"), isHalf },
     h(KeysTable, { step, caption: title, columns }),
   );
 }

@@ -19,20 +19,24 @@ export function stripSize(count) {
  * @param {number | null} chosen the number with a frame
  * @param {boolean} dark
  */
-export function vectorStrip(values, chosen, dark) {
+export function vectorBars(values, chosen, dark) {
   const most = Math.max(1e-9, ...values.map(Math.abs));
   const middle = HEIGHT / 2;
   const [positive, negative] = [series(0, dark).colour, series(1, dark).colour];
-  const bars = values.map((value, index) => {
-    const height = Math.max(1, (Math.abs(value) / most) * (middle - 3));
-    const isUp = value >= 0;
-    const box = { x: GAP + index * STEP, y: isUp ? middle - height : middle, width: BAR, height, rx: 1.5 };
-    return h("rect", { key: index, ...box, fill: isUp ? positive : negative });
-  });
+  // One path for all bars of a sign: the inner layer of a wide model has thousands, and an element for each takes seconds.
+  const outline = (/** @type {boolean} */ isUp) =>
+    values
+      .map((value, index) => {
+        if (value >= 0 !== isUp) return "";
+        const height = Math.max(1, (Math.abs(value) / most) * (middle - 3));
+        return `M${GAP + index * STEP} ${middle}v${(isUp ? -height : height).toFixed(2)}h${BAR}V${middle}z`;
+      })
+      .join("");
   const frame = { y: 0.75, width: STEP + 0.5, height: HEIGHT - 1.5, rx: 3, fill: "none", "stroke-width": 1.5 };
   return [
     h("line", { key: "zero", x1: 0, x2: "100%", y1: middle, y2: middle, stroke: palette(dark).line }),
-    bars,
+    h("path", { key: "up", d: outline(true), fill: positive }),
+    h("path", { key: "down", d: outline(false), fill: negative }),
     chosen !== null &&
       h("rect", {
         key: "chosen",

@@ -1,18 +1,18 @@
 // @ts-check
-/** A field of numbers between two counted axes, one coloured pixel for each; around zero, or from zero up. */
+/** A matrix of numbers between two counted axes, one coloured pixel for each; around zero, or from zero up. */
 
 import { h } from "../core/ui.js";
 import { xAxis, yAxis } from "./axes.js";
+import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_geometry.js";
 import { palette, shadeBytes } from "./colour.js";
-import { cellAt, cellByKey, cellCursor, holdsCell } from "./grid.js";
 import { linearScale, roundTicks } from "./scales.js";
 import { FONT } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
-/** @import { Cell } from "./grid.js" */
+/** @import { Cell } from "./cell_geometry.js" */
 
 /**
- * @typedef {object} FieldData
+ * @typedef {object} PixelMapData
  * @property {ArrayLike<number>} values row by row
  * @property {number} rows
  * @property {number} columns
@@ -42,11 +42,11 @@ const DIVERGING = {
 const STEPS = 512;
 
 /**
- * @param {FieldData} data
+ * @param {PixelMapData} data
  * @param {{ width: number, height?: number }} size
  * @returns {Chart<Cell>}
  */
-export function field(
+export function pixelMap(
   { values, rows, columns, title, xLabel, yLabel, most, twoSided, describe, shaded, isSquare = false },
   { width, height = 260 },
 ) {
@@ -127,7 +127,7 @@ export function field(
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {Pick<FieldData, "values" | "rows" | "columns" | "most" | "twoSided">} data
+ * @param {Pick<PixelMapData, "values" | "rows" | "columns" | "most" | "twoSided">} data
  * @param {boolean} dark
  */
 export function paintNumbers(canvas, { values, rows, columns, most, twoSided }, dark) {
