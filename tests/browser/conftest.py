@@ -130,7 +130,7 @@ class Watched:
     def of(cls, page: Any) -> "Watched":
         """Watch a page from now on."""
         seen = cls(page)
-        page.on("console", lambda told: told.type in ("error", "warning") and seen.problems.append(told.text))
+        page.on("console", lambda result: result.type in ("error", "warning") and seen.problems.append(result.text))
         page.on("pageerror", lambda error: seen.problems.append(str(error)))
         page.on("request", lambda request: seen.requests.append(request.url))
         return seen

@@ -50,8 +50,8 @@ def test_reload_and_link_restore_model_and_sentence(open_page: Open, server: str
     linked = open_page(f"compare?{urlencode({'model': 'general', 'text': SENTENCE})}")
     expect(linked.locator("#source-text")).to_have_value(SENTENCE)
     expect(linked.locator(".model-picker")).to_have_value("general")
-    said = translation(server, SENTENCE, "transformer")
-    expect(linked.locator("[data-model=transformer] .translation")).to_have_text(said)
+    output = translation(server, SENTENCE, "transformer")
+    expect(linked.locator("[data-model=transformer] .translation")).to_have_text(output)
 
 
 def test_unsent_text_survives_language_and_view_change(open_page: Open) -> None:

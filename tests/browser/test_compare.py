@@ -58,10 +58,10 @@ def test_a_length_opens_its_sentences_by_keyboard(open_page: Open, server: str) 
     for index, sentence in enumerate(sentences):
         expect(shown.nth(index)).to_contain_text(sentence["source"])
         for model, output in sentence["outputs"].items():
-            said = shown.nth(index).locator(f"dt:text-is('{model}') + dd")
-            expect(said).to_contain_text(output)
-            expect(said.locator(".same")).to_have_count(int(output == sentence["reference"]))
-            expect(said.locator("mark")).to_have_count(marked(output, sentence["reference"]))
+            found = shown.nth(index).locator(f"dt:text-is('{model}') + dd")
+            expect(found).to_contain_text(output)
+            expect(found.locator(".same")).to_have_count(int(output == sentence["reference"]))
+            expect(found.locator("mark")).to_have_count(marked(output, sentence["reference"]))
 
 
 def test_clicking_a_length_opens_its_sentences(open_page: Open) -> None:
@@ -81,8 +81,8 @@ def test_plot_and_table_show_the_comparison_figures(open_page: Open, server: str
         value = f"{one['lengths'][0]['score']:.3g}"
         expect(page.locator(".lines .read-out").last).to_contain_text(f"{one['model']} {value}")
         bleu = next(score for score in one["scores"] if score["name"] == "BLEU")
-        told = f"{bleu['value']:.1f} [{bleu['low']:.1f}, {bleu['high']:.1f}]"
-        expect(page.locator("table.numbers")).to_contain_text(told)
+        result = f"{bleu['value']:.1f} [{bleu['low']:.1f}, {bleu['high']:.1f}]"
+        expect(page.locator("table.numbers")).to_contain_text(result)
 
 
 POSITIONS = {
@@ -100,10 +100,10 @@ def test_table_shows_alignment_error_and_its_method(open_page: Open, server: str
     names = page.locator("table.numbers thead th").all_inner_texts()
     assert names[0] == "fixed"
     for place, name in enumerate(names[1:], start=1):
-        cell, told = row.locator("td").nth(place), models[name]
-        expect(cell).to_contain_text(f"{told['aer']:.3f}")
-        expect(cell).to_contain_text(POSITIONS[locale[:2]][told["at"]])
-        expect(cell).to_contain_text(re.compile(rf"{told['layer']}\b|\b{told['layer']}층|mean|평균"))
+        cell, result = row.locator("td").nth(place), models[name]
+        expect(cell).to_contain_text(f"{result['aer']:.3f}")
+        expect(cell).to_contain_text(POSITIONS[locale[:2]][result["at"]])
+        expect(cell).to_contain_text(re.compile(rf"{result['layer']}\b|\b{result['layer']}층|mean|평균"))
 
 
 def test_rnns_are_labelled_by_score_and_wiring(open_page: Open) -> None:
@@ -111,12 +111,12 @@ def test_rnns_are_labelled_by_score_and_wiring(open_page: Open) -> None:
     page.fill("#source-text", SENTENCE)
     page.keyboard.press("Enter")
     compared(page)
-    told = {
+    result = {
         "attending": "additive score, the query is the previous state",
         "general": "general score, the query is the previous state",
     }
     kinds = page.locator("table.numbers tr", has=page.get_by_role("rowheader", name="kind"))
-    for name, words in told.items():
+    for name, words in result.items():
         expect(card(page, name).locator(".wiring")).to_have_text(words)
         expect(kinds).to_contain_text(f"RNN with attention{words}")
     expect(card(page, "transformer").locator(".wiring")).to_have_count(0)

@@ -410,12 +410,14 @@ def test_a_phone_needs_no_sideways_scrolling(new_page: Any, name: str, locale: s
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
-@pytest.mark.parametrize("kind", ["js", "css"])
-def test_missing_file_is_reported(new_page: Any, kind: str) -> None:
+@pytest.mark.parametrize("file", ["app.*.js", "more_views.*.js", "style.*.css"])
+def test_missing_file_is_reported(new_page: Any, file: str) -> None:
     opened = new_page()
-    opened.page.route(f"**/page/*.{kind}", lambda route: route.abort())
+    opened.page.route(f"**/page/{file}", lambda route: route.abort())
     opened.open("translate")
-    if kind == "js":
+    if file.startswith("more"):
+        expect(opened.page.get_by_text("the script of this view did not load. Reload the page.")).to_be_visible()
+    elif file.startswith("app"):
         expect(opened.page.get_by_text("The page's script did not load.")).to_be_visible()
         expect(opened.page.get_by_text("페이지의 스크립트를 불러오지 못했어요.")).to_be_visible()
     else:

@@ -1,6 +1,7 @@
 """Inside: every number that is shown equals a float64 recomputation, to the digits shown."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,12 @@ def recomputed(inside: Any, *, is_scaled: bool = True, is_masked: bool = True) -
         keys = turned(keys, range(len(keys)), inside["rotary_base"])
     if inside["value_weight"]:
         values = linear(inside["key_inputs"], inside["value_weight"], inside["value_bias"])
-    if inside["general"]:
-        keys = linear(inside["general"]["unprepared_keys"], inside["general"]["weight"], None)
-    terms = keys * query if not inside["additive"] else additive_terms(inside["additive"], query, keys)
+    score, parameters = inside["layer"]["score"], inside["score_parameters"]
+    if score == "general":
+        keys = linear(keys, parameters["project_keys.weight"], None)
+    terms = keys * query if score != "additive" else additive_terms(parameters, query, keys)
     raw = terms.sum(axis=1)
-    divisor = math.sqrt(len(query)) if inside["layer"]["score"] == "scaled_dot" else 1.0
+    divisor = math.sqrt(len(query)) if score == "scaled_dot" else 1.0
     scores = raw / divisor if is_scaled else raw
     seen = np.where(np.asarray(inside["visible"]) | (not is_masked), scores, -np.inf)
     exponents = np.exp(seen)
@@ -84,10 +86,10 @@ def recomputed(inside: Any, *, is_scaled: bool = True, is_masked: bool = True) -
     return found | {"query": query, "context": weights @ values, "shares": weights[:, None] * values}
 
 
-def additive_terms(additive: Any, query: Row, keys: Row) -> Row:
-    own = linear(query, additive["query_weight"], None)
-    others = linear(keys, additive["key_weight"], additive["key_bias"])
-    return np.tanh(own + others) * np.asarray(additive["vector"])
+def additive_terms(parameters: Any, query: Row, keys: Row) -> Row:
+    own = linear(query, parameters["query.weight"], None)
+    others = linear(keys, parameters["project_keys.weight"], parameters["project_keys.bias"][0])
+    return np.tanh(own + others) * np.asarray(parameters["vector"][0])
 
 
 def open_own(open_page: Open, model: str) -> Any:
@@ -220,9 +222,10 @@ def test_rotary_queries_and_keys_show_both_stages(open_page: Open, letter: str, 
 def bars(card: Any, letter: str) -> list[float]:
     """The heights of a vector's bars, those that point down negative, against the largest."""
     row = card.locator(".vector-row").filter(has=card.page.locator(f"dt i:text-is('{letter}')"))
-    heights = "bars => bars.map(bar => bar.height.baseVal.value * (bar.y.baseVal.value < 21.5 ? 1 : -1))"
-    found = np.array(row.last.locator("rect[rx='1.5']").evaluate_all(heights))
-    return list(found / np.abs(found).max())
+    outlines = row.last.locator(".strip path").evaluate_all("paths => paths.map(path => path.getAttribute('d'))")
+    found = sorted((float(x), -float(height)) for x, height in re.findall(r"M(\d+) \S+?v(-?[\d.]+)", "".join(outlines)))
+    heights = np.array([height for _, height in found])
+    return list(heights / np.abs(heights).max())
 
 
 def drawn(values: Any) -> Any:
@@ -234,9 +237,9 @@ def test_vector_fits_its_card_at_any_width(open_page: Open) -> None:
     page = open_own(lambda view: open_page(view, viewport={"width": 280, "height": 800}), "transformer")
     card = step(page, "Query, keys and values")
     x = card.locator(".strip").first
-    assert x.locator("rect").count() == 32
+    assert len(bars(card, "x")) == 32
     right = "node => node.getBoundingClientRect().right"
-    assert x.locator("rect").last.evaluate(right) < card.evaluate(right)
+    assert x.evaluate(right) < card.evaluate(right)
     context = step(page, "Weighted sum of the values")
     box = context.locator(".strip").bounding_box()
     context.locator(".strip").click(position={"x": box["width"] - 2, "y": 10})
@@ -246,18 +249,18 @@ def test_vector_fits_its_card_at_any_width(open_page: Open) -> None:
 def test_general_score_shows_keys_before_and_after_projection(open_page: Open) -> None:
     page = open_own(open_page, "general")
     inside = choose(page, 0, head=0, query=0)
-    key, general = int(np.argmax(inside["weights"])), inside["general"]
+    key, weight = int(np.argmax(inside["weights"])), inside["score_parameters"]["project_keys.weight"]
     states = step(page, "States are queries, keys and values")
-    assert bars(states, "k") == drawn(general["unprepared_keys"][key])
+    assert bars(states, "k") == drawn(inside["keys"][key])
     assert bars(states, "v") == bars(states, "k")
     scores = step(page, "Compare the query with every key")
     assert scores.locator("table.keys thead th").last.inner_text() == "q · (W k)"
     prepared = scores.locator(".prepared")
-    assert bars(prepared, "W k") == drawn(linear(general["unprepared_keys"][key], general["weight"], None))
+    assert bars(prepared, "W k") == drawn(linear(inside["keys"][key], weight, None))
     prepared.locator(".dimension input").fill("3")
     prepared.locator(".dimension input").press("Enter")
     terms, total = written_sum(prepared)
-    products = np.asarray(general["weight"][2]) * np.asarray(general["unprepared_keys"][key])
+    products = np.asarray(weight[2]) * np.asarray(inside["keys"][key])
     same(terms, products)
     same([total], [products.sum()])
 
@@ -303,7 +306,7 @@ def test_the_example_is_used_by_keyboard_in_korean(open_page: Open) -> None:
     page.keyboard.press("Space")
     assert page.evaluate("document.activeElement.name") == "causal"
     weights = [*np.exp([1.5, 0]) / np.exp([1.5, 0]).sum(), 0, 0]
-    same(column(step(page, "소프트맥스: 점수가 가중치가 돼요"), 3), weights)
+    same(column(step(page, "소프트맥스: 스코어가 가중치가 돼요"), 3), weights)
     page.focus("[data-key='2']")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.dataset.key") == "2"

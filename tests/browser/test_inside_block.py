@@ -18,7 +18,7 @@ from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 from regard.tracing.trace import Trace
 from regard.web.pages import render_html_file
 from tests.browser.conftest import Open
-from tests.browser.test_inside import choose, open_own, same, step, written_sum
+from tests.browser.test_inside import bars, choose, open_own, same, step, written_sum
 from tests.support.small_models import randomise
 from tests.support.traces import TRANSFORMER, trace_of
 from tests.unit.tracing.test_block_arithmetic import BENDS
@@ -189,7 +189,7 @@ def test_rnn_without_add_and_norm_shows_next_tokens(open_page: Open, model: str)
     page = open_own(open_page, model)
     inside = choose(page, 0, head=0, query=0)
     card = step(page, "Then: an RNN has no Add & Norm")
-    assert card.locator(".strip rect").count() == len(inside["prediction"]["hidden"])
+    assert len(bars(card, "h")) == len(inside["prediction"]["hidden"])
     assert step(page, "Feed-forward network: W₂").count() == 0
     check_candidates(step(page, CANDIDATES), inside["prediction"])
 

@@ -88,7 +88,7 @@ def test_translate_links_a_captioner_to_pictures(page: Any, address: str) -> Non
 def test_translate_waits_for_the_first_model(page: Any, tmp_path: Path) -> None:
     for address in serving(tmp_path / "serve.log", "--run", tmp_path / "not-yet"):
         page.goto(f"{address}#translate")
-        page.get_by_text("This page shows one as soon as").first.wait_for()
+        page.get_by_text("As soon as one is, it appears here.").first.wait_for()
         page.goto("about:blank")  # a page that goes on asking a server that stops would be told so
 
 
@@ -99,10 +99,10 @@ def test_model_still_in_training_shows_no_alarm(page: Any, tmp_path: Path) -> No
     shutil.copy(tmp_path / "new" / "model" / "config.toml", young)
     for address in serving(tmp_path / "serve.log", "--run", young, unready=["young"]):
         page.goto(f"{address}#translate")
-        page.get_by_text("This page shows one as soon as").first.wait_for()
+        page.get_by_text("young is not trained yet.").first.wait_for()
         assert page.get_by_role("alert").count() == 0
         shutil.copytree(tmp_path / "new" / "model", young / "model")
-        expect(page.get_by_text("This page shows one as soon as")).to_have_count(0)
+        expect(page.get_by_text("young is not trained yet.")).to_have_count(0)
         page.goto("about:blank")
 
 

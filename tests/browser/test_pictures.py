@@ -36,7 +36,8 @@ def page(browser: Any, captioners: CaptioningServer) -> Iterator[Any]:
     watched.page.locator("section.step").first.wait_for()  # all of the first picture is there
     yield watched.page
     context.close()
-    assert [told for told in watched.problems if "status of 415" not in told] == []  # a refused file is told of so
+    unexpected = [problem for problem in watched.problems if "status of 415" not in problem]  # of a refused file
+    assert unexpected == []
     assert [url for url in watched.requests if not url.startswith((captioners.url, "blob:", "data:"))] == []
 
 
@@ -61,7 +62,7 @@ def test_words_are_shown_while_streaming(page: Any, captioners: CaptioningServer
     whole = httpx.post(address, content=content, timeout=60).text
     blocks = [f"{block}\n\n" for block in whole.split("\n\n") if block]
     held = blocks[: 1 + 2]  # the picture as it was seen, and two words
-    said = json.loads(held[-1].split("data: ")[1])
+    output = json.loads(held[-1].split("data: ")[1])
     page.evaluate(
         """blocks => {
           const answered = window.fetch;
@@ -76,8 +77,8 @@ def test_words_are_shown_while_streaming(page: Any, captioners: CaptioningServer
         held,
     )
     page.set_input_files(".picture-file", str(captioners.image(1)))
-    page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=said["text"])
-    assert words_shown(page) == [word["text"] for word in said["words"]]
+    page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=output["text"])
+    assert words_shown(page) == [word["text"] for word in output["words"]]
     assert page.locator(".region-word").first.locator("svg").count() == 2
     assert page.locator("button.region-word").count() == 0  # nothing can be looked into yet
 
@@ -87,7 +88,7 @@ def test_uploaded_image_is_captioned(page: Any, captioners: CaptioningServer) ->
     answer = httpx.post(f"{captioners.url}api/v1/captions?model=heads", content=content, timeout=60).json()
     page.set_input_files(".picture-file", str(captioners.image(2)))
     page.wait_for_function("text => document.querySelector('.caption-text')?.textContent === text", arg=answer["text"])
-    page.locator("button.region-word").first.wait_for()  # not the last of the words as they are said, but all of them
+    page.locator("button.region-word").first.wait_for()  # all words, and not only the last one generated
     assert words_shown(page) == answer["target"]["words"][1:]
     assert page.locator(".picture-seen").get_attribute("src") == answer["image"]
     assert page.locator(".region-word").first.locator("svg").count() == 2
@@ -142,8 +143,8 @@ def test_small_file_with_many_pixels_is_downscaled(page: Any, tmp_path: Path) ->
 
 
 def pressed(page: Any) -> list[bool]:
-    told = page.locator(".picture-example").evaluate_all("all => all.map((one) => one.getAttribute('aria-pressed'))")
-    return [one == "true" for one in told]
+    result = page.locator(".picture-example").evaluate_all("all => all.map((one) => one.getAttribute('aria-pressed'))")
+    return [one == "true" for one in result]
 
 
 def test_another_model_starts_with_its_own_first_example(page: Any) -> None:
@@ -161,10 +162,10 @@ def test_another_model_starts_with_its_own_first_example(page: Any) -> None:
 def test_own_image_survives_model_and_view_changes(page: Any, captioners: CaptioningServer) -> None:
     def wait_for(model: str) -> None:
         content = captioners.image(2).read_bytes()
-        told = httpx.post(f"{captioners.url}api/v1/captions?model={model}", content=content, timeout=60).json()
+        result = httpx.post(f"{captioners.url}api/v1/captions?model={model}", content=content, timeout=60).json()
         seen = """([model, picture, text]) => document.querySelector(`.picture-seen[alt*="${model}"]`)?.src === picture
           && document.querySelector(".caption-text").textContent === text"""
-        page.wait_for_function(seen, arg=[model, told["image"], told["text"]])
+        page.wait_for_function(seen, arg=[model, result["image"], result["text"]])
 
     page.set_input_files(".picture-file", str(captioners.image(2)))
     wait_for("heads")
@@ -205,9 +206,9 @@ def test_focus_stays_on_the_chosen_head(page: Any) -> None:
 def test_arithmetic_refers_to_the_image(page: Any, model: str) -> None:
     page.locator(".model-picker").select_option(model)
     page.get_by_text("what it takes from the image").wait_for()
-    told = page.locator(".steps").inner_text()
-    assert "region of the image" in told
-    assert not re.search("source token|from the other words|Each token", told)
+    result = page.locator(".steps").inner_text()
+    assert "region of the image" in result
+    assert not re.search("source token|from the other words|Each token", result)
 
 
 def test_a_narrow_page_does_not_scroll_sideways(page: Any) -> None:
@@ -260,7 +261,7 @@ def test_captions_are_available_in_korean(browser: Any, captioners: CaptioningSe
     context = browser.new_context(locale="ko-KR", reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{captioners.url}#pictures")
-    page.get_by_role("heading", name="설명의 단어가 이미지의 어디에 어텐션을 줄까요?").wait_for()
+    page.get_by_role("heading", name="단어를 쓸 때 이미지의 어디를 볼까요?").wait_for()
     page.locator(".region-word").first.wait_for()
     context.close()
 
@@ -291,14 +292,14 @@ def test_image_file_works_from_disk_without_network(browser: Any, captioners: Ca
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())
     page.locator("section.step").first.wait_for()
-    said = [
+    output = [
         httpx.post(f"{captioners.url}api/v1/captions?model=heads", content=one.read_bytes(), timeout=60).json()
         for one in pictures
     ]
-    assert page.locator(".caption-text").inner_text() == said[0]["text"]
+    assert page.locator(".caption-text").inner_text() == output[0]["text"]
     assert page.locator(".picture-file").count() == 0
     page.locator(".picture-example").nth(1).click()
-    page.wait_for_function("text => document.querySelector('.picture-seen').src === text", arg=said[1]["image"])
+    page.wait_for_function("text => document.querySelector('.picture-seen').src === text", arg=output[1]["image"])
     page.locator("label.field", has_text="Head").locator("select").select_option("1")
     page.locator("label.field", has_text="Layer").locator("select").select_option(
         str(page.evaluate("() => document.querySelector('label.field select').options[0].value"))

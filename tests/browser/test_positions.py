@@ -53,11 +53,11 @@ def test_a_cell_reads_out_its_number(open_page: Open) -> None:
     expect(page.locator(".field-picture", has=area)).to_contain_text(f"position 3, dimension 2: {value:.4f}")
 
 
-@pytest.mark.parametrize(("model", "told"), [("transformer", "Sine and cosine"), ("rotary", "Rotary")])
-def test_a_models_own_encoding_is_shown(open_page: Open, model: str, told: str) -> None:
+@pytest.mark.parametrize(("model", "result"), [("transformer", "Sine and cosine"), ("rotary", "Rotary")])
+def test_a_models_own_encoding_is_shown(open_page: Open, model: str, result: str) -> None:
     page = open_page("positions")
     page.select_option(".model-picker", model)
-    expect(page.get_by_role("combobox", name="Encoding")).to_contain_text(f"{model}: its own ({told})")
+    expect(page.get_by_role("combobox", name="Encoding")).to_contain_text(f"{model}: its own ({result})")
     choose(page, "own")
     for name in CRITERIA:
         expect(criterion(page, name)).to_have_class(re.compile("is-met"))
@@ -86,21 +86,21 @@ def learned_server(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.mark.parametrize(
-    ("locale", "told", "never"),
+    ("locale", "result", "never"),
     [
         ("en-US", ["ends at 700 positions", "the first 41"], "never trained"),
         ("ko-KR", ["위치 700개에서 끝나지만", "처음 41개"], "학습된 적 없음"),
     ],
 )
 def test_untrained_rows_of_a_learned_table_are_shaded(
-    browser: Any, learned_server: str, locale: str, told: list[str], never: str
+    browser: Any, learned_server: str, locale: str, result: list[str], never: str
 ) -> None:
     page = browser.new_page(locale=locale, viewport={"width": 1200, "height": 900})
     page.goto(f"{learned_server}#positions")
     page.locator("select option[value=own]").wait_for(state="attached")
     page.locator("select:has(option[value=own])").select_option("own")
     story = page.locator(".explain").first
-    for words in told:
+    for words in result:
         expect(story).to_contain_text(words)
     expect(criterion(page, "bounded")).to_have_class(re.compile("is-unmet"))  # 600 rows are there, and small
     expect(criterion(page, "bounded")).to_contain_text(re.compile(r"600.*41"))
@@ -135,7 +135,7 @@ def test_answer_about_a_previous_model_is_ignored(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "result"),
     [
         ("sinusoidal", "to the right the waves grow longer"),
         ("own", "in either half the waves grow longer"),
@@ -144,13 +144,13 @@ def test_answer_about_a_previous_model_is_ignored(open_page: Open) -> None:
         ("random", "No column has a pattern"),
     ],
 )
-def test_the_map_is_explained_as_the_encoding_is(open_page: Open, kind: str, told: str) -> None:
+def test_the_map_is_explained_as_the_encoding_is(open_page: Open, kind: str, result: str) -> None:
     page = open_page("positions")
     page.select_option(".model-picker", "rotary")
     expect(page.get_by_role("combobox", name="Encoding")).to_contain_text("its own (Rotary)")
     choose(page, kind)
     the_map = page.locator(".card", has=page.get_by_role("heading", name="The encoding as a map"))
-    expect(the_map.locator(".explanation")).to_contain_text(told)
+    expect(the_map.locator(".explanation")).to_contain_text(result)
     curves = page.locator(".card", has=page.get_by_role("heading", name="A few dimensions as curves"))
     assert ("fast dimensions" in curves.inner_text()) == (kind in ("sinusoidal", "own"))
 
@@ -165,6 +165,6 @@ def test_a_model_without_positions_offers_none(open_page: Open) -> None:
 
 def test_criteria_are_available_in_korean(open_page: Open) -> None:
     page = open_page("positions", locale="ko-KR")
-    expect(criterion(page, "unique")).to_contain_text("위치마다 하나뿐이에요")
+    expect(criterion(page, "unique")).to_contain_text("위치마다 값이 달라요")
     page.get_by_role("combobox", name="인코딩").select_option("count")
     expect(criterion(page, "bounded")).to_contain_text("만족하지 않아요")

@@ -41,7 +41,9 @@ def test_page_opens_with_a_translated_everyday_sentence(page: Any, shipped: str)
         ("positions", "main.panel .card"),
         ("compare", ".compare-card .translation >> nth=2"),
         ("pictures?model=scenes", ".picture-examples button >> nth=11"),
+        ("pictures", ".picture-examples button >> nth=11"),
         ("decide", ".bars >> nth=1"),
+        ("training", "main.panel .empty code"),
         ("language", "main.panel .card"),
         ("language?model=world-decoder-only", "main.panel .card"),
         ("language?model=world-encoder-only", "main.panel .card"),
@@ -52,6 +54,16 @@ def test_every_view_works_with_shipped_models(page: Any, shipped: str, view: str
     page.wait_for_selector(shown)
     assert not page.query_selector("main.panel .problem")
     assert not page.query_selector("main.panel pre.command")
+
+
+def test_changes_of_a_model_end_with_it(page: Any, shipped: str) -> None:
+    page.goto(f"{shipped}#translate?model=en-fr&text=Hello.&what_if=1&changes=cross.1.1%3Dzero")
+    page.wait_for_selector("ol.changes li")
+    page.get_by_role("link", name="Pictures").click()
+    page.wait_for_url("**#pictures?model=scenes*")
+    assert "changes=" not in page.url
+    page.wait_for_selector(".region-word")
+    assert not page.query_selector("main.panel .problem")
 
 
 def test_links_choose_a_model_for_their_view(page: Any, shipped: str) -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong is told in the reader's language, and for as long as it lasts."""
+"""A problem is shown in the reader's language, as long as it lasts."""
 
 import re
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ def page(browser: Any, server: str, request: pytest.FixtureRequest) -> Iterator[
 
 @pytest.mark.parametrize("page", LOST, indirect=True)
 def test_unreachable_server_is_reported_until_it_answers(page: Any, request: pytest.FixtureRequest) -> None:
-    told = LOST[request.node.callspec.params["page"]]
+    result = LOST[request.node.callspec.params["page"]]
     bar = page.locator(".offline")
     expect(bar).to_be_hidden()
     page.route("**/api/v1/**", lambda route: route.abort())
-    expect(bar).to_contain_text(told)
+    expect(bar).to_contain_text(result)
     page.unroute("**/api/v1/**")
     expect(bar).to_be_hidden()
 

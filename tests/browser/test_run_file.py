@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from regard.plotting import html_data as run_page
+from regard.plotting import run_data
 from tests.browser.conftest import Watched
 from tests.browser.test_axe import problems
 from tests.browser.test_training import journal
@@ -43,11 +43,11 @@ def test_training_is_shown_from_first_map_to_last(opened: Watched, file: Path, c
     expect(page.locator(".progress-line")).to_contain_text("step 60 of 60")
     steps = [event["step"] for event in journal(corpus) if event["event"] == "probe"]
     slider = page.locator(".timeline-ruler input[type=range]")
-    told = []
+    result = []
     for place in range(len(steps)):
         slider.fill(str(place))
-        told.append(page.locator(".timeline-step").inner_text())
-    assert told == [f"step {step}" for step in steps]
+        result.append(page.locator(".timeline-step").inner_text())
+    assert result == [f"step {step}" for step in steps]
     samples = [event for event in journal(corpus) if event["event"] == "validation"][-1]["samples"]
     expect(page.locator("table.samples tbody tr")).to_have_count(len(samples))
     assert page.locator(".views a").count() == 1
@@ -78,7 +78,7 @@ def test_file_with_omissions_lists_them(
 ) -> None:
     from regard.cli import run as run_command
 
-    monkeypatch.setattr(run_page, "MAX_MAP_BYTES", 5000)
+    monkeypatch.setattr(run_data, "MAX_MAP_BYTES", 5000)
     directory = corpus / "runs" / "transformer"
     assert run_command(["show", "--run", str(directory), "--out", str(tmp_path / "small.html")]) == 0
     opened.page.goto((tmp_path / "small.html").as_uri())

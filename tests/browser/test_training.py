@@ -42,11 +42,11 @@ def test_curves_read_out_the_journals_numbers(open_page: Open, corpus: Path) -> 
     for title, names in (("Loss", losses), ("Validation scores", {"BLEU": validation["bleu"]})):
         plot = page.get_by_role("group", name=f"{title}.")
         plot.press("End")
-        told = page.locator(".lines", has=plot).locator(".read-out").inner_text()
-        assert told.startswith("step 60:")
+        result = page.locator(".lines", has=plot).locator(".read-out").inner_text()
+        assert result.startswith("step 60:")
         for name, value in names.items():
-            shown = re.search(rf"{name} ([\d.]+)", told)
-            assert shown, told
+            shown = re.search(rf"{name} ([\d.]+)", result)
+            assert shown, result
             assert float(shown[1]) == pytest.approx(value, rel=6e-3)
 
 
@@ -77,7 +77,7 @@ def test_timeline_shows_saved_maps_step_by_step(open_page: Open, corpus: Path) -
 
 
 def first_weight(page: Any) -> float:
-    """The map's number in its first row and column, told to whoever comes there with the keyboard."""
+    """The map's number in its first row and column, as announced to keyboard users."""
     area = page.locator(".timeline-map .map-area")
     area.blur()
     area.press("Home")
@@ -109,12 +109,12 @@ def test_timeline_plays_to_its_end_and_stops(open_page: Open) -> None:
 
 def test_attention_sharpens_during_training(open_page: Open) -> None:
     page = opened_run(open_page("training"))
-    plot, told = page.get_by_role("group", name="Number of tokens attended to"), page.locator(".focus-plot .read-out")
-    expect(told).to_contain_text("step 60: tokens")
-    last = float(told.inner_text().split()[-1])
+    plot, result = page.get_by_role("group", name="Number of tokens attended to"), page.locator(".focus-plot .read-out")
+    expect(result).to_contain_text("step 60: tokens")
+    last = float(result.inner_text().split()[-1])
     plot.press("Home")
-    expect(told).to_contain_text("step 0: tokens")
-    assert last < float(told.inner_text().split()[-1])
+    expect(result).to_contain_text("step 0: tokens")
+    assert last < float(result.inner_text().split()[-1])
 
 
 @pytest.fixture
@@ -134,8 +134,8 @@ def half_way(corpus: Path, tmp_path: Path) -> tuple[Path, list[str]]:
 def axis_numbers(plot: Any) -> list[str]:
     """The numbers along the step axis."""
     found = "plot => [...plot.querySelectorAll('text')].filter(one => one.getAttribute('text-anchor') === 'middle')"
-    told: list[str] = plot.locator("svg").evaluate(f"({found}.map(one => one.textContent))")
-    return [text for text in told if text.replace(",", "").lstrip("−").replace(".", "").isdigit()]
+    result: list[str] = plot.locator("svg").evaluate(f"({found}.map(one => one.textContent))")
+    return [text for text in result if text.replace(",", "").lstrip("−").replace(".", "").isdigit()]
 
 
 def test_step_axis_spans_the_run_before_any_data(
@@ -196,7 +196,7 @@ def test_training_is_available_in_korean(open_page: Open) -> None:
 
 def test_model_samples_fit_a_narrow_screen(open_page: Open) -> None:
     page = opened_run(open_page("training", viewport={"width": 390, "height": 800}))
-    said = page.locator("table.samples tbody tr").first.locator("td").last
-    box = said.bounding_box()
+    output = page.locator("table.samples tbody tr").first.locator("td").last
+    box = output.bounding_box()
     assert box["x"] + box["width"] <= 390
-    assert said.evaluate("cell => getComputedStyle(cell, '::before').content") == '"the model"'
+    assert output.evaluate("cell => getComputedStyle(cell, '::before').content") == '"the model"'

@@ -99,7 +99,7 @@ def test_each_word_highlights_its_image_regions(page: Any, runs: Path, name: str
         expect(page.locator(".timeline-step")).to_have_text(f"step {step}")
         maps = load_file(runs / name / "probes" / f"step-{step:08d}" / "attention.safetensors")
         (weights,) = [found for key, found in maps.items() if key.startswith("1/") and _is_of_picture(key)]
-        weights = weights.astype(np.float32).mean(axis=0)[2]  # the third word is said by the row of the second
+        weights = weights.astype(np.float32).mean(axis=0)[2]  # the row of the second word generates the third
         cells = words.nth(2).locator("svg").first.locator("rect[fill-opacity]")
         expect(cells).to_have_count(side**2)
         wanted = pytest.approx(0.8 * (1 - weights / weights.max()), abs=2e-3)
@@ -134,8 +134,8 @@ def test_cider_is_plotted_as_the_journal_has_it(page: Any, runs: Path) -> None:
     last = [event for event in events if event["event"] == "validation"][-1]
     plot = page.get_by_role("group", name="CIDEr-D.")
     plot.press("End")
-    told = page.locator(".lines", has=plot).locator(".read-out").inner_text()
-    assert float(re.search(r"CIDEr-D ([\d.]+)", told)[1]) == pytest.approx(last["cider"], rel=6e-3)  # type: ignore[index]
+    result = page.locator(".lines", has=plot).locator(".read-out").inner_text()
+    assert float(re.search(r"CIDEr-D ([\d.]+)", result)[1]) == pytest.approx(last["cider"], rel=6e-3)  # type: ignore[index]
 
 
 def test_other_attentions_of_a_captioner_are_token_maps(page: Any) -> None:
@@ -153,8 +153,8 @@ def test_other_attentions_of_a_captioner_are_token_maps(page: Any) -> None:
 
 def test_nothing_mentions_sentences_to_translate(page: Any) -> None:
     opened(page, "looking")
-    told = page.locator("main").inner_text()
-    assert not re.search(r"translat|\btokens attended to|\bsource\b", told, re.IGNORECASE)
+    result = page.locator("main").inner_text()
+    assert not re.search(r"translat|\btokens attended to|\bsource\b", result, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("page", ["ko-KR"], indirect=True)

@@ -58,8 +58,8 @@ def test_typed_sentence_is_translated_and_words_highlight(open_page: Open, serve
     best = answer(server, "models/transformer/head-alignment")["heads"][0]
     reading = {name: "mean" if best[name] is None else best[name] for name in ("layer", "head")}
     page.hover(f"{TARGET_WORD} >> nth=2")
-    told = alignment(server, **reading, at=best["at"])
-    row = dict(zip(told["source_words"], told["weights"][2], strict=True))
+    result = alignment(server, **reading, at=best["at"])
+    row = dict(zip(result["source_words"], result["weights"][2], strict=True))
     shown = detail(page)
     assert {word: f"{row[word]:.3f}" for word in row} == {word: f"{shown[word]:.3f}" for word in row}
     strongest = max(row, key=lambda word: row[word])
@@ -112,8 +112,8 @@ def test_arrow_keys_walk_the_map_of_the_server(open_page: Open, server: str) -> 
     page.focus(".map-area")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    told = alignment(server, layer=1, head=0, at="output")
-    row, column, value = words_said(server)[1], SENTENCE.split()[1], told["weights"][1][1]
+    result = alignment(server, layer=1, head=0, at="output")
+    row, column, value = words_said(server)[1], SENTENCE.split()[1], result["weights"][1][1]
     assert page.inner_text(".map-readout") == f"{row} → {column} {value:.3f}"
 
 
@@ -252,11 +252,11 @@ def test_ribbons_of_wrapped_sentences_stay_between_rows(open_page: Open) -> None
     tied = 0
     for word in page.query_selector_all(f"{SOURCE_WORD}, {TARGET_WORD}"):
         word.hover()
-        told = page.evaluate(RIBBONS)
-        low, high = told["gap"]
-        assert all(low - 1 <= end <= high + 1 for end in told["ends"])
-        assert set(told["ties"]) <= set(told["dots"])  # a word's line has the colour of its ribbon
-        tied += len(told["ties"])
+        result = page.evaluate(RIBBONS)
+        low, high = result["gap"]
+        assert all(low - 1 <= end <= high + 1 for end in result["ends"])
+        assert set(result["ties"]) <= set(result["dots"])  # a word's line has the colour of its ribbon
+        tied += len(result["ties"])
     assert tied > 0
 
 

@@ -52,3 +52,25 @@ def test_first_python_block_runs(page: str, place: Path) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert len(run.stdout.splitlines()) > code.count("print(")  # a loop prints more than once
+
+
+def test_digits_become_one_folder_per_class(tmp_path: Path) -> None:
+    pages = [
+        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("classification.md", "classification.ko.md")
+    ]
+    [code], [korean] = (re.findall(r"```python\n([^`]*load_digits.*?)```", page, re.DOTALL) for page in pages)
+    assert code == korean
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    for split, images in (("train", 1437), ("test", 360)):
+        folder = tmp_path / "runs" / "digits" / split
+        assert {path.parent.name for path in folder.rglob("*.png")} == set("0123456789")
+        assert len(list(folder.rglob("*.png"))) == images

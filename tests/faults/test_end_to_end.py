@@ -106,11 +106,11 @@ def test_model_from_corpus_to_hot_swap(tmp_path: Path) -> None:
             answer = client.translate_text(source, source_lang="EN", target_lang="KO")
         assert str(answer) == translation
         replace_model(model, tmp_path / "other" / "model")
-        deadline, said = time.monotonic() + DEADLINE, translation
-        while said == translation:  # every request is answered, by the one model or by the other
+        deadline, output = time.monotonic() + DEADLINE, translation
+        while output == translation:  # every request is answered, by the one model or by the other
             assert time.monotonic() < deadline
-            said = libre.translate(source, "en", "ko")
-        assert said == other
+            output = libre.translate(source, "en", "ko")
+        assert output == other
 
 
 def replace_model(model: Path, new: Path) -> None:

@@ -39,6 +39,7 @@ READING = [
     "align --hypothesis {bad} --gold {text}",
     "evaluate {model} --source {bad} --reference {text}",
     "evaluate {model} --source {text} --reference {bad}",
+    "evaluate {bad} --source {text} --reference {pairs}",
     "compare {model} {bad} --source {text} --reference {text}",
     "train {bad}",
     "train {bad}.toml",
@@ -47,6 +48,8 @@ READING = [
     "train --pairs {bad}.po --languages en,ko --run {tmp}/run",
     "train --pairs {bad}.jsonl --languages en,ko --run {tmp}/run",
     "train --source {bad}.en --target {text} --languages en,ko --run {tmp}/run",
+    "train --pairs {pairs} --valid-pairs {bad}.tsv --languages en,ko --run {tmp}/run",
+    "data inspect --pairs {pairs} --valid-pairs {bad}.tsv --languages en,ko",
     "train --text {bad} --languages en --run {tmp}/run",
     "train --run {bad} --resume",
     "distill {model} --source {bad} --run {tmp}/run",
@@ -75,7 +78,10 @@ def test_what_is_not_a_file_is_refused(
 ) -> None:
     text = tmp_path / "text.txt"
     text.write_text("ba be\n")
-    arguments = [word.format(bad=tmp_path / "bad", model=model, text=text, tmp=tmp_path) for word in line.split()]
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("one cat\t고양이 하나\ntwo dogs\t개 둘\n", encoding="utf-8")
+    places = {"bad": tmp_path / "bad", "model": model, "text": text, "pairs": pairs, "tmp": tmp_path}
+    arguments = [word.format(**places) for word in line.split()]
     [bad] = [word for word in arguments if word.startswith(str(tmp_path / "bad"))]
     NOT_FILES[kind](Path(bad))
     with bounded():
@@ -145,6 +151,31 @@ def test_impossible_settings_are_refused(setting: str, tmp_path: Path, capsys: p
     assert code == 2
     assert "defect" not in printed
     assert len(printed) < 2_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "translate {model} a\udcff",
+        "translate {model} a\udcff --json",
+        "classify {model} a\udcff",
+        "fill {model} a\udcff",
+        "train --pairs {tmp}/\udcff.tsv --languages en,ko --run {tmp}/run",
+        "train --pairs {tmp}/a.tsv --languages en,ko --run {tmp}/\udcff",
+        "train --pairs {tmp}/a.tsv --languages \udcff,ko --run {tmp}/run",
+        "train --pairs {tmp}/a.tsv --set data.languages=['\udcff','ko'] --run {tmp}/run",
+        "data inspect --pairs {tmp}/\udcff.tsv --languages en,ko --json",
+        "evaluate {model} --source {tmp}/a.tsv --reference {tmp}/\udcff.tsv --json",
+        "show {model} a\udcff",
+    ],
+)
+def test_arguments_that_are_not_utf8(
+    line: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.tsv", "\udcff.tsv"):
+        (tmp_path / name).write_text("one cat\t고양이 하나\ntwo dogs\t개 둘\n", encoding="utf-8")
+    assert run([word.format(model=model, tmp=tmp_path) for word in line.split()]) == 2
+    assert "defect" not in capsys.readouterr().err
 
 
 def test_a_defect_says_what_to_report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import shutil
 import stat
 import struct
@@ -9,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import torch
@@ -18,7 +20,14 @@ from regard.cli import EXIT_WRONG_INPUT, run
 from regard.errors import RegardError
 from regard.interop.import_model import detect, write_model
 from regard.interop.marian_native import export_marian
-from tests.support.foreign_models import SOURCE_SPM, write_argos, write_ctranslate2, write_marian
+from tests.support.foreign_models import (
+    SOURCE_SPM,
+    write_argos,
+    write_ctranslate2,
+    write_family,
+    write_marian,
+    write_vit,
+)
 from tests.support.random_translators import marian_translator
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
@@ -111,6 +120,25 @@ MARIAN_FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "damaged sentencepiece": (overwrite("source.spm", b"\x0a\xff\xff\xff\xff\x0f"), "sentencepiece model"),
     "no sentencepiece": (lambda directory: (directory / "target.spm").unlink(), "cannot be read"),
     "pickle with code": (replace_weights("pytorch_model.bin", b"cos\nsystem\n(S'touch pwned'\ntR."), "be converted"),
+    "shards without names": (
+        replace_weights("model.safetensors.index.json", b'{"weight_map": {"a": ["x"]}}'),
+        "names no files",
+    ),
+    "foreign tensors": (
+        lambda directory: save_file({f"a{i}": torch.ones(1) for i in range(200)}, directory / "model.safetensors"),
+        "more\nNothing was written",
+    ),
+    "larger than its header": (
+        lambda directory: os.truncate(directory / "model.safetensors", 1 << 40),
+        "its header describes",
+    ),
+    "complex numbers": (
+        lambda directory: save_file(
+            {name: one.to(torch.complex64) for name, one in load_file(directory / "model.safetensors").items()},
+            directory / "model.safetensors",
+        ),
+        "has the type torch.complex64",
+    ),
     "shards outside": (
         replace_weights("model.safetensors.index.json", b'{"weight_map": {"a": "../x.safetensors"}}'),
         "outside its directory",
@@ -122,6 +150,146 @@ MARIAN_FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
 def test_damaged_marian_directory_is_refused(fault: str, marian: Path, tmp_path: Path) -> None:
     change, message = MARIAN_FAULTS[fault]
     shutil.copytree(marian, tmp_path / "copy")
+    change(tmp_path / "copy")
+    assert message in refused(tmp_path / "copy", tmp_path / "out")
+
+
+def pickled(content: Any) -> bytes:
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    return buffer.getvalue()
+
+
+def compressed(archive: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for info in old.infolist():
+            new.writestr(info.filename, old.read(info))
+    return buffer.getvalue()
+
+
+PICKLES = {
+    "no tensors": (pickled([1]), "holds no tensors by name"),
+    "numbered tensors": (pickled({1: torch.ones(2)}), "holds no tensors by name"),
+    "nested": (pickled({"a": {"b": torch.ones(2)}}), "a is not a dense tensor"),
+    "sparse": (pickled({"a": torch.ones(2).to_sparse()}), "a is not a dense tensor"),
+    "without numbers": (pickled({"a": torch.empty(1 << 40, device="meta")}), "a is not a dense tensor"),
+    "repeated numbers": (pickled({"a": torch.zeros(1).expand(1 << 40)}), "a has more numbers than the file"),
+    "many views": (pickled(dict.fromkeys(map(str, range(9)), torch.ones(1000))), "many times the numbers"),
+    "compressed": (compressed(pickled({"a": torch.zeros(1 << 20)})), "it is compressed"),
+    "empty": (b"", "EOFError"),
+}
+
+
+@pytest.mark.parametrize("fault", PICKLES)
+def test_hostile_pickle_is_refused(fault: str, marian: Path, tmp_path: Path) -> None:
+    content, message = PICKLES[fault]
+    shutil.copytree(marian, tmp_path / "copy")
+    replace_weights("pytorch_model.bin", content)(tmp_path / "copy")
+    assert message in refused(tmp_path / "copy", tmp_path / "out")
+
+
+def test_pickle_with_tied_tensors_is_read(marian: Path, tmp_path: Path) -> None:
+    """As transformers wrote them before safetensors: one table under several names."""
+    shutil.copytree(marian, tmp_path / "copy")
+    tensors = load_file(marian / "model.safetensors")
+    tensors["lm_head.weight"] = tensors["model.shared.weight"]
+    replace_weights("pytorch_model.bin", pickled(tensors))(tmp_path / "copy")
+    bundles = [detect(path).load().to_bundle() for path in (marian, tmp_path / "copy")]
+    assert all(map(torch.equal, *(bundle.model.state_dict().values() for bundle in bundles)))
+
+
+def change_tensor(name: str, change: Callable[[torch.Tensor], torch.Tensor | None]) -> Callable[[Path], None]:
+    """Replace one tensor of a directory, or remove it."""
+
+    def changed(directory: Path) -> None:
+        tensors = load_file(directory / "model.safetensors")
+        new = change(tensors.pop(name))
+        save_file(tensors if new is None else tensors | {name: new.contiguous()}, directory / "model.safetensors")
+
+    return changed
+
+
+def add_tensor(directory: Path) -> None:
+    tensors = load_file(directory / "model.safetensors")
+    save_file(tensors | {"adapter.weight": torch.ones(2)}, directory / "model.safetensors")
+
+
+def sentinels(number: int) -> Callable[[Path], None]:
+    """T5 with a sentencepiece model and this number of sentinels."""
+
+    def changed(directory: Path) -> None:
+        (directory / "tokenizer.json").unlink()
+        (directory / "spiece.model").write_bytes(SOURCE_SPM)
+        (directory / "tokenizer_config.json").write_text(json.dumps({"extra_ids": number}))
+
+    return changed
+
+
+BIAS = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+FAMILY_FAULTS: dict[tuple[str, str], tuple[Callable[[Path], None], str]] = {
+    ("t5", "no bias"): (change_tensor(BIAS, lambda _: None), f"{BIAS} is missing"),
+    ("t5", "other buckets"): (change_tensor(BIAS, lambda tensor: tensor[1:]), "positions.weight"),
+    ("t5", "not a number"): (change_tensor(BIAS, lambda tensor: tensor * torch.nan), "not finite"),
+    ("t5", "foreign tensor"): (add_tensor, "adapter.weight is not part of T5"),
+    ("t5", "truncated weights"): (truncate, "damaged"),
+    ("t5", "huge layers"): (set_option("num_decoder_layers", 10**9), "num_decoder_layers is 1000000000"),
+    ("t5", "huge width"): (set_option("d_kv", 2**19), "query.weight"),
+    ("t5", "huge vocabulary"): (set_option("vocab_size", 2**20), "vocab_size is 1,048,576"),
+    ("t5", "huge buckets"): (set_option("relative_attention_num_buckets", 2**30), "relative_attention_num_buckets is"),
+    ("t5", "short distance"): (set_option("relative_attention_max_distance", 4), "larger than half"),
+    ("t5", "foreign activation"): (set_option("feed_forward_proj", "gated-mish"), "'mish'"),
+    ("t5", "text for a number"): (set_option("num_heads", "8"), "num_heads is '8'"),
+    ("t5", "foreign tokenizer"): (overwrite("tokenizer.json", b'{"model": {"type": "WordLevel"}}'), "'WordLevel'"),
+    ("t5", "damaged tokenizer"): (
+        overwrite("tokenizer.json", b'{"model": {"type": "Unigram", "vocab": 3}}'),
+        "damaged",
+    ),
+    ("t5", "many sentinels"): (sentinels(10**12), "extra_ids is 1000000000000"),
+    ("t5", "no tokenizer"): (lambda directory: (directory / "tokenizer.json").unlink(), "has no spiece.model"),
+    ("vit", "no class head"): (change_tensor("classifier.weight", lambda _: None), "no class head"),
+    ("vit", "no positions"): (
+        change_tensor("vit.embeddings.position_embeddings", lambda _: None),
+        "position_embeddings is missing",
+    ),
+    ("vit", "fewer positions"): (
+        change_tensor("vit.embeddings.position_embeddings", lambda tensor: tensor[:, 1:]),
+        "network.positions",
+    ),
+    ("vit", "not a number"): (change_tensor("classifier.bias", lambda tensor: tensor * torch.nan), "not finite"),
+    ("vit", "foreign tensor"): (add_tensor, "adapter.weight is not part of ViT"),
+    ("vit", "truncated weights"): (truncate, "damaged"),
+    ("vit", "huge image"): (set_option("image_size", 2**20), "image_size is 1048576"),
+    ("vit", "uneven patches"): (set_option("patch_size", 7), "divide evenly into patches"),
+    ("vit", "no patches"): (set_option("patch_size", 0), "patch_size is 0"),
+    ("vit", "two sides"): (set_option("image_size", [8, 16]), "image_size is [8, 16]"),
+    ("vit", "grey images"): (set_option("num_channels", 1), "num_channels is 1"),
+    ("vit", "without biases"): (set_option("qkv_bias", False), "qkv_bias is false"),
+    ("vit", "foreign processor"): (overwrite("preprocessor_config.json", b"[]"), "expected is a dict"),
+    ("bert", "no pooler"): (
+        change_tensor("bert.pooler.dense.weight", lambda _: None),
+        "pooler.dense.weight is missing",
+    ),
+    ("bert", "one output"): (change_tensor("classifier.weight", lambda tensor: tensor[:1]), "its head has 1 outputs"),
+    ("bert", "short bias"): (change_tensor("classifier.bias", lambda tensor: tensor[:1]), "head.output.bias"),
+    ("bert", "fewer labels"): (set_option("id2label", {"0": "good"}), "the head has 3 classes"),
+    ("bert", "truncated weights"): (truncate, "damaged"),
+}
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("families")
+    write_family(folder / "t5", "t5", 0)
+    write_family(folder / "bert", "bert", 0, labels=["good", "bad", "so so"])
+    write_vit(folder / "vit", 0)
+    return folder
+
+
+@pytest.mark.parametrize(("name", "fault"), FAMILY_FAULTS)
+def test_damaged_family_is_refused(name: str, fault: str, families: Path, tmp_path: Path) -> None:
+    change, message = FAMILY_FAULTS[name, fault]
+    shutil.copytree(families / name, tmp_path / "copy")
     change(tmp_path / "copy")
     assert message in refused(tmp_path / "copy", tmp_path / "out")
 
@@ -143,6 +311,13 @@ def test_every_truncated_or_tampered_binary_is_refused(ctranslate2: Path, tmp_pa
             assert not (tmp_path / "changed").exists()
         else:  # the byte is part of a number that the model uses, such as alignment_heads
             shutil.rmtree(tmp_path / "changed")
+
+
+def test_vocabulary_of_another_size_is_refused(ctranslate2: Path, tmp_path: Path) -> None:
+    shutil.copytree(ctranslate2, tmp_path / "copy")
+    path = tmp_path / "copy/shared_vocabulary.json"
+    path.write_text(json.dumps(json.loads(path.read_text())[:-1]))
+    assert "rows for a vocabulary of" in refused(tmp_path / "copy", tmp_path / "out")
 
 
 def test_declared_size_is_not_allocated(ctranslate2: Path, tmp_path: Path) -> None:
@@ -266,6 +441,17 @@ def test_understated_member_size_is_refused(ctranslate2: Path, tmp_path: Path) -
     struct.pack_into("<I", content, place + 24, 100)  # the uncompressed size in the central directory
     path.write_bytes(bytes(content))
     assert "model.bin" in refused(path, tmp_path / "out")
+
+
+def test_tampered_archive_is_refused(ctranslate2: Path, tmp_path: Path) -> None:
+    """Wrong bits of compressed data raise other errors than those of zipfile."""
+    path = write_argos(tmp_path / "x.argosmodel", ctranslate2)
+    with zipfile.ZipFile(path) as archive:
+        offset = archive.getinfo("translate-xx_yy-1_0/model/model.bin").header_offset
+    whole = path.read_bytes()
+    for place in range(offset + 100, offset + 400, 15):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        refused(path, tmp_path / "out")
 
 
 @pytest.mark.parametrize("length", [10, 1_000, -30])

@@ -8,7 +8,19 @@ import pytest
 from regard.bundle import load_bundle
 from regard.errors import RegardError
 from regard.inference.open import load
-from tests.support.hostile_files import BUNDLES, bounded, write_small_bundle
+from regard.interop.ctranslate2 import export_ctranslate2
+from tests.support.hostile_files import (
+    BUNDLES,
+    NOT_FILES,
+    Attack,
+    bounded,
+    link_to_itself,
+    link_to_zeros,
+    make_fifo,
+    manifest_with_file,
+    sparse_file,
+    write_small_bundle,
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +42,37 @@ def test_a_hostile_bundle_is_refused(name: str, whole: Path, tmp_path: Path) -> 
         with bounded(), pytest.raises(RegardError) as problem:
             open_model(hostile)
         assert len(str(problem.value)) < 20_000
+
+
+@pytest.fixture(scope="module")
+def whole_export(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("ctranslate2")
+    exported = tmp_path_factory.mktemp("export") / "export"
+    export_ctranslate2(load_bundle(whole), exported, quantization="float32")
+    return exported
+
+
+@pytest.mark.parametrize("attack", [sparse_file, make_fifo, link_to_zeros, link_to_itself])
+@pytest.mark.parametrize("name", ["manifest.json", "model.bin", "config.json", "export.json", "source.spm", "more.bin"])
+def test_a_hostile_export_is_refused(name: str, attack: Attack, whole_export: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "export"
+    shutil.copytree(whole_export, hostile)
+    if not (hostile / name).exists():
+        manifest_with_file(name)(hostile)
+    (hostile / name).unlink(missing_ok=True)
+    attack(hostile / name)
+    with bounded(), pytest.raises(RegardError):
+        load(hostile)
+
+
+@pytest.mark.parametrize("kind", NOT_FILES)
+def test_the_cache_of_engines_is_no_trap(kind: str, whole: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(whole, model, ignore=shutil.ignore_patterns("engines"))
+    (model / "engines").mkdir()
+    NOT_FILES[kind](model / "engines" / "ctranslate2-float32")
+    with bounded():
+        assert load(model, task="translation").translate(["ba be"])
 
 
 def test_a_folder_of_many_files_is_opened(whole: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.attention.hooks import record_attention
 from regard.batch import Images, PaddedTokens
-from regard.config import ModelConfig, RNNCaptionerConfig, RNNConfig
+from regard.config import EfficientNetConfig, ImageEncoderConfig, ModelConfig, RNNCaptionerConfig, RNNConfig
 from tests.support.small_models import (
     CATALOGUE,
     ENCODERS,
@@ -26,7 +26,6 @@ from tests.support.small_models import (
     for_every,
     one_row,
     other_tokens,
-    pictures,
     say,
     seeds,
     with_junk_padding,
@@ -39,9 +38,12 @@ WITHOUT_POSITIONS = [name for name in LOOKERS + ENCODERS if getattr(CATALOGUE[na
 WITH_POSITIONS = [name for name in LOOKERS + ENCODERS if getattr(CATALOGUE[name], "positions", "none") != "none"]
 
 
-@pytest.mark.parametrize("kind", get_args(ModelConfig))
+@pytest.mark.parametrize("kind", [*get_args(ModelConfig), *get_args(ImageEncoderConfig)])
 def test_small_models_cover_every_option(kind: type[msgspec.Struct]) -> None:
-    small = [config for config in CATALOGUE.values() if type(config) is kind]
+    if kind is EfficientNetConfig:  # too large for laws
+        return
+    encoders = [config.image_encoder for config in CATALOGUE.values() if hasattr(config, "image_encoder")]
+    small = [config for config in [*CATALOGUE.values(), *encoders] if type(config) is kind]
     assert small
     for field, hint in get_type_hints(kind).items():
         options = get_args(hint) if get_origin(hint) is Literal else (False, True) if hint is bool else None
@@ -113,7 +115,7 @@ def test_encoder_row_is_independent_of_its_batch(small: Small, case: Case) -> No
 @given(seeds)
 @few
 def test_image_is_the_same_in_batch_and_alone(small: Small, seed: int) -> None:
-    model, seen = small.build(seed), pictures(seed, small.dtype)
+    model, seen = small.build(seed), small.pictures(seed)
     alone = [model(Images(picture[None])) for picture in seen.pixels]
     small.assert_same(model(seen), torch.cat(alone))
 
@@ -195,7 +197,7 @@ def test_encoder_weights_sum_to_one_over_real_tokens(small: Small, case: Case) -
 def test_the_weights_over_a_grid_sum_to_one(small: Small, seed: int) -> None:
     model = small.build(seed)
     with record_attention(model) as recording:
-        model(pictures(seed, small.dtype))
+        model(small.pictures(seed))
     assert recording.layers
     for layer in recording.layers.values():
         assert_weights(layer["weights"], torch.tensor(True), small)

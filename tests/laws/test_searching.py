@@ -48,8 +48,8 @@ def test_beam_score_equals_rescored_log_probability(small: Small, case: Case, pe
     config = DecodingConfig(beam_size=3, nbest=3, length_penalty=penalty, max_length_ratio=0, max_length_extra=3)
     found = generate(model, small.source(case), config)
     for sentence, own in enumerate(found):
-        for hypothesis, said in zip(own, rescored(model, small.source(case), sentence, own), strict=True):
-            assert hypothesis.log_probability == pytest.approx(said, abs=10 * small.tolerance)
+        for hypothesis, answer in zip(own, rescored(model, small.source(case), sentence, own), strict=True):
+            assert hypothesis.log_probability == pytest.approx(answer, abs=10 * small.tolerance)
             length = len(hypothesis.tokens) + hypothesis.is_finished
             assert hypothesis.score == pytest.approx(hypothesis.log_probability / length**penalty)
 
@@ -84,24 +84,24 @@ def source_of_few_words(small: Small, case: Case) -> PaddedTokens | Images:
 
 @torch.no_grad()
 def likeliest(model: Any, source: PaddedTokens | Images, row: int, limit: int) -> tuple[list[int], bool]:
-    """The likeliest token again and again, each time from the beginning: what is said, and whether it ended."""
+    """The likeliest token again and again, each time from the beginning: the output, and whether it ended."""
     memory = model.encode(one_row(source, row))
-    said = [BEGIN]
-    while len(said) <= limit:
-        logits = model.decode(torch.tensor([said]), memory, model.init_state(memory)).logits[0, -1]
+    answer = [BEGIN]
+    while len(answer) <= limit:
+        logits = model.decode(torch.tensor([answer]), memory, model.init_state(memory)).logits[0, -1]
         logits[[PADDING, BEGIN, MASK]] = -float("inf")
-        said.append(int(logits.argmax()))
-        if said[-1] == END:
-            return said[1:-1], True
-    return said[1:], False
+        answer.append(int(logits.argmax()))
+        if answer[-1] == END:
+            return answer[1:-1], True
+    return answer[1:], False
 
 
 def score_every_output(
     model: Any, source: PaddedTokens, sentence: int, penalty: float
 ) -> list[tuple[float, tuple[int, ...]]]:
-    said = rescore(model, source, EVERY_OUTPUT, sentences=[sentence] * len(EVERY_OUTPUT))
+    answer = rescore(model, source, EVERY_OUTPUT, sentences=[sentence] * len(EVERY_OUTPUT))
     scores = []
-    for output, each in zip(EVERY_OUTPUT, said, strict=True):
+    for output, each in zip(EVERY_OUTPUT, answer, strict=True):
         length = min(len(output) + 1, LIMIT)  # an output as long as the bound has no place for END
         scores.append((float(each[:length].sum()) / length**penalty, output))
     return scores
@@ -109,5 +109,5 @@ def score_every_output(
 
 def rescored(model: Any, source: PaddedTokens, sentence: int, own: list[Hypothesis]) -> list[float]:
     """Log-probabilities in one teacher-forced pass, without END where an output was cut off."""
-    said = rescore(model, source, [one.tokens for one in own], sentences=[sentence] * len(own))
-    return [float(each[: len(one.tokens) + one.is_finished].sum()) for one, each in zip(own, said, strict=True)]
+    answer = rescore(model, source, [one.tokens for one in own], sentences=[sentence] * len(own))
+    return [float(each[: len(one.tokens) + one.is_finished].sum()) for one, each in zip(own, answer, strict=True)]

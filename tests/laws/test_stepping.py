@@ -20,7 +20,6 @@ from tests.support.small_models import (
     cases,
     for_every,
     other_tokens,
-    pictures,
     say,
     seeds,
 )
@@ -162,7 +161,7 @@ def test_recording_changes_nothing_in_parallel_or_stepwise(small: Small, case: C
     assert at_once.layers.keys() == step_by_step.layers.keys()
     for name, layer in at_once.layers.items():
         for part, seen in layer.items():
-            if part == "scores":  # of keys that did not exist yet there is no score
+            if part in ("scores", "position_bias"):  # of keys that did not exist yet there is none
                 visible = layer["visible"]
                 small.assert_same(step_by_step.layers[name][part][visible], seen[visible])
             else:
@@ -174,7 +173,7 @@ def test_recording_changes_nothing_in_parallel_or_stepwise(small: Small, case: C
 @few
 def test_recording_changes_nothing_in_a_one_pass_model(small: Small, case: Case) -> None:
     model = small.build(case.seed)
-    fed = pictures(case.seed, small.dtype) if small.name in SEERS else case.source
+    fed = small.source(case)
     expected = model(fed)
     with record_attention(model):
         small.assert_same(model(fed), expected)

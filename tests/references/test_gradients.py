@@ -37,7 +37,7 @@ def test_gradients_of_attend(rule: str) -> None:
 @pytest.mark.parametrize("name", SCORES)
 def test_gradients_of_every_score(name: str) -> None:
     torch.manual_seed(1)
-    query_width, key_width = (3, 3) if "dot" in name else (3, 2)
+    query_width, key_width = (3, 3) if SCORES[name].needs_equal_widths else (3, 2)
     score = make_score(name, query_width, key_width).double()
     names, parameters = list(dict(score.named_parameters())), list(score.parameters())
 

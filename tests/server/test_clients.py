@@ -51,8 +51,8 @@ def test_deep_translator_sends_query_strings_without_a_body(api_server: ApiServe
 
 def test_deepl_sends_json_and_get_with_body(api_server: ApiServer, expected: str) -> None:
     with closing(deepl.DeepLClient(KEY, server_url=api_server.url)) as client:
-        said = client.translate_text([TEXT, KOREAN], target_lang="KO")
-        assert [(one.text, one.detected_source_lang, one.billed_characters) for one in said] == [
+        output = client.translate_text([TEXT, KOREAN], target_lang="KO")
+        assert [(one.text, one.detected_source_lang, one.billed_characters) for one in output] == [
             (expected, "EN", len(TEXT)),
             (KOREAN, "KO", len(KOREAN)),
         ]
@@ -73,29 +73,29 @@ def test_deepl_sends_json_and_get_with_body(api_server: ApiServer, expected: str
 
 
 def test_npm_translate_sends_json(api_server: ApiServer, expected: str) -> None:
-    told = _in_node("translate", api_server.url, KEY, TEXT)
-    assert told == {"said": expected, "refused": "This server requires an API key. Send a valid one."}
+    result = _in_node("translate", api_server.url, KEY, TEXT)
+    assert result == {"said": expected, "refused": "This server requires an API key. Send a valid one."}
 
 
 def test_npm_libretranslate_ts_sends_json_with_nulls(api_server: ApiServer, expected: str) -> None:
-    told = _in_node("libretranslate-ts", api_server.url, KEY, TEXT)
-    assert told["said"]["translatedText"] == expected
-    assert len(told["said"]["alternatives"]) == 2
-    assert "requires an API key" in told["refused"]["error"]
-    assert told["detected"]["language"] == "en"
-    assert [language["code"] for language in told["languages"]] == ["en", "ko"]
+    result = _in_node("libretranslate-ts", api_server.url, KEY, TEXT)
+    assert result["said"]["translatedText"] == expected
+    assert len(result["said"]["alternatives"]) == 2
+    assert "requires an API key" in result["refused"]["error"]
+    assert result["detected"]["language"] == "en"
+    assert [language["code"] for language in result["languages"]] == ["en", "ko"]
 
 
 def test_npm_deepl_node_sends_forms_with_repeated_fields(api_server: ApiServer, expected: str) -> None:
-    told = _in_node("deepl-node", api_server.url, KEY, TEXT, KOREAN)
-    assert [one["text"] for one in told["said"]] == [expected, KOREAN]
-    assert [one["detectedSourceLang"] for one in told["said"]] == ["en", "ko"]
-    assert [one["billedCharacters"] for one in told["said"]] == [len(TEXT), len(KOREAN)]
-    assert told["tagged"]["text"].count("<b>") == told["tagged"]["text"].count("</b>") == 1
-    assert [one["code"] for one in told["sources"]] == ["en", "ko"]
-    assert [one["code"] for one in told["targets"]] == ["en-GB", "en-US", "ko"]
-    assert told["usage"]["character"]["count"] >= len(TEXT)
-    assert told["refused"] == "AuthorizationError"
+    result = _in_node("deepl-node", api_server.url, KEY, TEXT, KOREAN)
+    assert [one["text"] for one in result["said"]] == [expected, KOREAN]
+    assert [one["detectedSourceLang"] for one in result["said"]] == ["en", "ko"]
+    assert [one["billedCharacters"] for one in result["said"]] == [len(TEXT), len(KOREAN)]
+    assert result["tagged"]["text"].count("<b>") == result["tagged"]["text"].count("</b>") == 1
+    assert [one["code"] for one in result["sources"]] == ["en", "ko"]
+    assert [one["code"] for one in result["targets"]] == ["en-GB", "en-US", "ko"]
+    assert result["usage"]["character"]["count"] >= len(TEXT)
+    assert result["refused"] == "AuthorizationError"
 
 
 def test_every_client_method_works_or_is_refused(api_server: ApiServer, tmp_path: Path) -> None:
@@ -118,5 +118,5 @@ def _in_node(client: str, *arguments: str) -> dict[str, Any]:
         ["node", str(TOOLS / f"{client}.mjs"), *arguments], capture_output=True, text=True, check=False, timeout=300
     )
     assert ended.returncode == 0, ended.stderr
-    told: dict[str, Any] = json.loads(ended.stdout)
-    return told
+    result: dict[str, Any] = json.loads(ended.stdout)
+    return result

@@ -51,10 +51,10 @@ def test_clients_that_never_read_are_closed(tmp_path: Path, number: int, descrip
     setup = "from regard.server import lifecycle; lifecycle.WRITE_TIMEOUT = 3"
     program = with_descriptors(descriptors, setup)
     with served([], tmp_path / "log", "--limit", "rate=0", wait=False, program=program) as server:
-        told = asyncio.run(serving.never_reading(serving.Load(server, lambda _: ""), number))
-    assert told["descriptors_freed_after"] < 60
-    assert told["livez_max_ms"] < 10_000  # on a busy machine; benchmarks.serving prints it
-    assert told["tracebacks"] == 0
+        result = asyncio.run(serving.never_reading(serving.Load(server, lambda _: ""), number))
+    assert result["descriptors_freed_after"] < 60
+    assert result["livez_max_ms"] < 10_000  # on a busy machine; benchmarks.serving prints it
+    assert result["tracebacks"] == 0
 
 
 def test_idle_connections_make_room_for_new_ones(tmp_path: Path) -> None:

@@ -50,17 +50,17 @@ def test_tags_are_kept_with_tag_handling(http: httpx.Client) -> None:
 
 
 def test_inline_xml_tags_do_not_split_a_sentence(http: httpx.Client, expected: str) -> None:
-    def said(text: str, **more: object) -> str:
+    def translated(text: str, **more: object) -> str:
         fields = {"text": [text], "target_lang": "ko", "source_lang": "EN", "tag_handling": "xml", **more}
         (translation,) = http.post("/v2/translate", json=fields).json()["translations"]
         return str(translation["text"])
 
-    assert re.sub("</?p>", "", said("one <p>red</p> cat")) == expected
-    assert re.sub("</?p>", "", said("one <p>red</p> cat", splitting_tags=["p"])) != expected
+    assert re.sub("</?p>", "", translated("one <p>red</p> cat")) == expected
+    assert re.sub("</?p>", "", translated("one <p>red</p> cat", splitting_tags=["p"])) != expected
     for one_sentence in ({"non_splitting_tags": "q,p"}, {"outline_detection": False}):
-        assert re.sub("</?p>", "", said("<p>one red </p><p>cat</p>", **one_sentence)) == expected
-    assert "<p>red</p>" in said("one <p>red</p> cat", ignore_tags=["p"])
-    assert "<p>red</p>" in said("one <p>red</p> cat", ignore_tags=["p"], tag_handling="html")
+        assert re.sub("</?p>", "", translated("<p>one red </p><p>cat</p>", **one_sentence)) == expected
+    assert "<p>red</p>" in translated("one <p>red</p> cat", ignore_tags=["p"])
+    assert "<p>red</p>" in translated("one <p>red</p> cat", ignore_tags=["p"], tag_handling="html")
 
 
 def test_newlines_end_sentences_unless_disabled(http: httpx.Client) -> None:

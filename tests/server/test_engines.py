@@ -16,7 +16,7 @@ from regard.interop.ctranslate2 import export_ctranslate2
 from regard.server.batcher import DecodeRequest
 from regard.server.limits import Limits
 from regard.server.models import ModelRegistry, ServedModel
-from regard.training.runs import find_models
+from regard.training.model_locations import find_models
 from tests.support.api_server import make_models
 from tests.support.shared_results import build_once
 
@@ -93,10 +93,10 @@ def test_int8_on_request_traces_its_own_output(model: Path, tmp_path: Path) -> N
             return httpx.post(f"{server.url}/api/v1/{path}", json=asked, timeout=60)
 
         for text in TEXTS:
-            [[said]] = post("translate", texts=[text], align=True).json()["translations"]
+            [[found]] = post("translate", texts=[text], align=True).json()["translations"]
             trace = post("traces", text=text).json()
-            assert trace["translation"] == said
-            assert trace["text"] == said["text"]
+            assert trace["translation"] == found
+            assert trace["text"] == found["text"]
             assert post("stream", text=text).text.count("event: partial") > 1
         [ready] = [line for line in map(json.loads, server.log.read_text().splitlines()) if "engine" in line]
     assert (ready["message"], ready["engine"]) == ("a model is ready", "ctranslate2, int8")

@@ -29,7 +29,7 @@ def post(server: Served, path: str, **asked: object) -> httpx.Response:
     return httpx.post(f"{server.url}/api/v1/{path}", json=asked, timeout=60)
 
 
-def told(answer: httpx.Response) -> tuple[int, str]:
+def status_and_message(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
@@ -106,7 +106,7 @@ def test_a_text_is_traced_itself(server: Served, name: str) -> None:
 def test_impossible_request_is_refused(
     server: Served, path: str, asked: dict[str, Any], expected: tuple[int, str]
 ) -> None:
-    assert told(post(server, path, **asked)) == expected
+    assert status_and_message(post(server, path, **asked)) == expected
 
 
 def test_examples_belong_to_the_requested_model(server: Served) -> None:

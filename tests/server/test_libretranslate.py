@@ -193,7 +193,13 @@ def test_file_status_is_available_while_translating(http: httpx.Client) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "status"),
-    [("a.exe", b"x", 400), ("a.txt", b"\xff", 400), ("a.po", b"nonsense", 400), ("a.txt", b"x" * 4_100_000, 413)],
+    [
+        ("a.exe", b"x", 400),
+        ("a.txt", b"\xff", 400),
+        ("a.po", b"nonsense", 400),
+        ("a.srt", b"nonsense", 400),
+        ("a.txt", b"x" * 4_100_000, 413),
+    ],
 )
 def test_files_that_cannot_be_translated_are_refused(
     http: httpx.Client, name: str, content: bytes, status: int
@@ -202,6 +208,57 @@ def test_files_that_cannot_be_translated_are_refused(
     answer = http.post("/translate_file", data=fields, files={"file": (name, content)})
     assert answer.status_code == status
     assert set(answer.json()) == {"error"}
+
+
+FORM = "multipart/form-data; boundary=xx"
+PARTS = {name.encode(): value.encode() for name, value in ASKED.items()}
+
+
+def form_body(parts: dict[bytes, bytes], end: bytes = b"--") -> bytes:
+    beginning = b'--xx\r\nContent-Disposition: form-data; name="'
+    return b"".join(beginning + name + b'"\r\n\r\n' + value + b"\r\n" for name, value in parts.items()) + b"--xx" + end
+
+
+@pytest.mark.parametrize(
+    ("query", "media", "body"),
+    [
+        ("", FORM, form_body(PARTS | {b"q": b"caf\xe9"})),
+        ("", f"{FORM}; charset=latin-1", form_body(PARTS | {b"q": b"caf\xe9"})),
+        ("", f"{FORM}; charset=nonsense", form_body(PARTS | {b"q": b"caf\xe9"})),
+        ("", f"{FORM}; charset=utf-16", form_body(PARTS | {b"q": TEXT.encode("utf-16")})),
+        ("", FORM, form_body(PARTS | {b"q": b"\xed\xa0\x80"})),
+        ("", FORM, form_body(PARTS | {b"caf\xe9": b""})),
+        ("", FORM, form_body(PARTS, end=b"")),
+        ("", FORM, form_body(PARTS | {b"q": b'a"; filename="a'}).replace(b'"q"', b'"q"; filename="caf\xe9"')),
+        ("?q=%ff", "application/json", b'{"target": "ko"}'),
+        ("?q=%ed%a0%80", "application/json", b'{"target": "ko"}'),
+        ("", "application/x-www-form-urlencoded", b"target=ko&q=%ff"),
+    ],
+)
+def test_text_that_is_not_utf8_is_refused(http: httpx.Client, query: str, media: str, body: bytes) -> None:
+    answer = http.post(f"/translate{query}", content=body, headers={"content-type": media, "x-api-key": KEY})
+    assert answer.status_code == 400
+    assert set(answer.json()) == {"error"}
+
+
+def test_charset_of_a_form_is_utf8(http: httpx.Client, expected: str) -> None:
+    for media in (FORM, f"{FORM}; charset=utf-8", 'multipart/form-data; charset="UTF-8"; boundary="xx"'):
+        answer = http.post("/translate", content=form_body(PARTS) + b"\r\nend", headers={"content-type": media})
+        assert answer.json() == {"translatedText": expected}
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "gzip, identity"])
+def test_compressed_body_is_refused(http: httpx.Client, encoding: str) -> None:
+    answer = http.post("/translate", json=ASKED, headers={"content-encoding": encoding})
+    assert answer.status_code == 415
+    assert "Send it without Content-Encoding." in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/translate/", "/v2/translate/", "/api/v1/translate/"])
+def test_path_with_a_slash_is_not_redirected(http: httpx.Client, path: str) -> None:
+    answer = http.post(path, json=ASKED, follow_redirects=False)
+    assert answer.status_code == 404
+    assert set(answer.json()) <= {"error", "message"}
 
 
 def test_file_needs_form_file_and_key(http: httpx.Client) -> None:

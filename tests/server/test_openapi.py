@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from regard.server.app import ServerSettings, build_app, build_service
+from regard.server.app import build_app, build_service
 from regard.server.lifecycle import Lifecycle
+from regard.server.settings import ServerParts, ServerSettings
 from tests.support.api_server import make_models
 from tests.support.own_api_server import OwnApiServer
 from tests.support.shared_results import build_once
@@ -18,8 +19,8 @@ def test_every_route_is_described(tmp_path_factory: pytest.TempPathFactory, own_
     directory, _ = build_once(tmp_path_factory, "translators", make_models)
 
     async def routes() -> set[str]:
-        settings = ServerSettings(models=[directory / "there"])
-        found = build_app(settings, Lifecycle(build_service(settings))).app.routes  # type: ignore[attr-defined]
+        parts = ServerParts.of(ServerSettings(models=[directory / "there"]))
+        found = build_app(parts, Lifecycle(build_service(parts))).app.routes  # type: ignore[attr-defined]
         return {route.path.replace(":number", "") for route in found}
 
     described = set(own_api.get("openapi.json").json()["paths"])

@@ -52,6 +52,7 @@ def test_models_are_listed_with_their_properties(own_api: OwnApiServer, translat
         "is_ready": True,
         "task": "translation",
         "reads_images": False,
+        "fills_masks": False,
     }
     assert (back["name"], back["source"], back["target"], back["run"]) == ("back", "ko", "en", None)
 

@@ -14,7 +14,7 @@ from PIL import Image
 from regard.inference.open import load
 from regard.server.models import ModelRegistry
 from regard.tracing.image_maps import image_maps, word_image_maps
-from regard.training.runs import find_models
+from regard.training.model_locations import find_models
 from tests.support.captioning_server import HIT, MISS, SIDE, SIZE, CaptioningServer, captioning_server, make_captioners
 from tests.support.shared_results import build_once
 from tests.unit.data.test_images import bomb
@@ -54,19 +54,19 @@ def test_caption_and_maps_equal_the_model_own(client: httpx.Client, captioners: 
     path = captioners.image(1)
     answer = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
     captioner = load(captioners.folder / model, task="image-to-text")
-    said = captioner.caption([path])[0]
-    assert answer["text"] == said.text
-    assert answer["log_probability"] == pytest.approx(said.log_probability, abs=1e-4)
+    output = captioner.caption([path])[0]
+    assert answer["text"] == output.text
+    assert answer["log_probability"] == pytest.approx(output.log_probability, abs=1e-4)
     assert (answer["rows"], answer["columns"], answer["gold"]) == (SIDE, SIDE, None)
     layers = [index for index, layer in enumerate(answer["layers"]) if layer["role"] == "image-cross"]
     assert len(layers) == {"heads": 2, "attention": 1, "fixed": 0}[model]
     if layers:
         found = client.get(f"traces/{answer['id']}/weights", params={"layer": layers[-1], "head": 0})
-        expected = image_maps(captioner.trace(path, said.tokens), layer=len(layers) - 1, head=0)
+        expected = image_maps(captioner.trace(path, output.tokens), layer=len(layers) - 1, head=0)
         assert np.frombuffer(found.content, "<f4") == pytest.approx(expected.ravel(), abs=1e-5)
 
 
-def told(client: httpx.Client, content: bytes = b"", **query: object) -> list[tuple[str, dict[str, Any]]]:
+def stream_events(client: httpx.Client, content: bytes = b"", **query: object) -> list[tuple[str, dict[str, Any]]]:
     """The events of a stream."""
     with client.stream("POST", "captions/stream", params=query, content=content) as answer:  # type: ignore[arg-type]
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -79,7 +79,7 @@ def test_stream_sends_each_word_map_then_whole_answer(
     client: httpx.Client, captioners: CaptioningServer, model: str
 ) -> None:
     path = captioners.image(1)
-    (first, seen), *partials, (last, answer) = told(client, path.read_bytes(), model=model)
+    (first, seen), *partials, (last, answer) = stream_events(client, path.read_bytes(), model=model)
     whole = client.post("captions", params={"model": model}, content=path.read_bytes()).json()
     assert (first, last) == ("image", "done")
     assert (seen["image"], seen["rows"]) == (whole["image"], SIDE)
@@ -91,15 +91,15 @@ def test_stream_sends_each_word_map_then_whole_answer(
     if model == "fixed":
         assert words == []
     else:
-        said = captioner.caption([path])[0]
-        expected = word_image_maps(captioner.trace(path, said.tokens), layer=1 if model == "heads" else 0)
+        output = captioner.caption([path])[0]
+        expected = word_image_maps(captioner.trace(path, output.tokens), layer=1 if model == "heads" else 0)
         assert [word["text"] for word in words] == [word for word, _ in expected]
         for word, (_, weights) in zip(words, expected, strict=True):
             assert word["weights"] == pytest.approx(weights.ravel(), abs=6e-5)
 
 
 def test_example_stream_has_gold_and_a_trace(client: httpx.Client) -> None:
-    answer = told(client, model="heads", example=0)[-1][1]
+    answer = stream_events(client, model="heads", example=0)[-1][1]
     assert answer["gold"]["boxes"][0] == [HIT]
     assert client.get(f"traces/{answer['id']}/weights", params={"layer": 1, "head": 0}).status_code == 200
 

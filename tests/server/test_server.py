@@ -147,39 +147,39 @@ def test_metric_labels_are_few_for_any_requests(own_api: OwnApiServer) -> None:
 
 def test_concurrent_answers_equal_sequential_answers(own_api: OwnApiServer) -> None:
     before = own_api.server.figure("regard_batch_texts_count")
-    told = asyncio.run(serving.canaries(own_api.load, 200))
-    assert (told["mixed"], told["requests"]) == (0, 200)
-    assert told["outputs"] > 20
+    result = asyncio.run(serving.canaries(own_api.load, 200))
+    assert (result["mixed"], result["requests"]) == (0, 200)
+    assert result["outputs"] > 20
     batches = own_api.server.figure("regard_batch_texts_count") - before
-    assert batches < told["texts"] + told["requests"]  # as many as there were without those who go together
+    assert batches < result["texts"] + result["requests"]  # as many as there were without those who go together
 
 
 def test_disconnected_client_frees_its_queue_places(own_api: OwnApiServer) -> None:
-    told = asyncio.run(serving.disconnects(own_api.load, 60))
-    assert sum(told["ended"].values()) >= 60  # and whoever left earlier and is counted now
-    assert told["ended"]["left"] > 30
-    assert told["most_waiting"] > 20
-    assert told["then_statuses"] == [200] * 5
+    result = asyncio.run(serving.disconnects(own_api.load, 60))
+    assert sum(result["ended"].values()) >= 60  # and whoever left earlier and is counted now
+    assert result["ended"]["left"] > 30
+    assert result["most_waiting"] > 20
+    assert result["then_statuses"] == [200] * 5
 
 
 def test_a_gigabyte_is_refused_before_it_is_sent(own_api: OwnApiServer) -> None:
-    told = asyncio.run(serving.gigabyte(own_api.load, 0.5))
-    assert max(told["sent_bytes"].values()) < 2**26
-    assert told["grown_megabytes"] < 50
-    assert told["then_statuses"] == [200] * 5
+    result = asyncio.run(serving.gigabyte(own_api.load, 0.5))
+    assert max(result["sent_bytes"].values()) < 2**26
+    assert result["grown_megabytes"] < 50
+    assert result["then_statuses"] == [200] * 5
 
 
 def test_slow_clients_are_disconnected_and_block_nobody(own_api: OwnApiServer) -> None:
-    told = asyncio.run(serving.slow_clients(own_api.load, 10))
-    assert told["then_statuses"] == [200] * 5
-    assert told["endings"] == {"408": 5, "closed": 5}
+    result = asyncio.run(serving.slow_clients(own_api.load, 10))
+    assert result["then_statuses"] == [200] * 5
+    assert result["endings"] == {"408": 5, "closed": 5}
 
 
 def test_ten_thousand_headers_do_no_harm(own_api: OwnApiServer) -> None:
-    told = asyncio.run(serving.many_headers(own_api.load))
-    assert told["statuses"]["many"] in ("431", "400")
-    assert told["statuses"]["long"] in ("431", "closed")
-    assert told["then_statuses"] == [200] * 5
+    result = asyncio.run(serving.many_headers(own_api.load))
+    assert result["statuses"]["many"] in ("431", "400")
+    assert result["statuses"]["long"] in ("431", "closed")
+    assert result["then_statuses"] == [200] * 5
 
 
 def test_disconnected_stream_frees_its_worker(own_api: OwnApiServer) -> None:

@@ -14,21 +14,21 @@ def answer(server: str, path: str, body: object = None) -> Any:
     """What the API answers to a GET, or to a POST of a body."""
     given = None if body is None else json.dumps(body).encode()
     request = Request(f"{server}api/v1/{path}", data=given, headers={"Content-Type": "application/json"})  # noqa: S310
-    with urlopen(request, timeout=60) as told:  # noqa: S310
-        return json.load(told)
+    with urlopen(request, timeout=60) as result:  # noqa: S310
+        return json.load(result)
 
 
 def translation(server: str, text: str, model: str = "transformer") -> str:
     """What a model says of a text."""
-    said: str = answer(server, "translate", {"model": model, "texts": [text]})["translations"][0][0]["text"]
-    return said
+    output: str = answer(server, "translate", {"model": model, "texts": [text]})["translations"][0][0]["text"]
+    return output
 
 
 def floats(server: str, path: str) -> NDArray[np.float32]:
     """A map that the API answers."""
-    with urlopen(f"{server}api/v1/{path}", timeout=60) as told:  # noqa: S310
-        shape = [int(length) for length in told.headers["X-Regard-Shape"].split(",")]
-        return np.frombuffer(told.read(), dtype="<f4").reshape(shape)
+    with urlopen(f"{server}api/v1/{path}", timeout=60) as result:  # noqa: S310
+        shape = [int(length) for length in result.headers["X-Regard-Shape"].split(",")]
+        return np.frombuffer(result.read(), dtype="<f4").reshape(shape)
 
 
 def settled(page: Any, read: Callable[[], Any], wanted: object) -> Any:

@@ -136,6 +136,20 @@ def class_head_from_bert(ours: ClassHead, pooler: Any, classifier: nn.Linear) ->
     copy_state(ours.output, classifier)
 
 
+# --- transformers: SigLIP --------------------------------------------------------------------------------------------
+
+
+def stack_from_siglip(ours: TransformerStack, theirs: Any) -> None:
+    """The blocks and the last norm of a SigLIP vision model."""
+    for block, layer in zip(ours.blocks, theirs.encoder.layers, strict=True):
+        _multi_head_from_marian(block.self_attention.attention, layer.self_attn)  # its projections have these names
+        copy_state(block.self_attention_residual.norm, layer.layer_norm1)
+        copy_state(block.feed_forward.fc1, layer.mlp.fc1)
+        copy_state(block.feed_forward.fc2, layer.mlp.fc2)
+        copy_state(block.feed_forward_residual.norm, layer.layer_norm2)
+    copy_state(ours.norm, theirs.post_layernorm)
+
+
 # --- transformers: GPT-2 ---------------------------------------------------------------------------------------------
 
 

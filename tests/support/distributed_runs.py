@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from regard.config import Config
-from regard.data.batching import plan_epoch
+from regard.data.batch_order import plan_epoch
 from regard.training import checkpoint as resuming_module
 from regard.training import corpora as corpus_module
 from regard.training import objective as objective_module

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -124,6 +125,16 @@ def write_tokenizer(directory: Path, kind: str) -> int:
         tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
         tokenizer.decoder = decoders.WordPiece()
         trainer: Any = trainers.WordPieceTrainer(vocab_size=110, special_tokens=special, show_progress=False)
+    elif kind == "Unigram":
+        special = ["<pad>", "</s>", "<unk>"]
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+        trainer = trainers.UnigramTrainer(
+            vocab_size=90,
+            special_tokens=[*special, "<extra_id_0>"],
+            unk_token="<unk>",  # noqa: S106
+            show_progress=False,
+        )
     else:
         special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if kind == "roberta" else ["<|endoftext|>"]
         tokenizer = Tokenizer(models.BPE())
@@ -138,13 +149,17 @@ def write_tokenizer(directory: Path, kind: str) -> int:
     return int(tokenizer.get_vocab_size())
 
 
-def write_family(directory: Path, name: str, seed: int) -> Any:
-    """A random model of the transformers library with a tokenizer, of sizes drawn by the seed."""
+def write_family(directory: Path, name: str, seed: int, *, labels: Sequence[str] = ()) -> Any:
+    """A random model of the transformers library with a tokenizer, of sizes drawn by the seed.
+
+    With labels it is a classifier of texts.
+    """
     import transformers
 
     chance = Random(seed)
     directory.mkdir(parents=True, exist_ok=True)
-    tokens = {"bert": "WordPiece", "distilbert": "WordPiece", "roberta": "roberta"}.get(name, "causal")
+    kinds = {"bert": "WordPiece", "distilbert": "WordPiece", "roberta": "roberta", "t5": "Unigram"}
+    tokens = kinds.get(name, "causal")
     size = write_tokenizer(directory, tokens) + chance.choice((0, 3))  # a table may have more rows than tokens
     layers, heads, inner = chance.randint(1, 3), chance.choice((1, 2, 4)), chance.randint(5, 20)
     width, activation = heads * chance.choice((4, 6)), chance.choice(("gelu", "gelu_new", "relu"))
@@ -155,10 +170,12 @@ def write_family(directory: Path, name: str, seed: int) -> Any:
     }  # fmt: skip
     model: Any
     if name == "bert":
-        model = transformers.BertForMaskedLM(transformers.BertConfig(**bert))
+        config: Any = transformers.BertConfig(**bert)
+        model = transformers.BertForMaskedLM(config)
     elif name == "roberta":
         roberta = bert | {"pad_token_id": 1, "hidden_act": "gelu"}
-        model = transformers.RobertaForMaskedLM(transformers.RobertaConfig(**roberta))
+        config = transformers.RobertaConfig(**roberta)
+        model = transformers.RobertaForMaskedLM(config)
     elif name == "distilbert":
         sizes = {"n_layers": layers, "dim": width, "n_heads": heads, "hidden_dim": inner, "activation": activation}
         config = transformers.DistilBertConfig(vocab_size=size, max_position_embeddings=64, **sizes)
@@ -167,6 +184,17 @@ def write_family(directory: Path, name: str, seed: int) -> Any:
         sizes = {"n_layer": layers, "n_embd": width, "n_head": heads, "n_inner": inner, "n_positions": 64}
         style = {"activation_function": activation, "tie_word_embeddings": bool(chance.getrandbits(1))}
         model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**(common | sizes | style)))
+    elif name == "t5":
+        sizes = {"num_layers": layers, "num_decoder_layers": chance.randint(1, 3), "d_model": width, "d_ff": inner}
+        sizes |= {"num_heads": heads, "d_kv": chance.choice((width // heads, 5)), "vocab_size": size}
+        buckets = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": chance.choice((6, 20))}
+        is_first = seed % 2 == 0  # version 1.0 or 1.1
+        style = {"feed_forward_proj": "relu" if is_first else "gated-gelu", "tie_word_embeddings": is_first}
+        start = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
+        config = transformers.T5Config(**sizes, **buckets, **style, **start)
+        model = transformers.T5ForConditionalGeneration(config)
+        if not is_first:
+            model.lm_head.weight = torch.nn.Parameter(torch.zeros(size, width))
     else:
         groups = chance.choice([one for one in (1, 2, 4) if heads % one == 0])
         style = {
@@ -177,6 +205,37 @@ def write_family(directory: Path, name: str, seed: int) -> Any:
         rope = {"rope_type": "default", "rope_theta": chance.choice((10_000.0, 500.0))}
         sizes = {name: value for name, value in bert.items() if name != "type_vocab_size"} | style
         model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, rope_parameters=rope))
+    if labels:
+        config.id2label, config.label2id = dict(enumerate(labels)), {label: n for n, label in enumerate(labels)}
+        kind = type(model).__name__.replace("ForMaskedLM", "ForSequenceClassification")
+        model = getattr(transformers, kind)(config)
     randomised(model, seed)
     model.save_pretrained(directory)
+    return model
+
+
+def write_vit(directory: Path, seed: int) -> Any:
+    """A random ViTForImageClassification with the settings of its image processor, of sizes drawn by the seed."""
+    import transformers
+
+    chance = Random(seed)
+    heads, patch = chance.choice((1, 2, 4)), chance.choice((2, 3, 4))
+    labels = ["cat", "dog", "red crane", "grey crane", "tench, Tinca tinca"][: chance.randint(2, 5)]
+    config = transformers.ViTConfig(
+        num_hidden_layers=chance.randint(1, 3),
+        hidden_size=heads * chance.choice((4, 6)),
+        num_attention_heads=heads,
+        intermediate_size=chance.randint(5, 20),
+        hidden_act=chance.choice(("gelu", "gelu_new", "relu")),
+        image_size=patch * chance.choice((2, 3, 5)),
+        patch_size=patch,
+        layer_norm_eps=chance.choice((1e-12, 1e-3)),
+        id2label=dict(enumerate(labels)),
+        label2id={label: number for number, label in enumerate(labels)},
+    )
+    model = randomised(transformers.ViTForImageClassification(config), seed)
+    model.save_pretrained(directory)
+    statistics = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+    processor = {"do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True} | statistics
+    (directory / "preprocessor_config.json").write_text(json.dumps(processor))
     return model

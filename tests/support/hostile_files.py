@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from regard.bundle import new_bundle, save_bundle
 from regard.config import Config, TransformerConfig, TransformerStackConfig
@@ -235,7 +236,27 @@ def weights_of_nan(directory: Path) -> None:
     replaced(path.name, path.read_bytes()[:-4] + NOT_A_NUMBER)(directory)
 
 
+def weights_as(dtype: str, numbers: type[np.generic], value: float) -> Attack:
+    """The weights of the bundle in another type, each tensor with this as its first number."""
+
+    def attack(directory: Path) -> None:
+        content = (directory / "model.safetensors").read_bytes()
+        [length] = struct.unpack("<Q", content[:8])
+        header, data = json.loads(content[8 : 8 + length]), b""
+        for entry in header.values():
+            start, stop = (8 + length + offset for offset in entry["data_offsets"])
+            tensor = np.frombuffer(content[start:stop], np.float32).astype(numbers)
+            tensor[0] = value
+            entry |= {"dtype": dtype, "data_offsets": [len(data), len(data) + tensor.nbytes]}
+            data += tensor.tobytes()
+        weights_with(header, data)(directory)
+
+    return attack
+
+
 WEIGHTS["a number that is not finite"] = weights_of_nan
+WEIGHTS["a number beyond float32"] = weights_as("F64", np.float64, 1e300)
+WEIGHTS["numbers of 8 bits"] = weights_as("F8_E4M3", np.int8, 1)
 VOCABULARIES: dict[str, Attack] = {
     "zeros": replaced("source.spm", bytes(1000)),
     "empty": replaced("source.spm", b""),
@@ -244,6 +265,33 @@ VOCABULARIES: dict[str, Attack] = {
     "a truncated file": lambda directory: replaced("source.spm", (directory / "source.spm").read_bytes()[:-7])(
         directory
     ),
+}
+
+
+def with_sparse_file(name: str) -> Attack:
+    """The bundle with one more file, which its manifest lists."""
+
+    def attack(directory: Path) -> None:
+        manifest_with_file(name)(directory)
+        sparse_file(directory / name)
+
+    return attack
+
+
+def with_many_files(directory: Path) -> None:
+    """The bundle with many links to one sparse file, which is as large as a file may be."""
+    content = bytes(60 << 20)
+    (directory / "one").write_bytes(content)
+    names = ["one", *(f"link{number}" for number in range(40))]
+    for name in names[1:]:
+        (directory / name).hardlink_to(directory / "one")
+    files = json.loads((directory / "manifest.json").read_bytes())["files"]
+    manifest_with(files=files | dict.fromkeys(names, hashlib.sha256(content).hexdigest()))(directory)
+
+
+MORE_FILES: dict[str, Attack] = {
+    **{name: with_sparse_file(name) for name in ("words.bin", "more.bin", "more.safetensors", "model.bin", "more")},
+    "many files": with_many_files,
 }
 FILES = ("manifest.json", "config.toml", "source.spm", "target.spm", "model.safetensors")
 LINKS: dict[str, Attack] = {}
@@ -263,6 +311,7 @@ BUNDLES = {
         "weights": WEIGHTS,
         "vocabulary": VOCABULARIES,
         "path": LINKS,
+        "more files": MORE_FILES,
     }.items()
     for name, attack in attacks.items()
 }

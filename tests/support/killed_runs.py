@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -75,6 +76,8 @@ def forked(action: Callable[[], object]) -> int:
         code = 0
     except SystemExit as end:
         code = int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()  # os._exit would end without it
     finally:
         os._exit(code)
 

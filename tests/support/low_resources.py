@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-import regard.training.checks  # noqa: F401  (see below)
+import regard.training.plan_checks  # noqa: F401  (see below)
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE
 from regard.training.checkpoint import (

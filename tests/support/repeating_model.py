@@ -22,8 +22,8 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Said:
-    """How many words each row has said."""
+class GeneratedWords:
+    """How many words each row has generated."""
 
     words: Tensor  # (B)
 
@@ -42,16 +42,16 @@ class RepeatingModel:
     def encode(self, source: PaddedTokens) -> Lines:
         return Lines(torch.tensor(source.lengths) - 1 + self.patience)  # a source has END at its end
 
-    def init_state(self, memory: Lines) -> Said:
-        return Said(torch.zeros_like(memory.words) - 1)  # BEGIN is not a word
+    def init_state(self, memory: Lines) -> GeneratedWords:
+        return GeneratedWords(torch.zeros_like(memory.words) - 1)  # BEGIN is not a word
 
-    def decode(self, tokens: Tensor, memory: Lines, state: Said) -> DecoderOutput:
+    def decode(self, tokens: Tensor, memory: Lines, state: GeneratedWords) -> DecoderOutput:
         assert len(tokens) == len(state.words)
         words = memory.words.repeat_interleave(len(tokens) // len(memory.words))
         self.rows.append(len(tokens))
-        said = state.words[:, None] + torch.arange(1, tokens.shape[1] + 1)
-        likeliest = torch.where(said < words[:, None], WORD, END)
+        output = state.words[:, None] + torch.arange(1, tokens.shape[1] + 1)
+        likeliest = torch.where(output < words[:, None], WORD, END)
         logits = torch.zeros(*tokens.shape, VOCABULARY)
         logits[..., RIVAL] = 1.0
         logits = logits.scatter(-1, likeliest[..., None], 2.0)
-        return DecoderOutput(logits, OutputProjection(torch.eye(VOCABULARY), None), Said(said[:, -1]))
+        return DecoderOutput(logits, OutputProjection(torch.eye(VOCABULARY), None), GeneratedWords(output[:, -1]))

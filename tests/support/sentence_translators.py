@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from regard.documents.segments import Template
+from regard.documents.template import Template
 from regard.documents.translate import SentenceTranslator, translate
 from regard.inference.translator import Translation
 from regard.tracing.alignment import WordAlignment

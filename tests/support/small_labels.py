@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from regard.config import Config
-from regard.training.checks import with_labels
+from regard.training.plan_checks import with_labels
 from tests.support.small_run import run_to_the_end
 
 STACK = {"layers": 2, "width": 24, "heads": 2, "ffn_width": 32}

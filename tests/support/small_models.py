@@ -79,8 +79,8 @@ def _attending() -> Iterator[tuple[str, ModelConfig]]:
 
 
 def _transformers() -> Iterator[tuple[str, ModelConfig]]:
-    mixers = [("self-attention", positions) for positions in POSITIONS]
-    mixers += [("ssru", positions) for positions in POSITIONS if positions != "rotary"]
+    mixers = [("self-attention", positions) for positions in POSITIONS if positions != "relative"]  # see _t5
+    mixers += [("ssru", positions) for positions in POSITIONS if positions not in ("rotary", "relative")]
     ties, activations = cycle(product((True, False), (False, True))), cycle(ACTIVATIONS)
     for norm, (mixer, positions) in product(NORMS[:2], mixers):
         tied, shared = next(ties)
@@ -127,9 +127,38 @@ def _marian() -> Iterator[tuple[str, ModelConfig]]:
     yield "transformer-pre-gated", TransformerConfig(encoder=stack, decoder=stack, norm="pre", **GATED)
 
 
+def _pruned() -> Iterator[tuple[str, ModelConfig]]:
+    """As `regard prune` leaves it: every layer has its own number of heads."""
+    sizes: dict[str, Any] = {"layers": 2, "width": 15, "heads": 3, "ffn_width": 7}
+    encoder = TransformerStackConfig(self_attention_heads=[2, 3], **sizes)
+    decoder = TransformerStackConfig(self_attention_heads=[3, 2], cross_attention_heads=[2, 3], **sizes)
+    yield "transformer-pre-pruned", TransformerConfig(encoder=encoder, decoder=decoder, norm="pre")
+
+
+def _t5() -> Iterator[tuple[str, ModelConfig]]:
+    """Relative positions in the layers of T5, version 1.0 and 1.1, and in those of the published Transformer."""
+    stack = TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
+    buckets: dict[str, Any] = {"positions": "relative", "relative_buckets": 6, "relative_max_distance": 5}
+    style: dict[str, Any] = {"norm": "pre", "norm_type": "rms_norm", "linear_bias": False, "scale_scores": False}
+    style |= {"share_embeddings": True, "scale_embeddings": False}
+    yield (
+        "transformer-pre-t5",
+        TransformerConfig(encoder=stack, decoder=stack, scale_output=True, **buckets, **style),
+    )
+    wide = TransformerStackConfig(layers=1, width=15, heads=4, head_width=5, ffn_width=7)
+    gated: dict[str, Any] = {"gated_ffn": True, "activation": "gelu_tanh", "output_mask": True}
+    yield (
+        "transformer-pre-t5-gated",
+        TransformerConfig(encoder=wide, decoder=wide, tie_word_embeddings=False, **gated, **buckets, **style),
+    )
+    other = TransformerStackConfig(layers=1, width=14, heads=7, ffn_width=17)
+    yield "transformer-post-relative", TransformerConfig(encoder=stack, decoder=other, **buckets)
+
+
 def _decoders() -> Iterator[tuple[str, ModelConfig]]:
     for (positions, sizes), norm, activation in zip(_placed_stacks(), cycle(NORMS), cycle(ACTIVATIONS), strict=False):
         style: dict[str, Any] = {"norm": norm, "activation": activation, "positions": positions}
+        style["scale_scores"] = positions != "relative"
         yield f"decoder-only-{positions}", DecoderOnlyConfig(transformer=sizes, max_position_embeddings=64, **style)
     llama = DecoderOnlyConfig(
         transformer=TransformerStackConfig(layers=2, width=24, heads=6, ffn_width=7, key_value_heads=2),
@@ -147,7 +176,9 @@ def _readers() -> Iterator[tuple[str, ModelConfig]]:
     kinds = product(_placed_stacks(), (0, 7))
     for ((positions, sizes), classes), norm, activation in zip(kinds, cycle(NORMS), cycle(ACTIVATIONS), strict=False):
         style: dict[str, Any] = {"norm": norm, "activation": activation, "positions": positions, "classes": classes}
-        style["pooling"] = "mean" if positions in ("none", "rotary") else "first"
+        style["scale_scores"] = positions != "relative"
+        style["pooling"] = "mean" if positions in ("none", "rotary", "relative") else "first"
+        style["pooler_activation"] = "relu" if positions == "learned" else "tanh"
         name = f"encoder-only-{positions}-{'classes' if classes else 'tokens'}"
         yield name, EncoderOnlyConfig(transformer=sizes, max_position_embeddings=64, **style)
     stack = TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
@@ -170,6 +201,9 @@ def _classifiers() -> Iterator[tuple[str, ModelConfig]]:
         yield f"classifier-rnn-attention-{score}", AttentionRNNClassifierConfig(cell=cell, score=score, **sizes)
 
 
+VIT_STACK = TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
+
+
 def _image_classifiers() -> Iterator[tuple[str, ModelConfig]]:
     for heads in (0, 2, 7):
         encoder = CNNConfig(width=7, blocks=2, heads=heads)
@@ -177,35 +211,38 @@ def _image_classifiers() -> Iterator[tuple[str, ModelConfig]]:
     for score, eye in zip(SCORES, _eyes(), strict=False):
         config = ImageClassifierConfig(image_encoder=eye, pooling="attention", score=score, classes=5)
         yield f"classifier-image-attention-{score}", config
+    patches = VisionTransformerConfig(image_size=10, patch_size=5, class_token=True, transformer=VIT_STACK)
+    yield "classifier-image-first", ImageClassifierConfig(image_encoder=patches, pooling="first", classes=5)
 
 
 def _eyes() -> Iterator[ImageEncoderConfig]:
     """A residual network and a Vision Transformer by turns; EfficientNet is too large for laws."""
-    patches = VisionTransformerConfig(
-        image_size=22, patch_size=2, transformer=TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
-    )
-    return cycle((ResNetConfig(width=3, blocks=2), patches))
+    for activation in cycle(ACTIVATIONS):
+        yield ResNetConfig(width=3, blocks=2)
+        yield VisionTransformerConfig(image_size=22, patch_size=2, activation=activation, transformer=VIT_STACK)
 
 
 def _captioners() -> Iterator[tuple[str, ModelConfig]]:
-    for cell, eye in zip(CELLS, _eyes(), strict=False):
+    eyes = _eyes()  # one for all, so that they have every activation
+    for cell, eye in zip(CELLS, eyes, strict=False):
         decoder = RecurrentLayersConfig(layers=2, width=7)
         yield (
             f"captioner-rnn-{cell}",
             RNNCaptionerConfig(image_encoder=eye, cell=cell, embedding_width=5, decoder=decoder),
         )
     cells = cycle(CELLS)
-    for score, eye in zip(SCORES, _eyes(), strict=False):
+    for score, eye in zip(SCORES, eyes, strict=False):
         sizes: dict[str, Any] = {"embedding_width": 5, "decoder": RecurrentLayersConfig(layers=2, width=7)}
         config = AttentionRNNCaptionerConfig(image_encoder=eye, cell=next(cells), score=score, **sizes)
         yield f"captioner-rnn-attention-{score}", config
     styles = zip(cycle(NORMS), cycle(ACTIVATIONS), strict=False)
-    for (positions, sizes), eye, (norm, activation) in zip(_placed_stacks(), _eyes(), styles, strict=False):
+    for (positions, sizes), eye, (norm, activation) in zip(_placed_stacks(), eyes, styles, strict=False):
         style: dict[str, Any] = {"norm": norm, "activation": activation, "positions": positions}
+        style["scale_scores"] = positions != "relative"
         config = TransformerCaptionerConfig(image_encoder=eye, decoder=sizes, max_position_embeddings=64, **style)
         yield f"captioner-transformer-{positions}", config
     stack = TransformerStackConfig(layers=2, width=15, heads=3, ffn_width=7)
-    gated = TransformerCaptionerConfig(image_encoder=next(_eyes()), decoder=stack, **GATED)
+    gated = TransformerCaptionerConfig(image_encoder=next(eyes), decoder=stack, **GATED)
     yield "captioner-transformer-gated", gated
 
 
@@ -215,6 +252,8 @@ CATALOGUE: dict[str, ModelConfig] = dict(
         *_attending(),
         *_transformers(),
         *_marian(),
+        *_t5(),
+        *_pruned(),
         *_decoders(),
         *_readers(),
         *_classifiers(),
@@ -246,7 +285,12 @@ class Small:
 
     def source(self, case: "Case") -> PaddedTokens | Images:
         """What the model is asked about in this case: sentences, or pictures."""
-        return pictures(case.seed, self.dtype, count=2) if self.name in CAPTIONERS else case.source
+        return self.pictures(case.seed) if self.name in CAPTIONERS + SEERS else case.source
+
+    def pictures(self, seed: int) -> Images:
+        """Two pictures, of unequal sides unless the model has learned positions for a square."""
+        is_square = getattr(CATALOGUE[self.name], "pooling", "") == "first" and self.name in SEERS
+        return pictures(seed, self.dtype, sides=(11, 11) if is_square else (11, 5))
 
     @property
     def tolerance(self) -> float:
@@ -332,10 +376,10 @@ def unequal(shortest: int, longest: int = 4) -> st.SearchStrategy[tuple[int, ...
     return st.sampled_from([pair for pair in product(lengths, repeat=2) if pair[0] != pair[1]])
 
 
-def pictures(seed: int, dtype: torch.dtype, count: int = 3) -> Images:
-    """Pictures whose height and width are unequal; their pixels go from 0 to 255."""
+def pictures(seed: int, dtype: torch.dtype, sides: tuple[int, int] = (11, 5)) -> Images:
+    """Two pictures, whose pixels go from 0 to 255."""
     generator = torch.Generator().manual_seed(seed)
-    return Images(torch.rand(count, 3, 11, 5, generator=generator, dtype=dtype) * 255)
+    return Images(torch.rand(2, 3, *sides, generator=generator, dtype=dtype) * 255)
 
 
 def with_junk_padding(padded: PaddedTokens, columns: int, seed: int) -> PaddedTokens:

@@ -216,6 +216,8 @@ def test_all_problems_are_reported_at_once() -> None:
         ({"model": {"kind": "rn"}}, "model.kind", "rnn"),
         ({"trainig": {}}, "trainig", "training"),
         ({"model": {"kind": "transformer", "encoder": {"head": 4}}}, "model.encoder.head", "heads"),
+        ({"steps": 100}, "steps", "training.steps"),
+        ({"dropout": 0.1}, "dropout", "model.dropout"),
     ],
 )
 def test_misspelt_key_suggests_the_intended_one(table: dict, path: str, meant: str) -> None:
@@ -234,6 +236,17 @@ RULES = [
         'decoder_autoregression = "ssru" does not have',
     ),
     (TransformerConfig, {"positions": "rotary", "decoder": {"width": 9, "heads": 3}}, "decoder.width is 9"),
+    (
+        TransformerConfig,
+        {"decoder_autoregression": "ssru", "positions": "relative"},
+        'decoder_autoregression = "ssru" does not have',
+    ),
+    (
+        DecoderOnlyConfig,
+        {"positions": "relative", "relative_buckets": 40, "relative_max_distance": 20},
+        "larger than half the number of buckets",
+    ),
+    (TransformerConfig, {"output_bias": True, "output_mask": True}, "an output layer has one of them"),
     (
         DecoderOnlyConfig,
         {"positions": "rotary", "transformer": {"width": 9, "heads": 3}},

@@ -46,7 +46,7 @@ WITH_FORMULA = [(field, name) for field in ("score", "positions", "cell") for na
 @pytest.mark.parametrize("field", CHOICES)
 def test_config_choices_are_the_registry(field: str) -> None:
     choices, registry = CHOICES[field]
-    assert set(get_args(choices)) == set(registry)
+    assert set(get_args(choices)) == set(registry), f"the choices of {field} in src/regard/config.py are others"
 
 
 def test_every_model_config_has_a_model() -> None:
@@ -77,7 +77,7 @@ def test_laws_cover_every_model() -> None:
 
 @pytest.mark.parametrize("name", SCORES)
 def test_page_explains_every_score(name: str) -> None:
-    for path, table in (("components/score_functions.js", "SCORE_FUNCTIONS"), ("math/attention.js", "SCORE_TERMS")):
+    for path, table in (("components/score_functions.js", "SCORE_FUNCTIONS"), ("math/attention.js", "SCORES")):
         entries = (WEB / path).read_text(encoding="utf-8").partition(f"export const {table} = ")[2]
         assert re.search(rf"^  {name}: ", entries, re.M), f"{table} in src/regard/web/{path} lacks {name}"
     assert_translated(f"compare.scoring_{name}")
@@ -95,12 +95,16 @@ def test_page_arithmetic_has_a_reference_case(name: str) -> None:
 
 
 def test_config_names_the_scores_of_equal_widths() -> None:
-    assert set(EQUAL_WIDTH_SCORES) == {name for name, score in SCORES.items() if score.needs_equal_widths}
+    needed = {name for name, score in SCORES.items() if score.needs_equal_widths}
+    assert set(EQUAL_WIDTH_SCORES) == needed, "EQUAL_WIDTH_SCORES in src/regard/config.py names others"
 
 
 @pytest.mark.parametrize("name", POSITION_ENCODINGS)
 def test_page_names_every_position_encoding(name: str) -> None:
-    assert_translated(f"positions.kind_{name}")
+    view = (WEB / "views/positions/positions.js").read_text(encoding="utf-8")
+    assert f'name: "positions.kind_{name}"' in view, f"KINDS of positions.js lacks {name}"
+    for key in ("kind", "story", "about"):
+        assert_translated(f"positions.{key}_{name}")
 
 
 def assert_translated(key: str) -> None:

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,34 @@ def test_circular_links_are_replaced_by_the_file(tmp_path: Path) -> None:
         file.write(b"new")
     assert (tmp_path / "one").read_bytes() == b"new"
     assert not (tmp_path / "one").is_symlink()
+
+
+def test_named_pipe_without_a_reader_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for check in (check_writable, lambda path: atomic_file(path).__enter__()):
+        with pytest.raises(RegardError, match="a named pipe that no program reads"):
+            check(tmp_path / "pipe")
+
+
+def test_named_pipe_gets_everything_after_a_check(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "got").open("wb") as got, subprocess.Popen(["cat", tmp_path / "pipe"], stdout=got) as reader:
+        while not is_writable(tmp_path / "pipe"):
+            time.sleep(0.01)
+        with atomic_file(tmp_path / "pipe") as file:
+            file.write(b"text " * 50_000)  # more than a pipe holds
+        while (tmp_path / "got").stat().st_size < 250_000:
+            time.sleep(0.01)
+        reader.terminate()  # the check keeps the pipe open until this process ends
+    assert (tmp_path / "got").read_bytes() == b"text " * 50_000
+
+
+def is_writable(path: Path) -> bool:
+    try:
+        check_writable(path)
+    except RegardError:
+        return False
+    return True
 
 
 def test_uncreatable_file_fails_before_the_work(tmp_path: Path) -> None:

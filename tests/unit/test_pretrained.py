@@ -12,7 +12,7 @@ from regard.config import Config
 from regard.errors import RegardError
 from regard.files import MODEL, MODEL_VERSION, WEIGHTS_FILE, find_model_directory, verify_files
 from regard.inference.evaluation import EvaluationReport
-from regard.training.plan import find_recipe
+from regard.training.recipes import find_recipe
 from regard.worlds.scenes import caption_text, draw_scene, draw_splits, scene_caption
 from regard.worlds.sentences import draw_splits as draw_labelled
 from regard.worlds.sentences import split
@@ -48,7 +48,7 @@ def test_path_of_a_user_comes_before_shipped_name(tmp_path: Path, monkeypatch: p
 
 def test_unknown_name_lists_the_shipped_models() -> None:
     for attempt in (lambda: regard.load("en-frr"), lambda: pretrained.card("en-frr")):
-        with pytest.raises(RegardError, match=r"en-frr.*en-fr, fr-en"):
+        with pytest.raises(RegardError, match=r"en-frr.*did you mean 'en-fr'.*en-fr, fr-en"):
             attempt()
 
 
@@ -102,6 +102,12 @@ def test_info_shows_figures_and_licence() -> None:
     assert "CC-BY 2.0 FR" in shown
     assert "tatoeba.org" in shown
     assert f"BLEU {listed['fr-en']['figures']['BLEU']:.1f}" in shown
+
+
+def test_texts_of_the_list_are_left_aligned() -> None:
+    rows = {line.split()[0]: line for line in run_command("info").out.splitlines()}
+    starts = {rows[name].index(f" {pretrained.card(name).summary[:10]}") for name in pretrained.names()}
+    assert len(starts) == 1
 
 
 def test_shipped_report_has_three_generations_without_sentences() -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 from regard.batch import encode_source_rows
 from regard.config import DecodingConfig, TransformerConfig, TransformerStackConfig
-from regard.cpu import SMALL_WORK, MicrobatchThreads, threads_for, torch_threads
+from regard.cpu_speedups import SMALL_WORK, MicrobatchThreads, threads_for, torch_threads
 from regard.decoding.loop import generate
 from regard.process import SPIN_COUNT
 from tests.support.random_translators import random_translator

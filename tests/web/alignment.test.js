@@ -80,6 +80,7 @@ test("the chosen model is used where it fits", () => {
   assert.equal(modelFor(MODELS, MODELS[2], "translation")?.name, "r");
   assert.equal(modelFor(MODELS, MODELS[1], "translation")?.name, "t");
   assert.equal(modelFor(MODELS, MODELS[4], "translation")?.name, "t");
+  assert.equal(modelFor([MODELS[4]], null, "translation")?.name, "young"); // to wait for
   assert.equal(modelFor([], null, "translation"), null);
 });
 

@@ -6,7 +6,6 @@ import {
   dotProduct,
   entropyBits,
   largestDifference,
-  linear,
   maskedSoftmax,
   rotaryVector,
   scoreTerms,
@@ -15,8 +14,9 @@ import {
 import { assertClose, reference } from "./close.js";
 
 for (const { input, expected } of reference("attention.json")) {
-  const { layer, is_rotary, visible } = input;
-  const name = [layer.score, is_rotary && "rotary", visible.includes(false) && "masked"].filter(Boolean).join(", ");
+  const { layer, is_rotary, position_bias, visible } = input;
+  const parts = [layer.score, is_rotary && "rotary", position_bias && "biased", visible.includes(false) && "masked"];
+  const name = parts.filter(Boolean).join(", ");
   test(`every step is numpy's: ${name}`, () => {
     const work = attend(input);
     for (const step of ["query", "keys", "raw", "weights", "context"]) assertClose(work[step], expected[step]);
@@ -40,20 +40,6 @@ test("given queries and keys are not rotated again", () => {
   const given = { ...input, query: expected.query, keys: expected.keys, values };
   for (const name of ["query", "key", "value"]) given[`${name}_weight`] = null;
   assertClose(attend(given).weights, expected.weights);
-});
-
-test("a file's projections stand in for the additive score's matrices", () => {
-  const { input, expected } = reference("attention.json").find(({ input: one }) => one.additive);
-  const { query_weight, key_weight, key_bias, vector } = input.additive;
-  const additive = {
-    vector,
-    query_weight: null,
-    key_weight: null,
-    key_bias: null,
-    projected_query: linear(input.query, query_weight),
-    projected_keys: input.keys.map((key) => linear(key, key_weight, key_bias)),
-  };
-  assertClose(attend({ ...input, additive }).weights, expected.weights);
 });
 
 test("rotary scores depend on the offset alone", () => {

@@ -16,7 +16,7 @@ const { inPairs } = await import("../../src/regard/web/components/attention_step
 const { residuals } = await import("../../src/regard/web/components/attention_steps/step_map.js");
 const { indexParam, stepChoice } = await import("../../src/regard/web/components/attention_steps/step_params.js");
 const { SCORE_FUNCTIONS } = await import("../../src/regard/web/components/score_functions.js");
-const { SCORE_TERMS } = await import("../../src/regard/web/math/attention.js");
+const { SCORES } = await import("../../src/regard/web/math/attention.js");
 const { hidesResults, NumberTable, numberText, smallText } = await import(
   "../../src/regard/web/components/number_table.js"
 );
@@ -48,7 +48,7 @@ const press = (element, key) =>
 test("every score of a config has an entry and arithmetic", () => {
   const scores = configChoices("ScoreName").sort();
   assert.deepEqual(Object.keys(SCORE_FUNCTIONS).sort(), scores);
-  assert.deepEqual(Object.keys(SCORE_TERMS).sort(), scores);
+  assert.deepEqual(Object.keys(SCORES).sort(), scores);
 });
 
 test("every activation of a config has a function", () => {
@@ -203,7 +203,14 @@ test("a vector's numbers are chosen by arrow keys", async () => {
   assert.deepEqual(chosen, [2, 0, 0, 2, 2]);
   const picture = (await shown(h(VectorStrip, { values: [1, -2, 3], label: "q" }))).querySelector("svg");
   assert.equal(picture.getAttribute("role"), "img");
-  assert.equal(picture.querySelectorAll("rect").length, 3);
+  const bars = [...picture.querySelectorAll("path")].map((path) => path.getAttribute("d").match(/M/g).length);
+  assert.deepEqual(bars, [2, 1], "up, down");
+});
+
+test("a wide vector takes few elements", async () => {
+  const values = Array.from({ length: 2048 }, (_, index) => Math.sin(index));
+  const root = await shown(h(VectorStrip, { values, label: "a" }));
+  assert.ok(root.querySelectorAll("*").length < 10);
 });
 
 test("arrow keys choose a token and take the focus along", async () => {

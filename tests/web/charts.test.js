@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { newRoot, settle } from "./dom.js";
 
-const { field } = await import("../../src/regard/web/charts/field.js");
+const { pixelMap } = await import("../../src/regard/web/charts/pixel_map.js");
 const { heatmap } = await import("../../src/regard/web/charts/heatmap.js");
 const { lines } = await import("../../src/regard/web/charts/lines.js");
 const { Plot } = await import("../../src/regard/web/charts/plot.js");
@@ -42,7 +42,7 @@ const curve = () =>
     { width: 300 },
   );
 const numbers = () =>
-  field(
+  pixelMap(
     {
       values: [1, 2, 3, 4, 5, 6],
       rows: 2,

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const WEB = fileURLToPath(new URL("../../src/regard/web/", import.meta.url));
 const LAYERS = ["math", "core", "data", "charts", "components", "views", "entries"];
-const IMPORT = /^(?:import|export)\b[^;]*?from\s*"([^"]+)"/gm;
+const IMPORT = /^(?:import|export)\b[^;]*?from\s*"([^"]+)"|\bawait import\("([^"]+)"\)/gm;
 const DOM =
   /\bdocument\.create|\.innerHTML|\.append\(|\.appendChild\(|\.insertBefore\(|\.classList\b|\.setAttribute\(|\.textContent\s*=/;
 const DRAWN_BY_HAND = new Set(["charts/save.js"]); // a file is made of nodes that never are on the page
@@ -20,7 +20,10 @@ const filesOf = (folder) =>
   });
 const files = filesOf(WEB).map((path) => ({ path: relative(WEB, path), text: readFileSync(path, "utf8") }));
 const imports = files.flatMap(({ path, text }) =>
-  [...text.matchAll(IMPORT)].map(([, source]) => ({ path, target: join(dirname(path), source), source })),
+  [...text.matchAll(IMPORT)].map(([, now, later]) => {
+    const source = now ?? later;
+    return { path, target: join(dirname(path), source), source };
+  }),
 );
 const layerOf = (path) => LAYERS.indexOf(path.split("/")[0]);
 

@@ -17,10 +17,10 @@ const sideOf = (text) => {
 };
 const layer = (number) => ({ role: "decoder-self", layer: number, heads: 2, queries: "target", keys: "target" });
 
-function language({ waiting = [], task = "text-generation" } = {}) {
+function language({ waiting = [], task = "text-generation", ...more } = {}) {
   return backendOf(
     {
-      models: () => ({ models: [model("lm", task)] }),
+      models: () => ({ models: [model("lm", task, more)] }),
       examples: () => ({ examples: [{ source: "가 나" }] }),
       complete: ({ text, do_sample: sample }) => ({
         model: "lm",
@@ -87,12 +87,27 @@ test("the address chooses temperature and layer", async () => {
 });
 
 test("blanks are filled, and a text without any is explained", async () => {
-  const page = await openView(languageView, language({ task: "fill-mask" }), { text: "가 ___ 다" });
+  const page = await openView(languageView, language({ task: "fill-mask", fills_masks: true }), { text: "가 ___ 다" });
   assert.equal(page.find(".growing").textContent, "가 나 다");
   assert.deepEqual(page.texts(".bars .bar-word"), ["나"]);
   page.store.set({ text: "가 다" });
   await quiet();
   assert.match(page.find(".empty").textContent, /no blank/);
+  page.leave();
+});
+
+test("an encoder without a head shows attention and fills nothing", async () => {
+  const data = language({ task: "fill-mask", fills_masks: false });
+  const page = await openView(languageView, data, { text: "가 ___ 다" });
+  assert.match(page.find("h1").textContent, /Attention of an encoder/);
+  assert.equal(data.log.filter(({ name }) => name === "fill").length, 0);
+  assert.ok(data.log.some(({ name }) => name === "weights"));
+  page.leave();
+});
+
+test("a model that the server loads is not called untrained", async () => {
+  const page = await openView(languageView, language({ is_ready: false, run: null }), { text: "가" });
+  assert.match(page.find(".empty").textContent, /being loaded/);
   page.leave();
 });
 

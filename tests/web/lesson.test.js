@@ -47,7 +47,7 @@ test("attention follows a word, fixed weights follow a position", () => {
 });
 
 test("every score but the additive one grows with the query", () => {
-  const bound = sum(SCORE_PARAMETERS.additive.vector.map(Math.abs));
+  const bound = sum(SCORE_PARAMETERS.additive.vector[0].map(Math.abs));
   for (const name of ["dot", "scaled_dot", "general"]) {
     const [short, long] = [scoreWords(name, 1).scores, scoreWords(name, 10).scores];
     for (const [index, score] of short.entries()) near(long[index], 10 * score, 1e-9);

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RegardError
-from regard.web.bundle import bundle
+from regard.web.bundle import bundle, split_bundle
 from regard.web.pages import FOLDER, STYLES, render_html_file, served_page, style_sheet, widget_module
 from tests.web.api_types import FILE, api_types
 
-ENTRIES = {"server": (), "file": (), "widget": ("render",)}
+ENTRIES = {"more_views": (), "file": (), "widget": ("render",)}
 
 
 def write(folder: Path, **modules: str) -> Path:
@@ -96,6 +96,28 @@ def test_unbundlable_import_is_named(tmp_path: Path, other: str, problem: str) -
         bundle(entry)
 
 
+def test_a_later_module_shares_what_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "locales").mkdir()
+    (tmp_path / "locales" / "en.json").write_text('{"a.first": "one", "a.later": "two", "a.both": "three"}')
+    entry = write(
+        tmp_path,
+        entry='import { count, t } from "./shared.js";\nconsole.log(t("a.first"), t("a.both"), count());\n'
+        'console.log(t(["a", "later"].join(".")));\n'
+        'import("./later.js").then(({ shown }) => console.log(shown(), count()));\n',
+        shared='import en from "./locales/en.json" with { type: "json" };\nlet calls = 0;\n'
+        "export const count = () => {\n  calls += 1;\n  return calls;\n};\nexport const t = (key) => en[key];\n",
+        own='import { count } from "./shared.js";\nexport const twice = () => [count(), count()];\n',
+        later='import { twice } from "./own.js";\nimport { t } from "./shared.js";\n'
+        'export const shown = () => [t("a.later"), t("a.both"), ...twice()].join();\n',
+    )
+    first, later = split_bundle(entry, name="bundle.mjs")
+    (tmp_path / "later.js").write_text(later)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    assert run(first, tmp_path) == "one three 1\nundefined\ntwo,three,2,3 4\n"
+    with pytest.raises(RegardError, match="later"):
+        bundle(entry)
+
+
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_the_bundle_of_an_entry_parses(entry: str, tmp_path: Path) -> None:
     node = shutil.which("node")
@@ -113,11 +135,13 @@ def test_the_widget_exports_render() -> None:
 
 def test_served_files_are_named_by_their_content() -> None:
     page = served_page()
-    assert {name.partition(".")[0] for name in page.files} == {"app", "style", "icon"}
-    for name in page.files:
-        assert f'"page/{name}"'.encode() in page.html
+    named = {name.partition(".")[0] for name in page.files if f'"page/{name}"'.encode() in page.html}
+    assert named == {"app", "style", "icon"}
     assert b"{script}" not in page.html
-    assert sum(len(file.compressed) for file in page.files.values()) < 200_000
+    app, later = (next(name for name in page.files if name.startswith(stem)) for stem in ("app", "more_views"))
+    assert f'import("./{later}")'.encode() in page.files[app].content
+    assert f'from "./{app}"'.encode() in page.files[later].content
+    assert len(page.html) + sum(len(file.compressed) for name, file in page.files.items() if name != later) < 160_000
 
 
 def test_every_style_sheet_is_used() -> None:
@@ -144,7 +168,7 @@ def test_messages_that_no_module_names_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "locales" / "en.json").write_text(messages)
     import_line = 'import en from "./locales/en.json" with { type: "json" };\n'
     (tmp_path / "main.js").write_text(import_line + 'console.log(JSON.stringify([en["a.used"], Object.keys(en)]));\n')
-    assert json.loads(run(bundle(tmp_path / "main.js"), tmp_path)) == ["one, two : three", ["a.used", "problem.code"]]
+    assert json.loads(run(bundle(tmp_path / "main.js"), tmp_path)) == ["one, two : three", ["m1", "problem.code"]]
 
 
 def test_spaces_within_texts_stay(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ test("another target is another trace", async () => {
   assert.equal(data.requests.length, 2);
 });
 
-test("an abort ends the request of the one who left alone", async () => {
+test("a request goes on for the caller that stays", async () => {
   const data = backend();
   const traces = createTraces(data);
   const controller = new AbortController();
@@ -48,9 +48,32 @@ test("an abort ends the request of the one who left alone", async () => {
   const staying = traces.get(REQUEST, { signal: new AbortController().signal });
   controller.abort();
   await assert.rejects(leaving, { name: "AbortError" });
-  await new Promise((resolve) => setTimeout(resolve));
   data.requests.at(-1).answer();
-  assert.equal((await staying).id, "trace 2");
+  assert.equal((await staying).id, "trace 1");
+});
+
+test("a caller that leaves and returns at once keeps its request", async () => {
+  const data = backend();
+  const traces = createTraces(data);
+  const controller = new AbortController();
+  const leaving = traces.get(REQUEST, { signal: controller.signal });
+  controller.abort();
+  const returned = traces.get(REQUEST);
+  await assert.rejects(leaving, { name: "AbortError" });
+  data.requests[0].answer();
+  assert.equal((await returned).id, "trace 1");
+});
+
+test("a request ends when its last caller leaves", async () => {
+  const data = backend();
+  const traces = createTraces(data);
+  const controller = new AbortController();
+  const leaving = traces.get(REQUEST, { signal: controller.signal });
+  controller.abort();
+  await assert.rejects(leaving, { name: "AbortError" });
+  const later = traces.get(REQUEST);
+  data.requests[1].answer();
+  assert.equal((await later).id, "trace 2");
 });
 
 test("a trace that the server has forgotten is made again, once", async () => {

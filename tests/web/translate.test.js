@@ -263,7 +263,7 @@ test("the reference is shown, and what differs from it marked", async () => {
 });
 
 test("the prompt of a language model is no sentence to translate", async () => {
-  const reader = { ...MODEL, name: "reader", task: "fill-mask", source: "ko", target: "ko" };
+  const reader = { ...MODEL, name: "reader", task: "fill-mask", fills_masks: true, source: "ko", target: "ko" };
   const data = fixture({ models: [reader, ...MODELS] });
   const page = await opened(compareView, data, { model: "reader", text: "가 ___ 다" });
   await settle();

@@ -127,6 +127,17 @@ test("undo leads back through the changes, and through clear", async () => {
   page.leave();
 });
 
+test("undo does not bring back changes of another model", async () => {
+  const page = await translate({ what_if: "1" });
+  heads(page)[0].click();
+  await quiet();
+  page.store.set({ model: "another" });
+  await quiet();
+  assert.deepEqual(page.store.earlierChanges.value, []);
+  assert.equal(page.store.url.value.changes ?? "", "");
+  page.leave();
+});
+
 test("after a reload undo takes the last change back", async () => {
   const page = await translate({ changes: "cross.1.1=zero\nwithout.scaling" });
   page.root.querySelector(".what-if .controls button").click();

@@ -57,6 +57,7 @@ test("shuffled words are the same words in another order", () => {
   for (let round = 0; round < 50; round += 1) {
     const order = shuffled(IN_ORDER);
     assert.notDeepEqual(order, IN_ORDER);
+    assert.notDeepEqual(shuffled(order), IN_ORDER); // a second time, too
     assert.deepEqual([...order].sort(), IN_ORDER);
   }
   assert.equal(EXAMPLE.tokens.length, IN_ORDER.length);

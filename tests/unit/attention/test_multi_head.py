@@ -107,7 +107,7 @@ def test_causal_flag_equals_the_written_mask(poison: float, is_recorded: bool) -
     positions = torch.arange(KEYS)
     key_values = layer.key_values(torch.cat([x[:, :-1], x[:, -1:] + poison], dim=1))
     with record_attention(layer) if is_recorded else nullcontext():
-        told = layer(x, key_values, "causal")
+        result = layer(x, key_values, "causal")
     written = layer(x, key_values, causal(positions, positions))
-    assert_close(told, written, atol=1e-6, rtol=1e-5, equal_nan=True)
-    assert told[:, :-1].isfinite().all()
+    assert_close(result, written, atol=1e-6, rtol=1e-5, equal_nan=True)
+    assert result[:, :-1].isfinite().all()

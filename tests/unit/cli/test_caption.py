@@ -58,10 +58,10 @@ def test_unreadable_images_are_named_and_others_captioned(
     odd.write_bytes(first.read_bytes())
     cut.write_bytes(first.read_bytes()[:60])
     assert command(["caption", str(describing), str(odd), str(cut), str(second)]) == 2
-    told = capfdbinary.readouterr()
-    assert [line.split(b"\t")[0] for line in told.out.splitlines()] == [os.fsencode(odd), os.fsencode(second)]
-    assert b"cut.png is damaged" in told.err
-    assert b"1 of 3 images were skipped" in told.err
+    result = capfdbinary.readouterr()
+    assert [line.split(b"\t")[0] for line in result.out.splitlines()] == [os.fsencode(odd), os.fsencode(second)]
+    assert b"cut.png is damaged" in result.err
+    assert b"1 of 3 images were skipped" in result.err
     assert command(["caption", str(describing), str(odd), "--json"]) == 0
     assert json.loads(written(capfdbinary)[0])["image"].endswith("caf\\udce9.png")
     assert command(["caption", str(describing), str(tmp_path)]) == 2

@@ -16,15 +16,15 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_texts_are_classified_with_probabilities(regard: Regard, learnt: Path, tmp_path: Path) -> None:
-    told = regard("classify", learnt / "rnn", "가 나")
-    assert told.code == 0
-    assert told.out.startswith("forward 0.")
+    result = regard("classify", learnt / "rnn", "가 나")
+    assert result.code == 0
+    assert result.out.startswith("forward 0.")
     several = regard("classify", learnt / "rnn", "가 나", "나 가").out.splitlines()
     assert [line.split("\t")[0] for line in several] == ["가 나", "나 가"]
     assert several[1].split("\t")[1].startswith("backward 0.")
     (tmp_path / "texts").write_text("가 나\n나 와 가\n", encoding="utf-8")
-    told = regard("classify", learnt / "rnn", "--input", tmp_path / "texts", "--output", tmp_path / "labels")
-    assert told.code == 0
+    result = regard("classify", learnt / "rnn", "--input", tmp_path / "texts", "--output", tmp_path / "labels")
+    assert result.code == 0
     assert (tmp_path / "labels").read_text() == "forward\nbackward\n"
     record = json.loads(regard("classify", learnt / "rnn", "가 나", "--json").out)
     assert record["label"] == "forward"
@@ -38,19 +38,19 @@ def test_images_are_classified(regard: Regard, learnt: Path) -> None:
 
 def test_blank_line_and_other_models_are_refused(regard: Regard, learnt: Path, tmp_path: Path) -> None:
     (tmp_path / "texts").write_text("가 나\n\n", encoding="utf-8")
-    told = regard("classify", learnt / "rnn", "--input", tmp_path / "texts", "--output", tmp_path / "labels")
-    assert told.code == 2
-    assert "texts:2: the line is blank" in told.err
+    result = regard("classify", learnt / "rnn", "--input", tmp_path / "texts", "--output", tmp_path / "labels")
+    assert result.code == 2
+    assert "texts:2: the line is blank" in result.err
     assert not (tmp_path / "labels").exists()
     assert "Use `regard classify`" in regard("translate", learnt / "rnn", "--input", tmp_path / "texts").err
 
 
 def test_evaluation_prints_figures_and_draws_confusion(regard: Regard, learnt: Path, tmp_path: Path) -> None:
-    told = regard("evaluate", learnt / "rnn", "--labels", learnt / "test.tsv", "--plot", tmp_path / "confusion.svg")
-    assert told.code == 0, told.err
-    assert "accuracy" in told.out
-    assert "macro F1" in told.out
-    assert "backward" in told.out
+    result = regard("evaluate", learnt / "rnn", "--labels", learnt / "test.tsv", "--plot", tmp_path / "confusion.svg")
+    assert result.code == 0, result.err
+    assert "accuracy" in result.out
+    assert "macro F1" in result.out
+    assert "backward" in result.out
     assert "predicted class" in (tmp_path / "confusion.svg").read_text(encoding="utf-8")
     record = json.loads(regard("evaluate", learnt / "rnn", "--labels", learnt / "test.tsv", "--json").out)
     assert sum(map(sum, record["confusion"])) == record["examples"] == 16
@@ -61,15 +61,15 @@ def test_evaluation_prints_figures_and_draws_confusion(regard: Regard, learnt: P
 
 def test_unseen_label_in_a_test_set_is_named(regard: Regard, learnt: Path, tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_text("가 나\tforward\n나 가\tsideways\n", encoding="utf-8")
-    told = regard("evaluate", learnt / "rnn", "--labels", tmp_path / "test.tsv")
-    assert told.code == 2
-    assert "test.tsv:2: the label 'sideways' is not one of the 2 labels" in told.err
+    result = regard("evaluate", learnt / "rnn", "--labels", tmp_path / "test.tsv")
+    assert result.code == 2
+    assert "test.tsv:2: the label 'sideways' is not one of the 2 labels" in result.err
 
 
 def test_two_classifiers_are_compared_by_a_paired_test(regard: Regard, learnt: Path) -> None:
-    told = regard("compare", learnt / "rnn", learnt / "encoder", "--labels", learnt / "test.tsv")
-    assert told.code == 0, told.err
-    assert "McNemar's p" in told.out
+    result = regard("compare", learnt / "rnn", learnt / "encoder", "--labels", learnt / "test.tsv")
+    assert result.code == 0, result.err
+    assert "McNemar's p" in result.out
     options = ("--labels", learnt / "test.tsv", "--json", "--resamples", 50)
     record = json.loads(regard("compare", learnt / "rnn", learnt / "encoder", *options).out)
     [difference] = record["differences"]
@@ -78,23 +78,23 @@ def test_two_classifiers_are_compared_by_a_paired_test(regard: Regard, learnt: P
 
 
 def test_decision_is_shown_over_words_and_images(regard: Regard, learnt: Path, tmp_path: Path) -> None:
-    told = regard("show", learnt / "rnn", "가 와 나")
-    assert told.code == 0, told.err
-    assert "가 와 나 → forward" in told.out
-    assert "forward " in told.out.splitlines()[-1]
+    result = regard("show", learnt / "rnn", "가 와 나")
+    assert result.code == 0, result.err
+    assert "가 와 나 → forward" in result.out
+    assert "forward " in result.out.splitlines()[-1]
     image = next((learnt / "bars" / "test" / "down").glob("*.png"))
     assert regard("show", learnt / "images", image, "--out", tmp_path / "map.png").code == 0
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
-    told = regard("show", learnt / "rnn", "가 와 나", "--intervene", "hide.source.1")
-    assert "before: forward" in told.err
+    result = regard("show", learnt / "rnn", "가 와 나", "--intervene", "hide.source.1")
+    assert "before: forward" in result.err
 
 
 def test_labels_train_a_classifier_without_a_recipe(regard: Regard, learnt: Path, tmp_path: Path) -> None:
     options = ("--set", "training.steps=2", "--set", "training.threads=1")
-    told = regard("train", "--labels", learnt / "train.tsv", "--run", tmp_path / "run", *options)
-    assert told.code == 0, told.err
-    assert "2 classes: " in told.out
-    assert "accuracy" in told.out
+    result = regard("train", "--labels", learnt / "train.tsv", "--run", tmp_path / "run", *options)
+    assert result.code == 0, result.err
+    assert "2 classes: " in result.out
+    assert "accuracy" in result.out
     config = (tmp_path / "run" / "model" / "config.toml").read_text(encoding="utf-8")
     assert "classes = 2" in config
     assert '"backward",\n    "forward",' in config
@@ -109,14 +109,87 @@ def test_masked_language_model_gets_a_class_head(regard: Regard, learnt: Path, t
     kind = ("--set", "model.kind=encoder-only", "--set", small)
     assert regard("train", "--text", tmp_path / "texts.txt", "--run", tmp_path / "lm", *kind, *options).code == 0
     start = ("--from", tmp_path / "lm", "--labels", learnt / "train.tsv", "--valid-labels", learnt / "valid.tsv")
-    told = regard("train", *start, "--run", tmp_path / "tuned", *options)
-    assert told.code == 0, told.err
-    assert "initialised: head.dense.weight" in told.out
+    result = regard("train", *start, "--run", tmp_path / "tuned", *options)
+    assert result.code == 0, result.err
+    assert "initialised: head.dense.weight" in result.out
     assert regard("classify", tmp_path / "tuned", "가 나", "--top-k", "1").out.strip() in ("forward", "backward")
 
 
+def test_images_train_from_folders_and_from_a_list(regard: Regard, learnt: Path, tmp_path: Path) -> None:
+    options = ("--set", "training.steps=2", "--set", "training.threads=1")
+    listed = tmp_path / "images.tsv"
+    images = sorted((learnt / "bars" / "train").rglob("*.png"))
+    listed.write_text("".join(f"{image}\t{image.parent.name}\n" for image in images))
+    for number, given in enumerate((learnt / "bars" / "train", listed)):
+        run = tmp_path / str(number)
+        result = regard("train", "--labels", given, "--run", run, *options)
+        assert result.code == 0, result.err
+        assert "2 classes: " in result.out
+        result = regard("evaluate", run, "--labels", learnt / "bars" / "test", "--resamples", 50)
+        assert result.code == 0, result.err
+        assert "macro F1" in result.out
+
+
+@pytest.mark.parametrize(
+    ("images", "problem"),
+    [
+        (("down/1.png",), "has one label only: 'down'"),
+        (("down/1.png", "across/"), "across has no images"),
+        (("down/1.png", "across/broken.png"), "broken.png is not a readable image"),
+        (("down/1.png", "across/cut.png"), "cut.png is damaged"),
+        (("1.png",), "has no folders. Put the images of each class into a folder"),
+    ],
+)
+def test_broken_images_and_single_classes_are_refused(
+    regard: Regard, learnt: Path, tmp_path: Path, images: tuple[str, ...], problem: str
+) -> None:
+    whole = next((learnt / "bars" / "train").rglob("*.png")).read_bytes()
+    contents = {"broken.png": b"not an image", "cut.png": whole[:-40]}
+    for name in images:
+        path = tmp_path / "images" / name
+        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            path.write_bytes(contents.get(path.name, whole))
+    result = regard("train", "--labels", tmp_path / "images", "--run", tmp_path / "run")
+    assert result.code == 2
+    assert problem in result.err
+
+
+def test_unseen_class_of_images_is_named(regard: Regard, learnt: Path, tmp_path: Path) -> None:
+    image = next((learnt / "bars" / "test" / "down").glob("*.png"))
+    (tmp_path / "test" / "diagonal").mkdir(parents=True)
+    (tmp_path / "test" / "diagonal" / "1.png").write_bytes(image.read_bytes())
+    result = regard("evaluate", learnt / "images", "--labels", tmp_path / "test")
+    assert result.code == 2
+    assert "1.png: the label 'diagonal' is not one of the 2 labels" in result.err
+
+
+def test_classes_are_counted_before_training(regard: Regard, learnt: Path, tmp_path: Path) -> None:
+    """By `data inspect` and `train --dry-run`, in the terminal, as JSON and on the page of the report."""
+    result = regard("data", "inspect", "--labels", learnt / "train.tsv", "--report", tmp_path / "report.html")
+    assert result.code == 0, result.err
+    assert "2 classes: " in result.out
+    assert "Examples of each class" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    result = regard("data", "inspect", "--labels", learnt / "bars" / "train", "--json")
+    assert set(json.loads(result.out)["classes"]) == {"across", "down"}
+    result = regard("train", "--labels", learnt / "train.tsv", "--run", tmp_path / "run", "--dry-run")
+    assert "2 classes: " in result.out
+
+
+def test_texts_and_images_are_not_confused(regard: Regard, learnt: Path) -> None:
+    result = regard("evaluate", learnt / "rnn", "--labels", learnt / "bars" / "test")
+    assert "test is a folder, and the model classifies texts" in result.err
+    result = regard("evaluate", learnt / "images", "--labels", learnt / "test.tsv")
+    assert "is not the name of an image, and the model classifies images" in result.err
+
+
+def test_labels_are_shown_by_info(regard: Regard, learnt: Path) -> None:
+    assert "2: 'backward', 'forward'" in regard("info", learnt / "rnn").out
+    assert json.loads(regard("info", learnt / "rnn", "--json").out)["classes"] == ["backward", "forward"]
+
+
 def test_kinds_of_examples_are_not_mixed(regard: Regard, learnt: Path) -> None:
-    told = regard("train", "--labels", learnt / "train.tsv", "--text", learnt / "train.tsv")
-    assert told.code == 2
-    told = regard("train", "--labels", learnt / "train.tsv", "--valid-text", learnt / "train.tsv")
-    assert "--labels needs --valid-labels" in told.err
+    result = regard("train", "--labels", learnt / "train.tsv", "--text", learnt / "train.tsv")
+    assert result.code == 2
+    result = regard("train", "--labels", learnt / "train.tsv", "--valid-text", learnt / "train.tsv")
+    assert "--labels needs --valid-labels" in result.err

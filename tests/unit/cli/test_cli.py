@@ -51,6 +51,29 @@ def test_wrong_usage_exits_two_with_the_usage(regard: Regard, words: list[str]) 
     assert not ended.out
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["traslate"], "(did you mean 'translate'?)"),
+        (["train", "--epochs", "3"], "--set training.steps=N"),
+        (["train", "--learning-rate=1"], "--set training.learning_rate=VALUE"),
+        (["train", "--tgt", "x"], "Use --target."),
+        (["train", "world-transfomer"], "(did you mean 'world-transformer'?)"),
+        (["serve", "en-rf"], "(did you mean 'en-fr'?)"),
+    ],
+)
+def test_misspelt_name_suggests_the_intended_one(regard: Regard, words: list[str], hint: str) -> None:
+    ended = regard(*words)
+    assert ended.code == 2
+    assert hint in ended.err
+
+
+def test_missing_option_names_its_choices(regard: Regard) -> None:
+    ended = regard("export", "en-fr", "x")
+    assert ended.code == 2
+    assert "Give --to FORMAT PATH: ctranslate2, huggingface" in ended.err
+
+
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that fails as the option says."""

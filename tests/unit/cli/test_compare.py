@@ -71,8 +71,8 @@ def test_models_are_listed_with_difference_from_the_first(
     assert found == [[own - first for own, first in zip(one, scores[0], strict=True)] for one in scores[1:]]
     assert any(found[0])  # the other model says other things
     [own] = [line for line in regard(*words).out.splitlines() if line.startswith("BLEU against the first ")]
-    told = record["differences"][0]["scores"][0]
-    assert f" {told['value']:+.1f} (p = {told['p_value']:.2g}) " in own
+    result = record["differences"][0]["scores"][0]
+    assert f" {result['value']:+.1f} (p = {result['p_value']:.2g}) " in own
     assert own.endswith(" +0.0 (p = 1)")
 
 
@@ -84,10 +84,10 @@ def test_gold_links_add_alignment_error_per_model(
     done = regard(*words, "--json", "--report", quality)
     assert done.code == 0, done.err
     models = json.loads(done.out)["models"]
-    for model, told in zip((transformer, attending), models, strict=False):
+    for model, result in zip((transformer, attending), models, strict=False):
         text = ["--source", corpus / "test.en", "--target", corpus / "test.ko", "--gold", corpus / "test.align"]
         best = json.loads(regard("align", model, *text, "--all-heads", "--json").out)["heads"][0]
-        assert told["alignment"] == best
+        assert result["alignment"] == best
     assert models[2]["alignment"] is None
     assert [one["alignment"] for one in json.loads(quality.read_bytes())["models"]] == [
         one["alignment"] for one in models
@@ -116,8 +116,8 @@ def test_gold_of_other_sentences_or_base_is_reported(
 
 def test_rnn_is_labelled_by_score_and_wiring(regard: Regard, attending: Path, corpus: Path) -> None:
     words = ["compare", attending, *wish(corpus)]
-    [told] = json.loads(regard(*words, "--json").out)["models"]
-    assert (told["kind"], told["score"], told["query_state"]) == ("rnn-attention", "additive", "previous")
+    [result] = json.loads(regard(*words, "--json").out)["models"]
+    assert (result["kind"], result["score"], result["query_state"]) == ("rnn-attention", "additive", "previous")
     assert "rnn-attention (additive, previous)" in regard(*words).out
 
 
@@ -127,9 +127,9 @@ def test_captioners_stand_side_by_side(regard: Regard, describing: Path, scenes:
     words = ["--captions", scenes, "--split", "test", "--resamples", 5]
     models = json.loads(regard("compare", describing, blind, *words, "--json").out)["models"]
     timed = ("decoding_seconds", "images_per_second", "model")
-    for path, told in zip((describing, blind), models, strict=True):
+    for path, result in zip((describing, blind), models, strict=True):
         alone = json.loads(regard("evaluate", path, *words, "--json").out)
-        assert {name: told[name] for name in told if name not in timed} == {
+        assert {name: result[name] for name in result if name not in timed} == {
             name: alone[name] for name in alone if name not in timed
         }
     ended = regard("compare", describing, blind, *words)

@@ -2,6 +2,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from regard.worlds import is_complete_corpus
 from tests.support.commands import Regard, command, environment, started
 
@@ -38,8 +40,17 @@ def test_foreign_file_is_never_overwritten(regard: Regard, tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["train.en"]
 
 
-def test_negative_pair_count_is_refused(regard: Regard, tmp_path: Path) -> None:
-    assert regard("data", "generate", "sentences", "--out", tmp_path, "--train", -1).code == 2
+@pytest.mark.parametrize("count", [-1, 1_000_001, 10**30])
+def test_impossible_pair_count_is_refused(regard: Regard, tmp_path: Path, count: int) -> None:
+    for kind in ("sentences", "scenes"):
+        assert regard("data", "generate", kind, "--out", tmp_path, "--train", count).code == 2
+
+
+def test_output_that_is_a_file_is_refused(regard: Regard, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine\n")
+    for kind in ("sentences", "scenes"):
+        ended = regard("data", "generate", kind, "--out", tmp_path / "file", *SMALL)
+        assert (ended.code, "is not a directory" in ended.err) == (2, True)
 
 
 def test_scenes_are_written_and_may_be_rewritten(regard: Regard, tmp_path: Path) -> None:
@@ -81,3 +92,43 @@ def test_image_size_zero_is_refused(regard: Regard, tmp_path: Path) -> None:
     ended = regard("data", "generate", "scenes", "--out", tmp_path / "scenes", "--size", 3)
     assert ended.code == 2
     assert "16<=x<=1024" in ended.err
+
+
+def test_idx_images_are_extracted_to_train_on(regard: Regard, tmp_path: Path) -> None:
+    (tmp_path / "images").write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 255, 0]))
+    (tmp_path / "labels").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 2, 1, 0]))
+    given = ("data", "extract", tmp_path / "images", tmp_path / "labels", "--out", tmp_path / "out")
+    ended = regard(*given, "--classes", "dark, light")
+    assert (ended.code, ended.err) == (0, "")
+    assert "2 images" in ended.out
+    assert "2 classes: dark 1 (50%), light 1 (50%)" in ended.out
+    assert [path.parent.name for path in sorted((tmp_path / "out").rglob("*.png"))] == ["dark", "light"]
+    again = regard(*given)
+    assert again.code == 2
+    assert "Choose another one with --out" in again.err
+
+
+def inspect(regard: Regard, folder: Path, shift: int, languages: str) -> list[str]:
+    """The warnings of `data inspect` for sentences with numbers, with each target `shift` lines after its source."""
+    (folder / "a.en").write_text("".join(f"there are {number} red cats\n" for number in range(40)))
+    (folder / "a.ko").write_text(
+        "".join(f"빨간 고양이가 {number + shift} 마리\n" for number in range(40)), encoding="utf-8"
+    )
+    files = ["--source", folder / "a.en", "--target", folder / "a.ko", "--languages", languages]
+    ended = regard("data", "inspect", *files, "--set", "tokenizer.vocab_size=60")
+    assert ended.code == 0, ended.err
+    return [line for line in (ended.out + ended.err).splitlines() if line.startswith("warning: ")]
+
+
+def test_files_shifted_by_a_line_are_reported(regard: Regard, tmp_path: Path) -> None:
+    advice = "Check that line n of the targets translates line n of the sources."
+    assert not any(advice in line for line in inspect(regard, tmp_path, 0, "en,ko"))
+    assert any(advice in line for line in inspect(regard, tmp_path, 1, "en,ko"))
+
+
+def test_unknown_language_code_is_reported_with_another(regard: Regard, tmp_path: Path) -> None:
+    found = [line for line in inspect(regard, tmp_path, 0, "eng,korean") if "ISO 639-1" in line]
+    assert [line.split("which")[0] for line in found] == [
+        "warning: data.languages has 'eng' (did you mean 'en'?), ",
+        "warning: data.languages has 'korean' (did you mean 'ko'?), ",
+    ]

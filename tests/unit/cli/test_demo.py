@@ -89,6 +89,7 @@ class Running:
     def __init__(self, place: Path, recipes: Path) -> None:
         self.directory, self.recipes = place / "demo", recipes
         self.process: subprocess.Popen[str] | None = None
+        self.last_output = ""  # of a demo that was ended
 
     def start(self, *more: str) -> None:
         command = [sys.executable, "-m", "regard", "demo", "--no-browser", "--port=0", "--pairs=300", "--images=60"]
@@ -123,7 +124,7 @@ class Running:
     def end(self, number: int = signal.SIGINT) -> int:
         assert self.process is not None
         self.process.send_signal(number)
-        self.process.communicate(timeout=120)
+        self.last_output, _ = self.process.communicate(timeout=120)
         return self.process.returncode
 
 
@@ -134,6 +135,7 @@ def test_stopped_demo_resumes_and_finished_demo_starts_directly(running: Running
     assert httpx.get(address, timeout=60).status_code == 200
     running.until("saved checkpoints")
     assert running.end() == 0
+    assert running.last_output.endswith("The demo has stopped. The same command continues from there.\n")
     steps = sorted(path.name for path in (running.directory / "transformer" / "checkpoints").iterdir())
     assert steps
 

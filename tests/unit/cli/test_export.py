@@ -62,7 +62,7 @@ def test_ctranslate2_gives_same_text_and_alignment_quietly(
 
 
 def test_requested_scores_are_close_to_torch(regard: Regard, transformer: Path, exported: Path, corpus: Path) -> None:
-    """A greedy search by CTranslate2 does not know them unless it is told to.
+    """A greedy search by CTranslate2 does not know them without an option.
 
     An export cannot say padding, for instance, to which a model that has hardly learnt gives a little probability.
     """
@@ -72,9 +72,9 @@ def test_requested_scores_are_close_to_torch(regard: Regard, transformer: Path, 
             regard("translate", model, "--input", corpus / "test.en", "--beam", "1", *way).out
             for model in (transformer, exported)
         )
-        told, expected = ([float(number) for number in re.findall(r"-\d+\.\d+", text)] for text in (theirs, ours))
-        assert len(told) >= 24
-        assert told == pytest.approx(expected, rel=0.5)
+        result, expected = ([float(number) for number in re.findall(r"-\d+\.\d+", text)] for text in (theirs, ours))
+        assert len(result) >= 24
+        assert result == pytest.approx(expected, rel=0.5)
         assert "nan" not in theirs.lower()
 
 

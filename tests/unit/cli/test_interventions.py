@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from regard.cli.align import MEASURES
 from regard.inference.open import load
 from tests.support.commands import Regard
 
@@ -51,16 +52,19 @@ def test_prune_keeps_within_the_loss(regard: Regard, transformer: Path, corpus: 
     assert regard("prune", transformer, *words, "--heads", 1).code == 2
 
 
-def test_align_measures_norms_and_zeroed_values(regard: Regard, transformer: Path, corpus: Path) -> None:
+def test_align_has_every_measure(regard: Regard, transformer: Path, corpus: Path) -> None:
     words = ["align", transformer, "--source", corpus / "test.en", "--target", corpus / "test.ko"]
     words += ["--gold", corpus / "test.align", "--all-heads", "--json"]
-    plain, norms, zeroed = (
-        json.loads(regard(*words, "--measure", one).out) for one in ("weights", "norms", "value-zeroing")
-    )
+    plain, norms, zeroed, contributions = (json.loads(regard(*words, "--measure", one).out) for one in MEASURES)
     assert len(plain["heads"]) == len(norms["heads"]) == 14
     assert [one["aer"] for one in plain["heads"]] != [one["aer"] for one in norms["heads"]]
     assert len(zeroed["heads"]) == 6  # two layers and their mean, at two decoder steps
     assert {one["measure"] for one in zeroed["heads"]} == {"value-zeroing"}
+    assert {one["at"] for one in contributions["heads"]} == {"input", "output"}
+    assert {(one["layer"], one["head"]) for one in contributions["heads"]} == {(None, None)}
+    refused = regard(*words[:-2], "--measure", "contributions", "--layer", 1)
+    assert refused.code == 2
+    assert "of all layers" in refused.err
 
 
 def test_show_saves_an_experiment(regard: Regard, transformer: Path, tmp_path: Path) -> None:

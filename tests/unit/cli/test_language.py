@@ -24,9 +24,9 @@ def texts(learnt: Path, tmp_path: Path) -> Path:
 
 
 def test_texts_are_completed_line_by_line(regard: Regard, texts: Path) -> None:
-    told = regard("complete", texts / "writer", turns(0, 2), turns(3, 2))
-    assert told.code == 0
-    first, second = told.out.splitlines()
+    result = regard("complete", texts / "writer", turns(0, 2), turns(3, 2))
+    assert result.code == 0
+    first, second = result.out.splitlines()
     assert first.startswith(turns(0, 3))
     assert second.startswith(turns(3, 3))
     (texts / "beginnings").write_text(f"{turns(0, 2)}\n\n{turns(3, 2)}\n", encoding="utf-8")
@@ -52,8 +52,8 @@ def test_samples_follow_the_seed_and_length_limit(regard: Regard, texts: Path) -
 
 
 def test_blanks_are_filled_with_alternatives_listed(regard: Regard, texts: Path) -> None:
-    told = regard("fill", texts / "reader", "가 ___ 다", "--top-k", 2)
-    text, guesses = told.out.splitlines()
+    result = regard("fill", texts / "reader", "가 ___ 다", "--top-k", 2)
+    text, guesses = result.out.splitlines()
     assert text == turns(0, 3)
     assert guesses.startswith("    mask 1: 나 0.")
     assert guesses.count(",") == 1
@@ -66,30 +66,32 @@ def test_blanks_are_filled_with_alternatives_listed(regard: Regard, texts: Path)
 
 @pytest.mark.parametrize(("name", "first"), [("writer", "perplexity per token"), ("reader", "pseudo-perplexity")])
 def test_scores_are_printed_with_intervals(regard: Regard, texts: Path, name: str, first: str) -> None:
-    told = regard("evaluate", texts / name, "--text", texts / "valid.ko", "--resamples", 20)
-    assert told.code == 0
-    assert first in told.out
-    assert "token accuracy (%)" in told.out
+    result = regard("evaluate", texts / name, "--text", texts / "valid.ko", "--resamples", 20)
+    assert result.code == 0
+    assert first in result.out
+    assert "token accuracy (%)" in result.out
     record = json.loads(regard("evaluate", texts / name, "--text", texts / "valid.ko", "--json").out)
     assert record["texts"] == 12
     assert 1.0 < record["scores"][0]["value"] < 3.0  # six words could stand anywhere
     assert record["scores"][0]["low"] <= record["scores"][0]["value"] <= record["scores"][0]["high"]
 
 
-@pytest.mark.parametrize(("name", "told"), [("writer", "decoder self-attention"), ("reader", "encoder self-attention")])
-def test_text_attention_shows_in_terminal_and_files(regard: Regard, texts: Path, name: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "result"), [("writer", "decoder self-attention"), ("reader", "encoder self-attention")]
+)
+def test_text_attention_shows_in_terminal_and_files(regard: Regard, texts: Path, name: str, result: str) -> None:
     shown = regard("show", texts / name, turns(0, 4))
     assert shown.code == 0
-    assert f"{told}: mean of 2 heads, mean of 2 layers" in shown.out
+    assert f"{result}: mean of 2 heads, mean of 2 layers" in shown.out
     for kind in ("svg", "png", "html"):
         file = texts / f"{name}.{kind}"
         assert regard("show", texts / name, turns(0, 4), "--out", file).code == 0
         assert file.stat().st_size > 1000
-    assert told in (texts / f"{name}.svg").read_text(encoding="utf-8")
+    assert result in (texts / f"{name}.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "result"),
     [
         (["complete", "{writer}"], "give texts in quotation marks, or --input"),
         (["complete", "{writer}", "가", "--input", "{texts}/valid.ko"], "give texts in quotation marks, or --input"),
@@ -135,12 +137,12 @@ def test_text_attention_shows_in_terminal_and_files(regard: Regard, texts: Path,
     ],
 )
 def test_unfitting_input_is_refused_with_an_explanation(
-    regard: Regard, texts: Path, arguments: list[str], told: str
+    regard: Regard, texts: Path, arguments: list[str], result: str
 ) -> None:
     places = {"texts": texts, "writer": texts / "writer", "reader": texts / "reader"}
     refused = regard(*(argument.format(**places) for argument in arguments))
     assert refused.code == 2
-    assert told in refused.err
+    assert result in refused.err
     assert not (texts / "new").exists()
 
 
@@ -152,10 +154,10 @@ def test_text_alone_is_enough_to_train_on(texts: Path, kind: str) -> None:
         f"model.kind={kind}",
     ]
     options = [part for setting in settings for part in ("--set", setting)]
-    told = run_command("train", "--text", texts / "train.ko", "--run", texts / "run", *options)
-    assert told.code == 0, told.err
-    assert "96 lines, about" in told.out
-    assert f"{kind} model of 1 layers" in told.out
-    assert "held out of the training files" in told.out
+    result = run_command("train", "--text", texts / "train.ko", "--run", texts / "run", *options)
+    assert result.code == 0, result.err
+    assert "96 lines, about" in result.out
+    assert f"{kind} model of 1 layers" in result.out
+    assert "held out of the training files" in result.out
     command = "complete" if kind == "decoder-only" else "fill"
-    assert f"regard {command} {texts / 'run' / 'model'}" in told.out.splitlines()[-1]
+    assert f"regard {command} {texts / 'run' / 'model'}" in result.out.splitlines()[-1]

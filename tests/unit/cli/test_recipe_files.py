@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RegardError
-from regard.training.plan import find_recipe, packaged_recipes, recipe_names
+from regard.training.recipes import find_recipe, packaged_recipes, recipe_names
 from tests.support.commands import Regard, environment
 
 ROOT = Path(__file__).parents[3]
@@ -63,7 +63,7 @@ def test_recipes_are_found_inside_a_wheel(tmp_path: Path) -> None:
     for given, place in wheel["force-include"].items():
         shutil.copytree(ROOT / given, installed / place)
     code = (
-        "from pathlib import Path; from regard.training.plan import *; "
+        "from pathlib import Path; from regard.training.recipes import *; "
         "print(find_recipe(Path('scenes-attention')), packaged_recipes())"
     )
     run = subprocess.run(

@@ -7,7 +7,7 @@ import pytest
 
 from regard.config import Config, DataConfig
 from regard.files import CONFIG_FILE
-from regard.training.plan import load_run_config
+from regard.training.run_directory import load_run_config
 from tests.support.commands import Regard
 
 SMALL_MODEL = [
@@ -93,6 +93,27 @@ def test_resume_refuses_other_pairs_and_languages(
     assert reason in ended.err
     assert "in a new run with --run DIR" in ended.err
     assert {path: path.read_bytes() for path in (stopped / "run").rglob("*") if path.is_file()} == before
+
+
+def test_resume_refuses_columns_swapped_in_place(regard: Regard, stopped: Path) -> None:
+    (stopped / "swapped.tsv").replace(stopped / "pairs.tsv")
+    before = {path: path.read_bytes() for path in (stopped / "run").rglob("*") if path.is_file()}
+    ended = regard("train", "--run", stopped / "run", *MORE)
+    assert ended.code == 2
+    assert "the sources and targets of its training files were swapped" in ended.err
+    assert {path: path.read_bytes() for path in (stopped / "run").rglob("*") if path.is_file()} == before
+
+
+def test_resume_refuses_validation_pairs_edited_in_place(regard: Regard, stopped: Path) -> None:
+    named, valid = ["--pairs", stopped / "pairs.tsv", "--languages", "en,ko"], stopped / "more.tsv"
+    begun = regard("train", *named, "--valid-pairs", valid, "--run", stopped / "other", *SMALL_MODEL)
+    assert begun.code == 0, begun.err
+    valid.write_bytes(b"".join(valid.read_bytes().splitlines(keepends=True)[:-1]))
+    ended = regard("train", "--run", stopped / "other", *MORE)
+    assert ended.code == 2
+    assert "the examples that it is validated on were changed" in ended.err
+    (stopped / "other" / "validation.sha256").unlink()
+    assert regard("train", "--run", stopped / "other", *MORE).code == 0
 
 
 @pytest.mark.parametrize("moves", [False, True], ids=["copied", "moved"])

@@ -33,10 +33,10 @@ def test_without_file_every_word_prints_above_its_grid(
 ) -> None:
     shown = regard("show", describing, pictures[0])
     assert shown.code == 0, shown.err
-    said = captioner.caption([pictures[0]])[0]
-    maps = word_image_maps(captioner.trace(pictures[0], said.tokens))
+    output = captioner.caption([pictures[0]])[0]
+    maps = word_image_maps(captioner.trace(pictures[0], output.tokens))
     title, _, *lines = shown.out.splitlines()
-    assert title == said.text
+    assert title == output.text
     side = captioner.image_encoder.grid_size
     step = CELL_WIDTH * side + GRID_GAP
     for number, (word, weights) in enumerate(maps[:5]):

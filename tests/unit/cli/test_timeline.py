@@ -75,7 +75,7 @@ def test_last_map_errs_as_regard_align_prints(transformer: Path, regard: Regard,
                 f"--{side}={tmp_path / f'probes.{suffix}'}"
                 for side, suffix in (("source", "en"), ("target", "ko"), ("gold", "align"))
             ]
-            told = json.loads(
+            result = json.loads(
                 regard(
                     "align",
                     transformer / "model",
@@ -89,4 +89,4 @@ def test_last_map_errs_as_regard_align_prints(transformer: Path, regard: Regard,
                     tmp_path / "out",
                 ).out
             )
-            assert alignment_error_rate(links, gold, gold).aer == pytest.approx(told["score"]["aer"])
+            assert alignment_error_rate(links, gold, gold).aer == pytest.approx(result["score"]["aer"])

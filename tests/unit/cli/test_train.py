@@ -12,8 +12,8 @@ import pytest
 
 from regard.config import AttentionRNNCaptionerConfig, Config, DataConfig, EfficientNetConfig, TransformerConfig
 from regard.files import CONFIG_FILE
-from regard.training.defaults import CorpusSize, default_config
-from regard.training.plan import load_run_config, record_working_directory
+from regard.training.default_config import CorpusSize, default_config, fine_tuning_rate
+from regard.training.run_directory import load_run_config, record_working_directory
 from tests.support.commands import Regard, command, environment, started
 from tests.support.small_images import ATTENDING, picture_config
 
@@ -149,9 +149,9 @@ def test_signal_during_vocabulary_training_is_handled(corpus: Path, tmp_path: Pa
     program = [sys.executable, "-u", "-c", BUSY.format(rounds=rounds, arguments=arguments)]
     with started(program, env=environment(), stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
-        told = b""
-        while not told.endswith(b"learning now\n"):
-            told += process.stderr.readline()
+        result = b""
+        while not result.endswith(b"learning now\n"):
+            result += process.stderr.readline()
         for _ in range(signals):
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
@@ -314,10 +314,10 @@ def test_options_unused_by_a_captioner_are_reported(regard: Regard, scenes: Path
     assert quiet.code == 0, quiet.err
     assert "without effect" not in quiet.out
     unused = ["--set", "tokenizer.shared=false", "--set", "data.deduplicate=true"]
-    told = regard("train", tmp_path / "recipe.toml", "--run", tmp_path / "told", *unused)
-    assert told.code == 0, told.err
+    result = regard("train", tmp_path / "recipe.toml", "--run", tmp_path / "told", *unused)
+    assert result.code == 0, result.err
     unused = "which has text on one side only: data.deduplicate, tokenizer.shared"
-    assert f"without effect on a model for image-to-text, {unused}" in told.out
+    assert f"without effect on a model for image-to-text, {unused}" in result.out
 
 
 def test_a_model_without_languages_is_warned_about(regard: Regard, corpus: Path, tmp_path: Path) -> None:
@@ -522,9 +522,12 @@ def test_replayed_pairs_are_as_many_as_new(regard: Regard, transformer: Path, co
     )
     assert ended.code == 0, ended.err
     assert "old data  loss" in ended.out
-    new, replayed = Config.load(tmp_path / "run" / CONFIG_FILE).data.sources
+    config = Config.load(tmp_path / "run" / CONFIG_FILE)
+    new, replayed = config.data.sources
     assert new.weight == 1.0
     assert replayed.weight == pytest.approx(10 / len(rows), abs=0.001)
+    assert config.training.learning_rate == fine_tuning_rate(config.model, is_replay=True)
+    assert config.training.learning_rate < fine_tuning_rate(config.model)  # the old data are to be kept
 
 
 @pytest.mark.parametrize("option", ["--replay", "--old-valid"])

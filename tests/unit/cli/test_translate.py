@@ -4,9 +4,13 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from regard.cli import translate
+from regard.inference.translate_files import FileTask, TranslatedChunk
 from regard.metrics.alignment import parse_alignment
 from tests.support.commands import Regard, command, environment, run_command, started
 
@@ -150,7 +154,7 @@ def test_lines_before_invalid_text_in_pipe_are_translated(transformer: Path) -> 
     assert "standard input:3: byte 4 (0xe9) is not UTF-8" in ended.err
 
 
-@pytest.mark.parametrize("name", ["v.tsv", "v.TSV.gz", "v.jsonl", "v.po", "v.tmx"])
+@pytest.mark.parametrize("name", ["v.tsv", "v.TSV.gz", "v.jsonl", "v.tmx"])
 def test_pairs_are_not_translated_as_one_sentence(regard: Regard, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("one cat\t하나 고양이\n", encoding="utf-8")
     ended = regard("translate", "nowhere", "--input", tmp_path / name)
@@ -233,3 +237,26 @@ def test_ray_without_files_is_refused(regard: Regard, transformer: Path, corpus:
     ended = regard("translate", transformer, "--input", corpus / "test.en", "--ray")
     assert ended.code == 2
     assert "--ray translates files into files" in ended.err
+
+
+def test_resumed_progress_may_be_estimated_lower(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first chunk counts the bytes that were read ahead, so that later estimates of the position are lower."""
+    monkeypatch.setattr(translate, "REPORT_SECONDS", 0)
+    (tmp_path / "in").write_text("ba\n" * 1_000_000)
+    task = FileTask(tmp_path / "in", [tmp_path / "out"])
+    translator: Any = SimpleNamespace(max_source_tokens=10)
+    report = translate.ProgressReport([task], translator, lambda _count: None)
+    report(task, 900_000, TranslatedChunk(10, 60, [b""], []))
+    report(task, 900_010, TranslatedChunk(10, 0, [b""], []))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].endswith("after line 900,000")
+    assert [line.split(":")[0] for line in lines[1:]] == ["100.0%", "90.0%"]
+
+
+def test_unknown_words_of_an_argument_are_named(regard: Regard, transformer: Path) -> None:
+    ended = regard("translate", transformer, "one cat", "one xylophone")
+    assert ended.code == 0
+    assert "warning: the model has not learned xylophone; that part of the translation is a guess" in ended.err
+    assert "cat" not in ended.err

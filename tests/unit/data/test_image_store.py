@@ -86,7 +86,7 @@ def test_finished_store_opens_without_computing(tmp_path: Path, images: list[Pat
         images,
         size=SIZE,
         features=network.features(),
-        progress=lambda *told: progress.append(told),
+        progress=lambda *result: progress.append(result),
     )
     assert network.shown == 0
     assert progress == [(COUNT, COUNT)]
@@ -94,9 +94,9 @@ def test_finished_store_opens_without_computing(tmp_path: Path, images: list[Pat
 
 
 def test_progress_is_reported_after_every_block(tmp_path: Path, images: list[Path]) -> None:
-    told: list[tuple[int, int]] = []
-    build_image_store(tmp_path / "store", images, size=SIZE, progress=lambda *news: told.append(news))
-    assert told == [(done, COUNT) for done in (0, BLOCK_ROWS, 2 * BLOCK_ROWS, COUNT)]
+    result: list[tuple[int, int]] = []
+    build_image_store(tmp_path / "store", images, size=SIZE, progress=lambda *news: result.append(news))
+    assert result == [(done, COUNT) for done in (0, BLOCK_ROWS, 2 * BLOCK_ROWS, COUNT)]
 
 
 def test_anything_that_changes_the_rows_makes_another_store(tmp_path: Path, images: list[Path]) -> None:
@@ -217,9 +217,9 @@ build_image_store(store, images, size={SIZE}, progress=die)
         images,
     )
     assert killed.returncode == -signal.SIGKILL
-    told: list[int] = []
-    store = build_image_store(tmp_path / "store", images, size=SIZE, progress=lambda done, _: told.append(done))
-    assert told == [2 * BLOCK_ROWS, COUNT]
+    result: list[int] = []
+    store = build_image_store(tmp_path / "store", images, size=SIZE, progress=lambda done, _: result.append(done))
+    assert result == [2 * BLOCK_ROWS, COUNT]
     assert (store[COUNT - 1] == load_image(images[-1], size=SIZE)).all()
 
 
@@ -232,21 +232,21 @@ def halt(done, of):
 build_image_store(store, images, size={SIZE}, progress=halt)
 """
     command = [sys.executable, "-c", PROGRAM + script, str(tmp_path / "store"), *map(str, images)]
-    told: list[int] = []
+    result: list[int] = []
     with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
         assert first.stdin is not None
         assert first.stdout is not None
         assert first.stdout.readline() == "one block\n"
 
         def tell(done: int, _of: int) -> None:
-            if not told:
+            if not result:
                 print(file=first.stdin, flush=True)
-            told.append(done)
+            result.append(done)
 
         store = build_image_store(tmp_path / "store", images, size=SIZE, progress=tell)
         assert first.wait(60) == 0
-    assert told[0] == BLOCK_ROWS  # as far as the other was
-    assert told[-1] == COUNT
+    assert result[0] == BLOCK_ROWS  # as far as the other was
+    assert result[-1] == COUNT
     assert all((store[index] == load_image(path, size=SIZE)).all() for index, path in enumerate(images))
 
 

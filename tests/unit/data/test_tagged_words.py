@@ -46,6 +46,11 @@ def test_conllu_keeps_syntactic_words(tmp_path: Path) -> None:
     assert read(tmp_path, CONLLU) == [(["Vamos", "nos"], {"part of speech": ["VERB", "PRON"], "role": ["root", "obj"]})]
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x1c"])
+def test_only_a_newline_ends_a_line(tmp_path: Path, mark: str) -> None:
+    assert read(tmp_path, f"The{mark}x\tD\r\ncat\tN\r\n") == [([f"The{mark}x", "cat"], {"tag": ["D", "N"]})]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -78,10 +78,10 @@ def test_report_is_stored(tmp_path: Path) -> None:
 
 
 def test_progress_counts_the_pairs_read(tmp_path: Path) -> None:
-    told: list[int] = []
+    result: list[int] = []
     pairs = (Pair("a", "b" if index % 2 else "", index) for index in range(5))
-    write_store(tmp_path / "store", accepted(pairs), fingerprint="mark", progress=told.append)
-    assert told == [1, 2, 3, 4, 5]  # dropped pairs are read too
+    write_store(tmp_path / "store", accepted(pairs), fingerprint="mark", progress=result.append)
+    assert result == [1, 2, 3, 4, 5]  # dropped pairs are read too
 
 
 def test_empty_training_set_is_an_error_with_reasons(tmp_path: Path) -> None:

@@ -39,13 +39,13 @@ def test_ensemble_is_normalised_mean_of_log_probabilities() -> None:
     both = models()
     ensemble = Ensemble(both)
     tokens = torch.tensor([[2, 7, 8], [2, 5, 6], [2, 12, 11]])
-    said = []
+    output = []
     for model in both:
         memory = model.encode(SOURCE)
-        said.append(model.decode(tokens, memory, model.init_state(memory)).logits.log_softmax(dim=-1))
+        output.append(model.decode(tokens, memory, model.init_state(memory)).logits.log_softmax(dim=-1))
     memory = ensemble.encode(SOURCE)
     found = ensemble.decode(tokens, memory, ensemble.init_state(memory)).logits
-    assert torch.allclose(found.log_softmax(dim=-1), ((said[0] + said[1]) / 2).log_softmax(dim=-1))
+    assert torch.allclose(found.log_softmax(dim=-1), ((output[0] + output[1]) / 2).log_softmax(dim=-1))
 
 
 def test_ensemble_decodes_with_scores_of_one_pass() -> None:

@@ -57,8 +57,8 @@ def test_outputs_start_with_prefixes_and_include_their_score(
 ) -> None:
     model, source = small.build(case.seed), case.source
     for sentence, own in enumerate(generate(model, source, config, prefixes=prefixes)):
-        said = rescore(model, source, [one.tokens for one in own], sentences=[sentence] * len(own))
-        for one, each in zip(own, said, strict=True):
+        answer = rescore(model, source, [one.tokens for one in own], sentences=[sentence] * len(own))
+        for one, each in zip(own, answer, strict=True):
             length = len(one.tokens) + one.is_finished
             assert one.tokens[: len(prefixes[sentence])] == prefixes[sentence]
             assert one.log_probability == pytest.approx(float(each[:length].sum()))

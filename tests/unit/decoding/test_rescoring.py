@@ -16,8 +16,8 @@ targets = st.lists(st.lists(st.integers(5, 10), max_size=4), min_size=1, max_siz
 def test_each_token_has_the_model_log_probability(targets: list[list[int]], data: st.DataObject, seed: int) -> None:
     sentences = data.draw(st.lists(st.integers(0, 1), min_size=len(targets), max_size=len(targets)))
     model, source = SMALL.build(seed), Case((2, 4), (1, 2), seed).source
-    said = rescore(model, source, targets, sentences=sentences)
-    for target, sentence, scores in zip(targets, sentences, said, strict=True):
+    output = rescore(model, source, targets, sentences=sentences)
+    for target, sentence, scores in zip(targets, sentences, output, strict=True):
         memory = model.encode(PaddedTokens.from_rows([source.tokens[sentence, : source.lengths[sentence]].tolist()]))
         state = model.init_state(memory)
         for place, (read, expected) in enumerate(zip([BEGIN, *target], [*target, END], strict=True)):

@@ -63,8 +63,8 @@ def test_score_is_log_probability_normalised_by_length(words: int, penalty: floa
     likeliest, rival, other = (torch.tensor([2.0, 1.0, *[0.0] * 9]).log_softmax(dim=0)[:3]).tolist()
     best = max(own, key=lambda one: one.log_probability)
     expected = {END: other, WORD: likeliest, RIVAL: rival}
-    said = [expected[token] for token in best.tokens]
-    assert best.log_probability == pytest.approx(sum(said) + (likeliest if len(said) >= words else other), abs=1e-5)
+    output = [expected[token] for token in best.tokens]
+    assert best.log_probability == pytest.approx(sum(output) + (likeliest if len(output) >= words else other), abs=1e-5)
 
 
 def test_large_length_penalty_prefers_long_outputs() -> None:

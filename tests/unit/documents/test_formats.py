@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from regard.data.readers.po import read_po as read_pairs
 from regard.documents import FORMATS, read_document
 from regard.documents.po import po_template
-from regard.documents.segments import plain_text_template
 from regard.documents.subtitles import read_srt, wrap
+from regard.documents.template import plain_text_template
 from regard.errors import RegardError
 from tests.support.sentence_translators import reversing_translator, translated, word_translator
 
@@ -168,8 +168,9 @@ def test_a_broken_catalogue_is_refused_by_its_line(catalogue: str) -> None:
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_byte_order_mark_stays_and_is_not_translated(ending: str) -> None:
-    document = read_document(f"X{ending.upper()}", b"\xef\xbb\xbf# 1\n")
-    assert translated(document, shout) == "\ufeff# 1\n"
+    content = "00:00:01,000 --> 00:00:02,000\n" if ending == ".srt" else "# 1\n"
+    document = read_document(f"X{ending.upper()}", f"\ufeff{content}".encode())
+    assert translated(document, shout) == f"\ufeff{content}"
 
 
 def test_files_that_cannot_be_translated_are_refused() -> None:
@@ -177,3 +178,5 @@ def test_files_that_cannot_be_translated_are_refused() -> None:
         read_document("x.docx", b"")
     with pytest.raises(RegardError, match="Byte 2"):
         read_document("x.txt", b"a\xff")
+    with pytest.raises(RegardError, match="no times"):
+        read_document("x.srt", b"nonsense\n")

@@ -42,10 +42,27 @@ def test_the_tokens_of_any_text_are_the_text(document: str) -> None:
     assert "".join(token.raw for token in tokenize_markup(document)) == document
 
 
+@pytest.mark.parametrize("end", ["", ";", " x"])
+@pytest.mark.parametrize(
+    ("digits", "text"),
+    [
+        ("65", "A"),
+        ("0" * 5000 + "65", "A"),
+        ("9" * 5000, "\ufffd"),
+        ("1114112", "\ufffd"),
+        ("xfffffff", "\ufffd"),
+    ],
+    ids=["short", "zeros", "endless", "beyond Unicode", "hexadecimal"],
+)
+def test_references_by_number_are_decoded(digits: str, text: str, end: str) -> None:
+    [segment] = read_html(f"a &#{digits}{end}")
+    assert segment.text == f"a {text}{end.removeprefix(';')}"  # type: ignore[union-attr]
+
+
 @given(document=DOCUMENTS)
 def test_every_tag_appears_as_often_as_in_source(document: str) -> None:
-    for said in (translated(read_html(document), shout), translated(read_html(document), reversing_translator())):
-        assert _tags(said) == _tags(document)
+    for output in (translated(read_html(document), shout), translated(read_html(document), reversing_translator())):
+        assert _tags(output) == _tags(document)
 
 
 @given(document=NESTED)
@@ -76,13 +93,13 @@ def test_inline_tags_follow_their_words() -> None:
 
 def test_tag_around_a_whole_sentence_stays_around() -> None:
     document = "<b>One two.</b> Three <i>four.</i>"
-    said = translated(read_html(document), word_translator(lambda sentence: f"well {sentence} indeed."))
-    assert said.startswith("<b>well One two. indeed.</b> well Three")
+    output = translated(read_html(document), word_translator(lambda sentence: f"well {sentence} indeed."))
+    assert output.startswith("<b>well One two. indeed.</b> well Three")
 
 
 def test_without_attention_tag_keeps_its_relative_position() -> None:
-    said = translated(read_html("a b <b>c</b> d"), word_translator(lambda _: "1 2 3 4 5 6 7 8"))
-    assert said == "1 2 3 4 <b>5</b> 6 7 8"
+    output = translated(read_html("a b <b>c</b> d"), word_translator(lambda _: "1 2 3 4 5 6 7 8"))
+    assert output == "1 2 3 4 <b>5</b> 6 7 8"
 
 
 @pytest.mark.parametrize(
@@ -111,9 +128,9 @@ def test_a_program_inside_a_sentence_stays_in_it() -> None:
 
 @pytest.mark.parametrize("unclosed", ["<![CDATA[", "<![CDATA[ a </i>"])
 def test_cdata_is_a_comment_ending_with_its_tag(unclosed: str) -> None:
-    said = translated(read_html(f"<p>say this</p>{unclosed}<p>and this</p>"), shout)
-    assert said.startswith("<p>SAY THIS</p><![CDATA[")
-    assert said.endswith("AND THIS</p>")
+    output = translated(read_html(f"<p>say this</p>{unclosed}<p>and this</p>"), shout)
+    assert output.startswith("<p>SAY THIS</p><![CDATA[")
+    assert output.endswith("AND THIS</p>")
 
 
 def test_entities_are_decoded_and_special_characters_escaped() -> None:
@@ -136,10 +153,10 @@ def test_hostile_documents_are_read_in_one_go(unit: str) -> None:
 
 def test_many_documents_are_translated_together() -> None:
     heard: list[list[str]] = []
-    said = all_translated(
+    output = all_translated(
         [read_html("<p>one</p>"), read_html("two"), read_html("one")], word_translator(str.upper, heard=heard)
     )
-    assert said == ["<p>ONE</p>", "TWO", "ONE"]
+    assert output == ["<p>ONE</p>", "TWO", "ONE"]
     assert heard == [["one", "two"]]
 
 

@@ -27,7 +27,7 @@ sees me.</line>
 
 
 def heard_of(document: str, **tags: object) -> set[str]:
-    """The sentences that are said of a document."""
+    """The sentences of a document."""
     heard: list[list[str]] = []
     translated(read_xml(document, XmlTagRules(**tags)), word_translator(str, heard=heard))  # type: ignore[arg-type]
     return {sentence for batch in heard for sentence in batch}
@@ -42,8 +42,8 @@ def test_every_tag_appears_as_often_as_in_source(document: str, tags: XmlTagRule
 def test_placeholders_stand_in_their_sentence() -> None:
     document = 'Hello <x id="0"></x>, you have <x id="1"></x> new <y/> files.'
     assert heard_of(document) == {"Hello , you have new files."}
-    said = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
-    assert said == 'HELLO <x id="0"></x>, YOU HAVE <x id="1"></x> NEW <y/> FILES.'
+    output = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
+    assert output == 'HELLO <x id="0"></x>, YOU HAVE <x id="1"></x> NEW <y/> FILES.'
 
 
 def test_elements_beside_text_are_inline_others_structural() -> None:
@@ -75,10 +75,10 @@ def test_sentence_continues_over_non_splitting_elements() -> None:
 
 
 def test_protected_text_stays_in_its_sentence() -> None:
-    said = translated(
+    output = translated(
         read_xml("open <x>Some <x>Thing</x></x> now", XmlTagRules(ignore=frozenset({"x"}))), word_translator(str.upper)
     )
-    assert said == "OPEN <x>Some <x>Thing</x></x> NOW"
+    assert output == "OPEN <x>Some <x>Thing</x></x> NOW"
 
 
 @pytest.mark.parametrize("kept", ["<![CDATA[if a > b]]>", "<![CDATA[]]>", "<!-- a > b -->", "<?xml version='1.0'?>"])
@@ -90,24 +90,24 @@ def test_non_text_comes_out_unchanged(kept: str) -> None:
 def test_no_name_makes_an_element_anything_but_markup(name: str) -> None:
     document = f'<doc><{name} src="a"/><p>one red cat</p><{name}>two <b>dogs</b></{name}></doc>'
     assert heard_of(document) == {"one red cat", "two dogs"}
-    said = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
-    assert said == f'<doc><{name} src="a"/><p>ONE RED CAT</p><{name}>TWO <b>DOGS</b></{name}></doc>'
+    output = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
+    assert output == f'<doc><{name} src="a"/><p>ONE RED CAT</p><{name}>TWO <b>DOGS</b></{name}></doc>'
 
 
 def test_characters_are_decoded_and_document_entities_stay() -> None:
     document = "<p>at &company; we &lt;sell&gt; &quot;caf&#233;&#x73;&quot; &amp; &nbsp;tea&copy; &#0; R&D</p>"
     assert heard_of(document) == {'at we <sell> "cafés" & tea R&D'}
-    said = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
+    output = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
     for kept in ("&company;", "&nbsp;", "&copy;", "&#0;", "&lt;SELL&gt;", '"CAFÉS"', "&amp; ", "R&amp;D"):
-        assert kept in said
+        assert kept in output
 
 
 def test_declarations_of_a_document_are_no_text() -> None:
     declared = "<!DOCTYPE doc [<!ENTITY company 'My > Own'> <!ELEMENT p ANY> ]>"
     document = f"{declared}<doc><p>one &company; cat</p></doc>"
     assert heard_of(document) == {"one cat"}
-    said = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
-    assert said == f"{declared}<doc><p>ONE &company; CAT</p></doc>"
+    output = translated(read_xml(document, XmlTagRules()), word_translator(str.upper))
+    assert output == f"{declared}<doc><p>ONE &company; CAT</p></doc>"
 
 
 @pytest.mark.parametrize(

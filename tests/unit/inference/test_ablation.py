@@ -22,17 +22,19 @@ from regard.inference.ablation import (
 from regard.interop.ctranslate2 import unsupported_features
 from regard.tracing.interventions import intervene
 from regard.tracing.trace import trace_texts
-from tests.support.small_models import LOOKERS
+from tests.support.small_models import CATALOGUE, LOOKERS
 from tests.support.traces import TARGET, TEXT, bundle_of
 
 TRANSFORMERS = [name for name in LOOKERS if name.startswith("transformer")]
+RELATIVE = [name for name in TRANSFORMERS if CATALOGUE[name].positions == "relative"]  # type: ignore[union-attr]
 TESTS = EvaluationSet([TEXT, "AI"], [TARGET, "AI가"])
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_pruned_model_equals_the_masked_one(name: str, tmp_path: Path) -> None:
     bundle = bundle_of(name)
-    removed = [head for head in heads_of(bundle) if head.head in (0, 2)]
+    roles = ["cross"] if name in RELATIVE else ["encoder-self", "decoder-self", "cross"]
+    removed = [head for head in heads_of(bundle) if head.head in (0, 2) and head.role in roles]
     pruned = without_heads(bundle, removed)
     save_bundle(tmp_path / "pruned", pruned)
     loaded = load_bundle(tmp_path / "pruned")
@@ -44,6 +46,13 @@ def test_pruned_model_equals_the_masked_one(name: str, tmp_path: Path) -> None:
     assert any("pruned" in reason for reason in unsupported_features(loaded.config))
     again = without_heads(loaded, [])
     assert again.config.model == loaded.config.model
+
+
+@pytest.mark.parametrize("name", RELATIVE)
+def test_heads_with_a_shared_bias_stay(name: str) -> None:
+    bundle = bundle_of(name)
+    with pytest.raises(RegardError, match="Give --role cross"):
+        without_heads(bundle, [head for head in heads_of(bundle) if head.role == "encoder-self"][:1])
 
 
 def test_sensitivity_equals_the_slope_of_the_loss() -> None:

@@ -115,9 +115,9 @@ def test_loading_an_export_leaves_torch_its_threads(export: Path) -> None:
 def test_text_is_the_same_without_scores(bundle: Bundle, export: Path, beam: int) -> None:
     for translator in (Translator(bundle), load(export)):
         config = translator.decoding_config(beam_size=beam)
-        told, silent = (list(translator.translate_lines(LINES, config, scores=scores)) for scores in (True, False))
-        assert [own[0].text for own in silent] == [own[0].text for own in told]
-        assert all(own[0].score < 0 for own in told if own[0].text)
+        result, silent = (list(translator.translate_lines(LINES, config, scores=scores)) for scores in (True, False))
+        assert [own[0].text for own in silent] == [own[0].text for own in result]
+        assert all(own[0].score < 0 for own in result if own[0].text)
 
 
 def test_single_text_instead_of_list_is_refused(bundle: Bundle, export: Path) -> None:

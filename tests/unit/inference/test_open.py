@@ -1,4 +1,4 @@
-"""Which engine a directory is opened with, what is kept for the next time, and what is said when it cannot be."""
+"""Which engine a directory is opened with, what is kept for the next time, and the error when it cannot be."""
 
 import os
 from pathlib import Path
@@ -56,8 +56,8 @@ def test_default_engine_is_ctranslate2_in_float32(bundle: Bundle, model: Path) -
 
 def test_the_public_load_opens_an_export(bundle: Bundle, tmp_path: Path) -> None:
     export_ctranslate2(bundle, tmp_path / "export", quantization="float32")
-    said = regard.load(str(tmp_path / "export")).translate(TEXTS)
-    assert [one.text for one in said] == [one.text for one in Translator(bundle).translate(TEXTS)]
+    output = regard.load(str(tmp_path / "export")).translate(TEXTS)
+    assert [one.text for one in output] == [one.text for one in Translator(bundle).translate(TEXTS)]
 
 
 def test_ctranslate2_and_auto_give_the_text_of_torch(bundle: Bundle, model: Path) -> None:

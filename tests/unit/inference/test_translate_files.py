@@ -3,6 +3,7 @@
 import gzip
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from regard.bundle import save_bundle
@@ -21,6 +22,7 @@ from regard.inference.translate_files import (
 )
 from regard.inference.translator import Translator
 from regard.locks import try_lock
+from tests.support.hostile_files import NOT_FILES, bounded
 from tests.support.random_translators import random_translator, texts
 
 STACK = TransformerStackConfig(layers=1, width=24, heads=2, ffn_width=20)
@@ -81,6 +83,24 @@ def test_changed_settings_are_refused_by_name(translator: Translator, task: File
         run(translator, task, beam_size=2)
     task.source.write_text("another text\n")
     with pytest.raises(RegardError, match="since then the input changed"):
+        run(translator, task)
+
+
+@pytest.mark.parametrize("name", ["out.gz.progress.json", "out.gz.partial", "links.partial"])
+@pytest.mark.parametrize("kind", NOT_FILES)
+def test_state_that_is_not_a_file_is_refused(translator: Translator, task: FileTask, kind: str, name: str) -> None:
+    NOT_FILES[kind](task.source.parent / name)
+    with bounded(), pytest.raises(RegardError, match="Delete it"):
+        run(translator, task)
+
+
+@pytest.mark.parametrize("changes", [{"file": 2}, {"file": -1}, {"lines": -1}, {"sizes": [1]}, {"sizes": [-1, -1]}])
+def test_damaged_progress_is_refused(translator: Translator, task: FileTask, changes: dict[str, object]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(translator, task, stop_after=2)
+    path = progress_path(task.outputs[0])
+    path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | changes))
+    with pytest.raises(RegardError, match="Delete it to translate from the start"):
         run(translator, task)
 
 

@@ -180,9 +180,9 @@ def test_head_selection_chooses_layer_head_and_row() -> None:
     source, target = TOKENIZER.encode("ba be bi"), TOKENIZER.encode("da de")
     [maps] = attention_weights(bundle, [(source, target)])
     layer = maps["decoder.blocks.1.cross_attention"]
-    [said] = align(bundle, ["ba be bi"], ["da de"], HeadSelection(layer=1, head=0, at="output"))
+    [answer] = align(bundle, ["ba be bi"], ["da de"], HeadSelection(layer=1, head=0, at="output"))
     [read] = align(bundle, ["ba be bi"], ["da de"], HeadSelection(layer=1, head=0, at="input"))
-    assert said.weights == pytest.approx(layer[0, 0:2, :3], abs=1e-6)
+    assert answer.weights == pytest.approx(layer[0, 0:2, :3], abs=1e-6)
     assert read.weights == pytest.approx(layer[0, 1:3, :3], abs=1e-6)
     [mean] = align(bundle, ["ba be bi"], ["da de"])
     both = [maps[f"decoder.blocks.{index}.cross_attention"].mean(axis=0) for index in (0, 1)]

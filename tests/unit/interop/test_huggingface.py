@@ -52,7 +52,7 @@ def exported(bundle: Bundle, directory: Path) -> tuple[Any, Any]:
     return model, MarianTokenizer.from_pretrained(directory)
 
 
-def said(model: Any, tokenizer: Any, lines: list[str], **options: Any) -> torch.Tensor:
+def found(model: Any, tokenizer: Any, lines: list[str], **options: Any) -> torch.Tensor:
     inputs = tokenizer(lines, return_tensors="pt", padding=True)
     model.generation_config.max_length = None  # the test has a bound of its own
     outputs: torch.Tensor = model.generate(**inputs, max_new_tokens=LIMIT, **options)
@@ -66,7 +66,7 @@ def test_marian_gives_the_same_text(name: str, tmp_path: Path) -> None:
     model, tokenizer = exported(bundle, tmp_path / "marian")
     for beam, penalty in ((1, 1.0), (4, 0.7)):
         search = {"num_beams": beam, "early_stopping": True, "length_penalty": penalty} if beam > 1 else {}
-        theirs = said(model, tokenizer, TEXTS, **(search or {"num_beams": 1, "early_stopping": False}))
+        theirs = found(model, tokenizer, TEXTS, **(search or {"num_beams": 1, "early_stopping": False}))
         options = {"beam_size": beam, "length_penalty": penalty, "max_length_ratio": 0.0, "max_length_extra": LIMIT}
         ours = Translator(bundle).translate(TEXTS, **options)
         for own, other in zip(ours, theirs.tolist(), strict=True):
@@ -86,7 +86,7 @@ def test_both_tokenizers_give_the_same_ids(tmp_path: Path) -> None:
 
 
 def test_trained_model_gives_same_text_by_own_settings(tmp_path: Path) -> None:
-    """With nothing said but from_pretrained and generate: beam, penalty and symbols are in the directory."""
+    """With nothing but from_pretrained and generate: beam, penalty and symbols are in the directory."""
     bundle = copier()
     model, tokenizer = exported(bundle, tmp_path / "marian")
     lines = LINES[:16]

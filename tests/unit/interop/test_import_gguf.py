@@ -1,6 +1,7 @@
 """An imported GGUF file gives the logits of transformers on the dequantised weights; a damaged one is refused."""
 
 import json
+import struct
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -99,4 +100,42 @@ def test_truncated_or_foreign_file_is_refused(tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
     path.write_bytes(whole.replace(b"llama", b"mamba"))
     with pytest.raises(RegardError):
+        detect(path).load()
+
+
+def gguf_text(content: bytes) -> bytes:
+    return struct.pack("<Q", len(content)) + content
+
+
+def gguf_header(tensors: int, values: int) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", 3, tensors, values)
+
+
+def gguf_array(kind: int, length: int) -> bytes:
+    return gguf_header(0, 1) + gguf_text(b"name") + struct.pack("<IIQ", 9, kind, length) + bytes(64)
+
+
+def gguf_tensor(*shape: int) -> bytes:
+    sizes = struct.pack(f"<I{len(shape)}Q", len(shape), *shape)
+    return gguf_header(1, 0) + gguf_text(b"output.weight") + sizes + bytes(256)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gguf_header(0, 2**62), "the header is truncated"),
+        (gguf_header(2**62, 0), "the header is truncated"),
+        (gguf_header(0, 1) + struct.pack("<Q", 2**60), "more than it has"),
+        *((gguf_array(kind, 2**40), "more than it has") for kind in (0, 7, 12)),
+        (gguf_array(8, 2**40), "the header is truncated"),
+        (gguf_array(9, 2**40), "a value has the type 9"),
+        (gguf_tensor(2**40, 2**40), "a tensor has the shape"),
+        (gguf_tensor(*[1] * 9), "a tensor has 9 dimensions"),
+    ],
+)
+def test_hostile_header_is_refused_at_once(content: bytes, message: str, tmp_path: Path) -> None:
+    """The reader of the gguf package would count to such a length, or allocate it."""
+    path = tmp_path / "model.gguf"
+    path.write_bytes(content)
+    with pytest.raises(RegardError, match=message):
         detect(path).load()

@@ -1,5 +1,6 @@
 """Imported models of every family give the logits and tokens of transformers, and export to the same tensors."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +10,22 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
+import regard
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle, load_bundle, new_bundle
 from regard.errors import RegardError
+from regard.inference.classifier import Classifier
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
-from regard.interop.foreign import owners_of
 from regard.interop.huggingface import FAMILIES, export_family
 from regard.interop.import_model import detect, write_model
 from regard.special_tokens import BEGIN, END
+from tests.support.family_logits import expected_logits, own_logits, plain_tokens
 from tests.support.foreign_models import LINES, write_family
 from tests.support.small_models import randomise
 
 TEXTS = [LINES[0], "ba Q, bé be!", "kamo"]
+CLASSIFIERS, LABELS = ("bert", "distilbert", "roberta"), ["good", "bad", "so so", "none"]
 CASES = [(name, seed) for name in FAMILIES for seed in range(6)]
 
 
@@ -31,18 +35,6 @@ def imported(tmp_path: Path, name: str, seed: int) -> tuple[Any, Bundle]:
     return theirs, load_bundle(tmp_path / "model")
 
 
-def logits(bundle: Bundle, row: list[int]) -> torch.Tensor:
-    """Over the original ids, at each position of a row that begins with BEGIN."""
-    owners = owners_of(bundle.tokenizers.target.original_ids)
-    order = [owners[identity] for identity in range(len(owners))]
-    if hasattr(bundle.model, "predict"):
-        found: torch.Tensor = bundle.model.predict(encode_source_rows([row])).logits
-    else:
-        memory = bundle.model.encode(encode_source_rows([[]]))
-        found = bundle.model.decode(torch.tensor([row]), memory, bundle.model.init_state(memory)).logits
-    return found[..., order]
-
-
 @pytest.mark.parametrize(("name", "seed"), CASES)
 @torch.inference_mode()
 def test_logits_and_tensors_equal_those_of_transformers(name: str, seed: int, tmp_path: Path) -> None:
@@ -50,15 +42,10 @@ def test_logits_and_tensors_equal_those_of_transformers(name: str, seed: int, tm
     tokenizer = bundle.tokenizers.target
     backend = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "theirs/tokenizer.json"))
     for text in TEXTS:
-        row = tokenizer.encode(text)
-        plain = row[1:] if row[:1] == [BEGIN] else row
-        ids = [tokenizer.original_ids[token] for token in plain]
+        ids = [tokenizer.original_ids[token] for token in plain_tokens(tokenizer, text)]
         assert ids == backend(text, add_special_tokens=False)["input_ids"]
-        begin, end = (tokenizer.original_ids[token] for token in (2, 3))
-        given = [begin, *ids, end] if hasattr(bundle.model, "predict") else [begin, *ids]
-        expected = theirs(torch.tensor([given])).logits
-        ours = logits(bundle, [BEGIN, *plain])
-        torch.testing.assert_close(ours, expected, atol=1e-4, rtol=1e-4)
+        expected = expected_logits(theirs, bundle, text)
+        torch.testing.assert_close(own_logits(bundle, text), expected, atol=1e-4, rtol=1e-4)
     assert export_family(bundle, tmp_path / "back") == type(theirs).__name__
     before, after = (load_file(tmp_path / folder / "model.safetensors") for folder in ("theirs", "back"))
     assert before.keys() == after.keys()
@@ -66,7 +53,7 @@ def test_logits_and_tensors_equal_those_of_transformers(name: str, seed: int, tm
         unused = 2 if name == "roberta" and "position_embeddings" in key else 0  # rows that no input reaches
         assert torch.equal(before[key][unused:], after[key][unused:]), key
     again = type(theirs).from_pretrained(tmp_path / "back")
-    torch.testing.assert_close(again(torch.tensor([given])).logits, expected)
+    torch.testing.assert_close(expected_logits(again, bundle, TEXTS[-1]), expected)
 
 
 def test_generated_text_equals_that_of_transformers(tmp_path: Path) -> None:
@@ -137,3 +124,39 @@ def test_classifier_gives_the_logits_of_its_export(tmp_path: Path) -> None:
         ids = [base.tokenizers.target.original_ids[token] for token in [*row, END]]
         ours = bundle.model(encode_source_rows([row]))
         torch.testing.assert_close(ours, theirs(torch.tensor([ids])).logits, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name in CLASSIFIERS for seed in range(6)])
+@torch.inference_mode()
+def test_classifier_equals_that_of_transformers(name: str, seed: int, tmp_path: Path) -> None:
+    theirs = write_family(tmp_path / "theirs", name, seed, labels=LABELS[: 2 + seed % 3])
+    write_model(detect(tmp_path / "theirs").load(), tmp_path / "model")
+    classifier = regard.load(tmp_path / "model")
+    assert isinstance(classifier, Classifier)
+    assert classifier.labels == LABELS[: 2 + seed % 3]
+    for text, found in zip(TEXTS, classifier.classify(TEXTS), strict=True):
+        expected = expected_logits(theirs, classifier.bundle, text)
+        torch.testing.assert_close(own_logits(classifier.bundle, text), expected, atol=1e-4, rtol=1e-4)
+        assert found.label == theirs.config.id2label[int(expected.argmax())]
+    assert export_family(classifier.bundle, tmp_path / "back") == type(theirs).__name__
+    before, after = (load_file(tmp_path / folder / "model.safetensors") for folder in ("theirs", "back"))
+    assert before.keys() == after.keys()
+    for key in before:
+        unused = 2 if name == "roberta" and "position_embeddings" in key else 0  # rows that no input reaches
+        assert torch.equal(before[key][unused:], after[key][unused:]), key
+    assert type(theirs).from_pretrained(tmp_path / "back").config.id2label == theirs.config.id2label
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"problem_type": "multi_label_classification"}, "one class of several"),
+        ({"id2label": {"0": "good"}}, "the head has 3 classes"),
+    ],
+)
+def test_classifier_of_another_kind_is_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    write_family(tmp_path / "theirs", "bert", 0, labels=LABELS[:3])
+    path = tmp_path / "theirs/config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(RegardError, match=message):
+        detect(tmp_path / "theirs").load()

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.cpu import Dropout
+from regard.cpu_speedups import Dropout
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.9])

@@ -24,10 +24,10 @@ def test_grid_is_read_row_by_row() -> None:
 
 
 def test_grid_position_is_its_row_and_column() -> None:
-    told = grid_positions(ROWS, COLUMNS, 7).view(ROWS, COLUMNS, 7)
+    result = grid_positions(ROWS, COLUMNS, 7).view(ROWS, COLUMNS, 7)
     row, column = sinusoidal(torch.tensor([2]), 3)[0], sinusoidal(torch.tensor([4]), 4)[0]
-    assert_close(told[2, 4], torch.cat([row, column]))
-    assert len({tuple(one.tolist()) for one in told.flatten(0, 1)}) == ROWS * COLUMNS
+    assert_close(result[2, 4], torch.cat([row, column]))
+    assert len({tuple(one.tolist()) for one in result.flatten(0, 1)}) == ROWS * COLUMNS
 
 
 def test_equal_looking_cells_differ_by_position_alone() -> None:

@@ -9,18 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
+from transformers.models.t5.modeling_t5 import T5Attention
 
-from regard.config import TransformerStyle
+from regard.config import TransformerStackConfig, TransformerStyle
 from regard.errors import RegardError
 from regard.layers.positions import (
     POSITION_ENCODINGS,
     LearnedPositions,
+    RelativePositions,
     SinusoidalPositions,
     angles,
     apply_rotary,
     make_positions,
+    relative_buckets,
     sinusoidal,
 )
+
+SIZES = TransformerStackConfig(width=6, heads=2)
 
 
 def nearest(encoding: Tensor) -> float:
@@ -130,6 +135,31 @@ def test_each_pair_is_turned_by_its_own_angle() -> None:
     assert_close(apply_rotary(x, positions), torch.cat([as_complex.real, as_complex.imag], dim=-1))
 
 
+# --- relative --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@given(buckets=st.integers(4, 40), farther=st.integers(1, 200))
+def test_buckets_are_those_of_t5(is_causal: bool, buckets: int, farther: int) -> None:
+    offsets, longest = torch.arange(-300, 301)[None], buckets // 2 + farther
+    found = relative_buckets(offsets, buckets=buckets, max_distance=longest, is_causal=is_causal)
+    options = {"bidirectional": not is_causal, "num_buckets": buckets, "max_distance": longest}
+    assert torch.equal(found, T5Attention._relative_position_bucket(offsets, **options))
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_bias_of_steps_is_that_of_whole(is_causal: bool) -> None:
+    made = RelativePositions(
+        6, TransformerStyle(relative_buckets=8, relative_max_distance=9), heads=3, is_causal=is_causal
+    )
+    whole = made.position_bias(torch.arange(20), 20)
+    assert whole.shape == (1, 3, 20, 20)
+    for step in range(20):
+        assert torch.equal(made.position_bias(torch.tensor([step]), step + 1), whole[:, :, step : step + 1, : step + 1])
+    assert torch.equal(whole[..., 2:, 2:], whole[..., :-2, :-2])  # it depends on the distance alone
+    assert (torch.equal(whole, whole.transpose(2, 3))) is False
+
+
 # --- learned, and none -----------------------------------------------------------------------------------------------
 
 
@@ -147,21 +177,23 @@ def test_position_past_the_maximum_is_an_explained_error() -> None:
 
 @pytest.mark.parametrize("name", POSITION_ENCODINGS)
 def test_every_encoding_adds_or_rotates_as_declared(name: str) -> None:
-    made, x = make_positions(TransformerStyle(positions=name), 6), torch.randn(2, 3, 6)
+    made, x = make_positions(TransformerStyle(positions=name), SIZES, is_causal=False), torch.randn(2, 3, 6)
     added = made.encoding(torch.arange(3))
     assert made.name == name
     assert torch.equal(made(x, torch.arange(3)), x if added is None else x + added.float())
-    assert (added is None) == (name in ("rotary", "none"))
+    assert (added is None) == (name in ("rotary", "relative", "none"))
     assert (made.rotate is not None) == (name == "rotary")
+    assert (made.position_bias(torch.arange(3), 3) is not None) == (name == "relative")
 
 
 def test_unknown_encoding_is_an_error_with_choices() -> None:
-    with pytest.raises(ValueError, match=r"'alibi'.*sinusoidal, learned, rotary, none"):
-        make_positions(TransformerStyle(positions="alibi"), 6)
+    with pytest.raises(ValueError, match=r"'alibi'.*sinusoidal, learned, rotary, relative, none"):
+        make_positions(TransformerStyle(positions="alibi"), SIZES, is_causal=False)
 
 
 def test_rotary_base_changes_the_angles() -> None:
-    made, x = make_positions(TransformerStyle(positions="rotary", rotary_base=500.0), 6), torch.randn(1, 2, 4, 6)
+    style, x = TransformerStyle(positions="rotary", rotary_base=500.0), torch.randn(1, 2, 4, 6)
+    made = make_positions(style, SIZES, is_causal=False)
     as_complex = torch.complex(x[..., :3], x[..., 3:])
     turned = as_complex * torch.exp(1j * torch.arange(4)[:, None] / 500 ** (torch.arange(3) / 3))
     assert made.rotate is not None

@@ -48,10 +48,10 @@ def published(hypotheses: list[str], references: list[list[str]]) -> dict[str, f
     rouge = pytest.importorskip("pycocoevalcap.rouge.rouge").Rouge()
     cider = pytest.importorskip("pycocoevalcap.cider.cider").Cider()
     gold = dict(enumerate(references))
-    said = {index: [caption] for index, caption in enumerate(hypotheses)}
-    bleus, _ = bleu.compute_score(gold, said, verbose=0)
+    output = {index: [caption] for index, caption in enumerate(hypotheses)}
+    bleus, _ = bleu.compute_score(gold, output, verbose=0)
     names = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
-    scores = [*bleus, rouge.compute_score(gold, said)[0], cider.compute_score(gold, said)[0]]
+    scores = [*bleus, rouge.compute_score(gold, output)[0], cider.compute_score(gold, output)[0]]
     return {name: 100 * float(score) for name, score in zip(names, scores, strict=True)}
 
 
@@ -73,9 +73,9 @@ def test_real_captions_score_as_in_coco_code() -> None:
 
 
 def test_cutting_changes_case_and_punctuation_and_nothing_else() -> None:
-    said, wanted = ["A dog's T-shirt ."], [["a dog 's t-shirt"]]
-    assert evaluate_captions(said, wanted, resamples=1)[0].value == pytest.approx(100)
-    assert evaluate_captions(said, wanted, tokenize="none", resamples=1)[0].value < 100
+    output, wanted = ["A dog's T-shirt ."], [["a dog 's t-shirt"]]
+    assert evaluate_captions(output, wanted, resamples=1)[0].value == pytest.approx(100)
+    assert evaluate_captions(output, wanted, tokenize="none", resamples=1)[0].value < 100
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_cider_by_hand() -> None:
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), min_size=2, max_size=6))
 def test_more_references_never_lower_rouge_and_bounds_hold(captions: list[list[str]]) -> None:
-    said, first, others = captions[0], captions[1], captions[1:]
-    one, all_of_them = rouge_l([said], [[first]])[0], rouge_l([said], [others])[0]
+    output, first, others = captions[0], captions[1], captions[1:]
+    one, all_of_them = rouge_l([output], [[first]])[0], rouge_l([output], [others])[0]
     assert 0 <= one <= all_of_them <= 1
-    likeness = cider_d([said, first], [others, [said]])
+    likeness = cider_d([output, first], [others, [output]])
     assert ((likeness >= 0) & (likeness <= 10 + 1e-9)).all()
 
 
@@ -149,8 +149,8 @@ def test_intervals_contain_value_and_single_sample_has_none() -> None:
 
 
 def test_exact_match_needs_every_word_of_one_reference() -> None:
-    said = ["a red circle", "a red  circle ", "a red", "A red circle"]
-    assert exact_match(said, [["a blue circle", "a red circle"]] * 4) == pytest.approx(0.5)
+    output = ["a red circle", "a red  circle ", "a red", "A red circle"]
+    assert exact_match(output, [["a blue circle", "a red circle"]] * 4) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("tokenize", ["words", "none"])
@@ -161,9 +161,9 @@ def test_both_normalisations_of_a_caption_score_the_same(tokenize: CaptionTokeni
     )
     assert composed != apart
     perfect = evaluate_captions(composed, [[text] for text in composed], tokenize=tokenize)
-    for said, wanted in ((composed, apart), (apart, composed)):
-        assert evaluate_captions(said, [[text] for text in wanted], tokenize=tokenize) == perfect
-        assert exact_match(said, [[text] for text in wanted]) == 1
+    for output, wanted in ((composed, apart), (apart, composed)):
+        assert evaluate_captions(output, [[text] for text in wanted], tokenize=tokenize) == perfect
+        assert exact_match(output, [[text] for text in wanted]) == 1
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,9 @@ def test_both_normalisations_of_a_text_score_the_same(tokenize):
     lines = ["고양이가 집에서 잠을 잔다", "학생이 책을 두 권 읽었다", "le café est fermé à midi"]
     apart = [unicodedata.normalize("NFD", line) for line in lines]
     assert apart != lines
-    for said, wanted in ((lines, apart), (apart, lines), (apart, apart)):
-        assert evaluate(said, wanted, tokenize=tokenize) == evaluate(lines, lines, tokenize=tokenize)
-        assert bleu_by_length(lines, said, wanted, tokenize=tokenize)[0].score == pytest.approx(100)
+    for output, wanted in ((lines, apart), (apart, lines), (apart, apart)):
+        assert evaluate(output, wanted, tokenize=tokenize) == evaluate(lines, lines, tokenize=tokenize)
+        assert bleu_by_length(lines, output, wanted, tokenize=tokenize)[0].score == pytest.approx(100)
 
 
 def test_signatures_have_tokenisation_case_and_resamples():
@@ -96,8 +96,8 @@ def test_difference_everywhere_is_significant_and_in_two_not():
 
 
 def test_equals_do_not_differ():
-    for said in (HYPOTHESES, [""] * len(REFERENCES)):
-        [own] = differences([said, list(said)], REFERENCES, resamples=50)
+    for output in (HYPOTHESES, [""] * len(REFERENCES)):
+        [own] = differences([output, list(output)], REFERENCES, resamples=50)
         assert [(one.value, one.p_value) for one in own] == [(0.0, 1.0)] * 2
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from regard.plotting import html_data as run_page
-from regard.plotting.html_data import LEVELS_8_BIT, LEVELS_16_BIT, ProbeSnapshot, RunData, run_page_data
+from regard.plotting import run_data
+from regard.plotting.run_data import LEVELS_8_BIT, LEVELS_16_BIT, ProbeSnapshot, RunData, run_page_data
 
 STEPS, PROBES, LAYERS, SHAPE = 40, 4, 2, (2, 5, 6)
 
@@ -46,7 +46,7 @@ def test_small_run_is_complete_and_nearly_exact() -> None:
 @pytest.mark.parametrize(("share", "probes"), [(0.9, PROBES), (0.4, PROBES), (0.1, 1)])
 def test_large_run_is_thinned_with_a_notice(monkeypatch: pytest.MonkeyPatch, share: float, probes: int) -> None:
     whole = STEPS * PROBES * LAYERS * int(np.prod(SHAPE))
-    monkeypatch.setattr(run_page, "MAX_MAP_BYTES", int(share * whole))
+    monkeypatch.setattr(run_data, "MAX_MAP_BYTES", int(share * whole))
     run = run_page_data(story())["run"]
     steps = [*map(int, run["maps"])]
     assert (steps[0], steps[-1]) == (0, STEPS - 1)
@@ -62,7 +62,7 @@ def test_large_run_is_thinned_with_a_notice(monkeypatch: pytest.MonkeyPatch, sha
 def test_long_curve_keeps_its_ends() -> None:
     run = run_page_data(story(steps=0, progress=5000))["run"]
     steps = [event["step"] for event in run["events"]]
-    assert len(steps) == run_page.MAX_PROGRESS_EVENTS
+    assert len(steps) == run_data.MAX_PROGRESS_EVENTS
     assert (steps[0], steps[-1]) == (0, 4999)
     assert run["maps"] == {}
 

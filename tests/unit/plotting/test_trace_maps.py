@@ -1,4 +1,4 @@
-"""Which map is drawn: layer, head, mean, words or pieces, as a word is said or as it is read."""
+"""Which map is drawn: layer, head, mean, words or pieces, when a word is output or input."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def layer(use: str, number: int, weights: np.ndarray) -> tuple[AttentionLayerInf
         scale=1.0,
         is_rotary=False,
         rotary_base=10_000.0,
-        steps={},
+        score_parameters={},
     )
     return described, numbers
 
@@ -50,12 +50,12 @@ def trace() -> Trace:
 
 
 def test_cross_attention_rows_are_labelled_by_output_tokens(trace: Trace) -> None:
-    said = select_map(trace, MapSelection(unit="pieces", layer=1, head=0))
-    assert (said.rows, said.columns) == (["▁본", "▁것", "들", "</s>"], SOURCE)
-    assert (said.weights == trace.weights(3, 0)).all()
+    output = select_map(trace, MapSelection(unit="pieces", layer=1, head=0))
+    assert (output.rows, output.columns) == (["▁본", "▁것", "들", "</s>"], SOURCE)
+    assert (output.weights == trace.weights(3, 0)).all()
     read = select_map(trace, MapSelection(unit="pieces", layer=1, head=0, at="input"))
     assert (read.rows, read.columns) == (TARGET, SOURCE)
-    assert (read.weights == said.weights).all()
+    assert (read.weights == output.weights).all()
 
 
 def test_byte_that_spells_a_letter_shows_the_letter() -> None:

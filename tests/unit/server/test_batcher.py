@@ -36,16 +36,16 @@ class Doubling:
 
 
 def in_a_loop(test: Callable[[Batcher], Awaitable[None]], **limits: Any) -> list[BatchResult]:
-    told: list[BatchResult] = []
+    result: list[BatchResult] = []
 
     async def run() -> None:
         async with asyncio.timeout(120):
-            batcher = Batcher(Limits(**limits), told.append)
+            batcher = Batcher(Limits(**limits), result.append)
             await test(batcher)
             await batcher.close()
 
     asyncio.run(run())
-    return told
+    return result
 
 
 async def entered(batcher: Batcher, work: Doubling, *requests: list[int]) -> list[asyncio.Future[list[int]]]:
@@ -70,9 +70,9 @@ def test_lone_item_starts_immediately_and_later_ones_batch() -> None:
         work.gate.set()
         assert await asyncio.gather(*first, *others) == [[10], [12], [14, 16], [18]]
 
-    told = in_a_loop(test)
+    result = in_a_loop(test)
     assert work.batches == [[5], [6, 7, 8, 9]]
-    assert [one.results for one in told] == [[10], [12, 14, 16, 18]]
+    assert [one.results for one in result] == [[10], [12, 14, 16, 18]]
 
 
 def test_batch_keeps_budget_counting_items_as_the_longest() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RegardError
-from regard.training.runs import find_models
+from regard.training.model_locations import find_models
 
 
 def made(place: Path, *files: str) -> Path:

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from regard.bundle import load_bundle, save_bundle
+from regard.bundle import load_bundle, new_bundle, save_bundle
+from regard.config import Config, EncoderOnlyConfig, TransformerStackConfig
+from regard.inference.mask_filler import MaskFiller
 from regard.server import models as models_module
 from regard.server.models import ModelRegistry, ServedModel
-from regard.training.runs import find_models
+from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
+from regard.training.model_locations import find_models
 from tests.support.api_server import make_models
 from tests.support.shared_results import build_once
 from tests.support.small_language import make_language
@@ -53,6 +56,22 @@ def test_model_for_another_task_replaces_the_first(
         assert record.task == takes
         assert young.pipeline is not None
         assert young.pipeline.task == takes
+
+
+def test_encoder_without_a_head_is_served(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.train(["a small house"], model_type="word", vocab_size=12)
+    stack = TransformerStackConfig(layers=1, width=8, heads=2, ffn_width=8)
+    config = Config(model=EncoderOnlyConfig(transformer=stack, masked_head=False))
+    save_bundle(tmp_path / "vectors" / "model", new_bundle(config, TokenizerPair(tokenizer, tokenizer)))
+    models = ModelRegistry(find_models([], [tmp_path / "vectors"]))
+    [vectors] = models.all
+    assert models.load_changed() == [(vectors, None)]
+    record = vectors.record()
+    assert record is not None
+    assert (record.task, record.fills_masks) == ("fill-mask", False)
+    trace = vectors.require(MaskFiller).trace("a house")
+    assert trace.layers
+    assert trace.prediction is None
 
 
 def test_ready_model_is_never_stale(toys: Path) -> None:

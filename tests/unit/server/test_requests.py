@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from regard.server.errors import ApiError
-from regard.server.requests import check_text, parse_json
+from regard.server.requests import parse_json
 
 
 class Asked(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,9 +67,3 @@ def test_any_text_arrives_as_it_was_sent(texts: list[str]) -> None:
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     with suppress(ApiError):
         assert isinstance(parse_json(body, dict[str, Any]), dict)
-
-
-def test_lone_surrogate_is_refused() -> None:
-    assert check_text("가 😀") == "가 😀"
-    with pytest.raises(ApiError):
-        check_text("\ud800")

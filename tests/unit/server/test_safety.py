@@ -74,6 +74,7 @@ def test_no_other_host_is(host: str) -> None:
         ["localhost:"],
         ["localhost:http"],
         ["localhost:123456"],
+        ["localhost:65536"],
         ["localhost/evil.example"],
         ["localhost\tevil.example"],
         ["localhost, evil.example"],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.documents.segments import plain_text_template
+from regard.documents.template import plain_text_template
 from regard.documents.translate import translate
 from regard.server.auth import ApiKeys
 from regard.server.batcher import BATCH_TOKEN_BUDGET, Batcher, DecodeRequest
@@ -14,7 +14,7 @@ from regard.server.errors import ApiError
 from regard.server.limits import Limits
 from regard.server.models import ModelRegistry
 from regard.server.service import LanguageDirection, Service, detect_source
-from regard.training.runs import find_models
+from regard.training.model_locations import find_models
 from tests.support.api_server import make_models
 from tests.support.shared_results import build_once
 from tests.support.toy_language import with_languages
@@ -83,7 +83,7 @@ def test_full_queue_refuses_only_the_first_sentences(models: ModelRegistry) -> N
         await asyncio.sleep(0.05)
         assert not any(one.done() for one in later)
         release.set()
-        assert [len(said) for said in await asyncio.gather(*later)] == [1, 1]
+        assert [len(output) for output in await asyncio.gather(*later)] == [1, 1]
         await asyncio.gather(running, waiting)
         await service.batcher.close()
 
@@ -108,9 +108,9 @@ def test_documents_queue_at_most_one_batch(models: ModelRegistry) -> None:
         release.set()
         assert 1 < waiting < len(lines)
         assert cost <= BATCH_TOKEN_BUDGET
-        said = [outputs[0] for [outputs] in await asyncio.gather(*files)]
-        assert said[0].count("\n") == len(lines) - 1
-        assert said == said[:1] * 4
+        output = [outputs[0] for [outputs] in await asyncio.gather(*files)]
+        assert output[0].count("\n") == len(lines) - 1
+        assert output == output[:1] * 4
         await running
         await service.batcher.close()
 

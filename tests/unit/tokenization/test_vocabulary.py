@@ -8,7 +8,7 @@ import sentencepiece
 from regard.errors import RegardError
 from regard.special_tokens import RESERVED
 from regard.tokenization.tokenizer import Tokenizer
-from regard.tokenization.vocabulary import _reservoir_sample, train_sentencepiece
+from regard.tokenization.vocabulary import reservoir_sample, train_sentencepiece
 
 KINDS = ["unigram", "bpe", "char", "word"]
 LINES = ["나는 학교에 갑니다.", "She was reading a book in the library.", "그는 책을 읽습니다."] * 4
@@ -93,14 +93,14 @@ def test_unknown_kind_or_impossible_size_is_refused():
 
 def test_sample_is_repeatable_without_repeated_lines():
     lines = [str(number) for number in range(1000)]
-    sample = _reservoir_sample(iter(lines), largest=100)
-    assert sample == _reservoir_sample(iter(lines), largest=100)
+    sample = reservoir_sample(iter(lines), largest=100)
+    assert sample == reservoir_sample(iter(lines), largest=100)
     assert len(set(sample)) == 100
     assert set(sample) <= set(lines)
 
 
 def test_sample_is_uniform_over_the_whole_text():
-    tenths = Counter(int(line) // 1000 for line in _reservoir_sample(iter(map(str, range(10_000))), largest=1000))
+    tenths = Counter(int(line) // 1000 for line in reservoir_sample(iter(map(str, range(10_000))), largest=1000))
     assert all(60 <= tenths[tenth] <= 140 for tenth in range(10))
 
 

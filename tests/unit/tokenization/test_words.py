@@ -34,6 +34,15 @@ def test_an_unknown_piece_is_part_of_its_word():
     assert group_into_words(["▁a", "<unk>", "b", "▁c"]) == [[0, 1, 2], [3]]
 
 
+def test_chinese_without_spaces_has_words_by_piece():
+    pieces = ["▁", "人工", "智能", "20", "24", "年", "改变", "世界", "。"]
+    assert group_into_words(pieces) == [[0, 1], [2], [3, 4], [5], [6], [7], [8]]
+
+
+def test_segmented_chinese_keeps_the_given_words():
+    assert group_into_words(["▁联合", "国", "▁开发", "计划", "署", "▁在", "▁纽约"]) == [[0, 1], [2, 3, 4], [5], [6]]
+
+
 def test_bytes_are_decoded_as_the_letters_they_spell():
     tokenizer = Tokenizer.train(["a book of words"] * 20, model_type="bpe", vocab_size=1000)
     text = "a book 책을 of €5"

@@ -17,13 +17,8 @@ from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.special_tokens import END
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
-from regard.tracing.arithmetic import (
-    AttentionArithmetic,
-    BlockArithmetic,
-    FeedForwardArithmetic,
-    LayerNormArithmetic,
-    OutputArithmetic,
-)
+from regard.tracing.arithmetic import AttentionArithmetic, BlockArithmetic, FeedForwardArithmetic, LayerNormArithmetic
+from regard.tracing.output_layer import OutputArithmetic
 from regard.tracing.trace import Trace
 from tests.support.small_models import CATALOGUE, LOOKERS, randomise
 from tests.unit.tracing.test_trace import AS_SHOWN, SOURCE, TARGET, bundle_of, exact, trace_of
@@ -31,7 +26,7 @@ from tests.unit.tracing.test_trace import AS_SHOWN, SOURCE, TARGET, bundle_of, e
 TRANSFORMERS = [name for name in LOOKERS if name.startswith("transformer")]
 WRITERS = [name for name in CATALOGUE if name.startswith("decoder-only")]
 READERS = [name for name in CATALOGUE if name.startswith("encoder-only") and name.endswith("tokens")]
-WORDS = "ba be bi bo bu da de di do du ga ge gi go gu"  # more than ten, so that what was said may not be among them
+WORDS = "ba be bi bo bu da de di do du ga ge gi go gu"  # more than ten, so that the output may not be among them
 TOKENIZER = Tokenizer.train([WORDS], model_type="word", vocab_size=32)
 BENDS = {
     "relu": lambda x: np.maximum(x, 0),
@@ -156,10 +151,10 @@ def test_encoder_output_is_what_the_decoder_attends(name: str) -> None:
         assert given == (block.last_norm.output if block.last_norm else end_of(block.sublayers[-1]))
 
 
-# --- what is said ----------------------------------------------------------------------------------------------------
+# --- the output layer -------------------------------------------------------------------------------------------------
 
 
-def check_spoken(prediction: OutputArithmetic, logits: np.ndarray, said: int | None) -> None:
+def check_spoken(prediction: OutputArithmetic, logits: np.ndarray, found: int | None) -> None:
     probabilities = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
     best = np.argsort(-logits, kind="stable")[:10]
     assert [one.probability for one in prediction.tokens[:10]] == pytest.approx(probabilities[best], **AS_SHOWN)
@@ -168,10 +163,10 @@ def check_spoken(prediction: OutputArithmetic, logits: np.ndarray, said: int | N
         assert one.logit == pytest.approx(logit, **AS_SHOWN)
         assert one.probability == pytest.approx(np.exp(logit - prediction.log_partition), **AS_SHOWN)
     marked = [one for one in prediction.tokens if one.is_chosen]
-    assert len(marked) == (said is not None)
+    assert len(marked) == (found is not None)
     for one in marked:
-        assert one.probability == pytest.approx(probabilities[said], **AS_SHOWN)
-        assert one.rank == (probabilities > probabilities[said]).sum() + 1
+        assert one.probability == pytest.approx(probabilities[found], **AS_SHOWN)
+        assert one.rank == (probabilities > probabilities[found]).sum() + 1
     assert len(prediction.tokens) == min(10, len(logits)) + any(one.rank > 10 for one in marked)
 
 
@@ -183,10 +178,10 @@ def test_top_tokens_equal_the_model_own_logits(name: str) -> None:
     inputs, _ = shift_right([TARGET])
     logits = model.decode(inputs.tokens, memory, model.init_state(memory)).logits[0].double().numpy()
     layer = trace.layers_with_role("cross")[-1]
-    for query, said in enumerate([*TARGET, END]):
+    for query, found in enumerate([*TARGET, END]):
         prediction = trace.arithmetic(layer, 0, query).prediction
         assert prediction is not None
-        check_spoken(prediction, logits[query], said)
+        check_spoken(prediction, logits[query], found)
         (marked,) = [one for one in prediction.tokens if one.is_chosen]
         assert np.log(marked.probability) == pytest.approx(trace.log_probabilities[query], abs=1e-4)
 
@@ -199,10 +194,10 @@ def test_text_generator_last_layer_predicts_next_tokens(name: str) -> None:
     memory = model.encode(encode_source_rows([[]]))
     inputs, _ = shift_right([row])
     logits = model.decode(inputs.tokens, memory, model.init_state(memory)).logits[0].double().numpy()
-    for query, said in enumerate([*row, END]):
+    for query, found in enumerate([*row, END]):
         prediction = trace.arithmetic(len(trace.layers) - 1, 0, query).prediction
         assert prediction is not None
-        check_spoken(prediction, logits[query], said)
+        check_spoken(prediction, logits[query], found)
 
 
 @pytest.mark.parametrize("name", READERS)

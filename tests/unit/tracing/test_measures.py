@@ -9,6 +9,7 @@ from regard.decoding.loop import rescore
 from regard.errors import RegardError
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
+from regard.tracing.alignment import HeadSelection, trace_alignment
 from regard.tracing.contributions import attention_parts, divided_as_norm, norm_weights, read_values
 from regard.tracing.interventions import intervene
 from regard.tracing.trace import Trace, trace_texts
@@ -74,6 +75,14 @@ def test_source_and_prefix_share_every_prediction(name: str) -> None:
     norms = [sublayer["post_norm"] for block in blind.blocks for sublayer in block.tree["sublayers"]]
     if norms[0] is None:
         assert blind.contributions().by_source.sum() < by_source.sum()
+
+
+def test_alignment_by_contributions_is_that_of_the_source() -> None:
+    trace = trace_of(WITH_SELF_ATTENTION[0])
+    for at, first in (("output", 0), ("input", 1)):
+        aligned = trace_alignment(trace, HeadSelection(at=at, measure="contributions"))
+        by_source = trace.contributions().by_source[first : first + len(aligned.target_words), :-1]
+        assert aligned.weights == pytest.approx(by_source)  # each word is one piece
 
 
 @pytest.mark.parametrize("name", [name for name in LOOKERS if name not in WITH_SELF_ATTENTION])

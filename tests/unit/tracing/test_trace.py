@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from regard.attention.hooks import record_attention
+from regard.attention.multi_head import MultiHeadAttention
 from regard.attention.scores import SCORES
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle, new_bundle
@@ -53,6 +54,7 @@ def test_models_cover_scores_norms_rotary_and_recurrent() -> None:
     assert {layer.score for layer in layers} == set(SCORES)
     assert {layer.role for layer in layers} == {"encoder-self", "decoder-self", "cross"}
     assert {one.is_rotary for name in LOOKERS for one in trace_of(name).arrays} == {True, False}
+    assert {one.position_bias is None for name in LOOKERS for one in trace_of(name).arrays} == {True, False}
     assert any("ssru" in name for name in LOOKERS)
 
 
@@ -75,7 +77,7 @@ def test_every_number_inside_equals_its_recomputation_in_float64(name: str) -> N
 def check_projections(inside: AttentionArithmetic) -> None:
     if inside.query_weight is None:  # an RNN's attention: the decoder's state asks, the encoder's states answer
         assert inside.query == inside.x
-        assert inside.values == inside.key_inputs
+        assert inside.keys == inside.values == inside.key_inputs
         return
     queries = exact([inside.x]) @ exact(inside.query_weight).T + bias(inside.query_bias)
     keys = exact(inside.key_inputs) @ exact(inside.key_weight).T + bias(inside.key_bias)
@@ -89,19 +91,13 @@ def check_projections(inside: AttentionArithmetic) -> None:
 
 def check_scores(inside: AttentionArithmetic) -> None:
     query, keys = exact(inside.query), exact(inside.keys)
-    if (steps := inside.additive) is not None:
-        projected_query = exact(steps.query_weight) @ query
-        projected_keys = keys @ exact(steps.key_weight).T + exact(steps.key_bias)
-        assert steps.projected_query == pytest.approx(projected_query, **AS_SHOWN)
-        assert exact(steps.projected_keys) == pytest.approx(projected_keys, **AS_SHOWN)
-        scores = np.tanh(projected_query + projected_keys) @ exact(steps.vector)
-    else:
-        score = attention_loops.SCORES["dot" if inside.general else inside.layer.score]({})
-        scores = [score(query.tolist(), key) for key in keys.tolist()]
-    if inside.general is not None:
-        prepared = exact(inside.general.unprepared_keys) @ exact(inside.general.weight).T
-        assert inside.keys == pytest.approx(prepared, **AS_SHOWN)
-        assert inside.general.unprepared_keys == inside.key_inputs
+    parameters = {
+        f"score.{name}": rows[0] if len(rows) == 1 else rows for name, rows in inside.score_parameters.items()
+    }
+    score = attention_loops.SCORES[inside.layer.score](parameters)
+    scores = [score(query.tolist(), key) for key in keys.tolist()]
+    if inside.position_bias is not None:
+        scores = exact(scores) + exact(inside.position_bias)
     assert inside.scale == SCORES[inside.layer.score].scale(len(query))
     assert inside.scores == pytest.approx(scores, **AS_SHOWN)
 
@@ -155,16 +151,16 @@ def turned(rows: NDArray[np.float64], positions: object) -> NDArray[np.float64]:
 @pytest.mark.parametrize("name", LOOKERS)
 @torch.inference_mode()
 def test_output_maps_equal_those_of_its_decoding(name: str) -> None:
-    bundle, said = bundle_of(name), [BEGIN]
+    bundle, found = bundle_of(name), [BEGIN]
     model = bundle.model
     with record_attention(model) as recording:
         memory = model.encode(encode_source_rows([SOURCE]))
         state = model.init_state(memory)
-        while len(said) < 7 and said[-1] != END:
-            decoded = model.decode(torch.tensor([said[-1:]]), memory, state)
+        while len(found) < 7 and found[-1] != END:
+            decoded = model.decode(torch.tensor([found[-1:]]), memory, state)
             state = decoded.state
-            said.append(int(decoded.logits[0, -1].argmax()))
-    read = said[:-1]
+            found.append(int(decoded.logits[0, -1].argmax()))
+    read = found[:-1]
     trace = trace_pair(bundle, SOURCE, read[1:])
     assert [layer.name for layer in trace.layers] == list(recording.layers)
     for index, layer in enumerate(trace.layers):
@@ -196,9 +192,10 @@ def test_deviation_is_the_largest_difference_anywhere(keys: int) -> None:
     visible = (torch.arange(keys) <= torch.arange(4)[:, None]).expand(1, 2, 4, keys)
     scores = (query @ key.transpose(-1, -2) / 5**0.5).masked_fill(~visible, -torch.inf)
     kept = {"query": query, "key": key, "visible": visible, "weights": scores.softmax(dim=-1)}
-    assert _fused_kernel_deviation(kept) <= 1e-6
+    layer = MultiHeadAttention(10, 2)
+    assert _fused_kernel_deviation(layer, kept) <= 1e-6
     kept["weights"][0, 1, 2, keys - 1] += 0.25
-    assert _fused_kernel_deviation(kept) == pytest.approx(0.25, abs=1e-6)
+    assert _fused_kernel_deviation(layer, kept) == pytest.approx(0.25, abs=1e-6)
 
 
 def test_layers_are_numbered_within_their_use() -> None:
@@ -265,9 +262,6 @@ def test_pieces_are_put_together_to_words() -> None:
     trace = trace_of(TRANSFORMER)
     assert trace.source.pieces == ["▁ba", "▁be", "▁bi", "▁bo", "▁bu", "</s>"]
     assert trace.target.pieces == ["<s>", "▁da", "▁de", "▁di"]
-    cross = trace.layers_with_role("cross")[0]
-    merged = trace.merge_to_words(cross, trace.weights(cross))
-    assert merged == pytest.approx(trace.weights(cross), abs=1e-6)  # here every piece is a word
 
 
 def test_summary_round_trips_through_json() -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from regard.bundle import load_bundle, new_bundle
-from regard.data.batching import EpochPosition
+from regard.data.batch_order import EpochPosition
 from regard.data.captions import CaptionedImage
 from regard.data.images import draw_flip
 from regard.errors import RegardError
@@ -59,8 +59,8 @@ def test_captioner_attention_is_saved_between_validations(scenes: Path, tmp_path
 def test_words_missing_from_the_vocabulary_give_warning(scenes: Path, tmp_path: Path) -> None:
     config = picture_config(scenes)
     assert "unknown" not in corpus_of(config, tmp_path / "all").describe()
-    told = corpus_of(with_tokens(config, vocab_size=16), tmp_path / "few").describe()
-    assert "% of the training tokens are unknown to the vocabulary: the model reads and writes ⁇" in told
+    result = corpus_of(with_tokens(config, vocab_size=16), tmp_path / "few").describe()
+    assert "% of the training tokens are unknown to the vocabulary: the model reads and writes ⁇" in result
 
 
 def test_both_normalisations_of_a_caption_score_equal() -> None:
@@ -136,13 +136,13 @@ def test_wrong_probe_is_reported_before_preparation(scenes: Path, tmp_path: Path
 
 
 def test_vocabulary_and_images_are_prepared_once(scenes: Path, tmp_path: Path) -> None:
-    config, told = picture_config(scenes), []
-    first = prepare_corpus(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
-    assert told[-1] == ("training the vocabulary", 0)
-    assert ("preparing the images of train", 24) in told
-    told.clear()
-    again = prepare_corpus(config, tmp_path, progress=lambda stage, count: told.append((stage, count)))
-    assert told == [("preparing the images of valid", 6), ("preparing the images of train", 24)]  # all are there
+    config, result = picture_config(scenes), []
+    first = prepare_corpus(config, tmp_path, progress=lambda stage, count: result.append((stage, count)))
+    assert result[-1] == ("training the vocabulary", 0)
+    assert ("preparing the images of train", 24) in result
+    result.clear()
+    again = prepare_corpus(config, tmp_path, progress=lambda stage, count: result.append((stage, count)))
+    assert result == [("preparing the images of valid", 6), ("preparing the images of train", 24)]  # all are there
     assert again.fingerprint == first.fingerprint
     assert again.tokenizers == first.tokenizers
     assert again.tokenizers.source is again.tokenizers.target
@@ -202,15 +202,15 @@ def test_dropped_or_too_long_captions_are_reported(scenes: Path, tmp_path: Path)
     lengths = corpus_of(config, tmp_path).lengths[1]
     longest, beyond = int(lengths.max()), int((lengths > 7).sum())  # with END, 8 tokens may be generated
     assert 0 < beyond < 24
-    told = corpus_of(config, tmp_path).describe()
-    assert "24 images with 24 captions; one vocabulary" in told
-    assert f"warning: {beyond} of the captions are longer than 7 tokens" in told
-    assert f"--set decoding.max_length_extra={longest + 1}" in told
+    result = corpus_of(config, tmp_path).describe()
+    assert "24 images with 24 captions; one vocabulary" in result
+    assert f"warning: {beyond} of the captions are longer than 7 tokens" in result
+    assert f"--set decoding.max_length_extra={longest + 1}" in result
     data = msgspec.structs.replace(config.data, max_tokens=7)
-    told = corpus_of(msgspec.structs.replace(config, data=data), tmp_path).describe()
+    result = corpus_of(msgspec.structs.replace(config, data=data), tmp_path).describe()
     kept = 24 - beyond
-    assert f"24 images with {kept} captions; dropped {beyond} blank or longer than data.max_tokens" in told
-    assert "warning" not in told
+    assert f"24 images with {kept} captions; dropped {beyond} blank or longer than data.max_tokens" in result
+    assert "warning" not in result
 
 
 # --- a frozen encoder ------------------------------------------------------------------------------------------------

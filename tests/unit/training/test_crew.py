@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from regard.cpu import MicrobatchThreads, microbatch_thread_count, share_parameters
-from regard.data.batching import EpochPosition
+from regard.cpu_speedups import MicrobatchThreads, microbatch_thread_count, share_parameters
+from regard.data.batch_order import EpochPosition
 from regard.training.corpora import rank_batches
 from regard.training.step import ThroughputMeter, Trainer, _backward, create_trainer, train_step
 from tests.support.small_images import ATTENDING as CAPTIONER

@@ -32,11 +32,11 @@ def test_lines_pair_with_finished_nonempty_translations(teacher: Path, source: P
     files = translate_with_teachers([teacher], source, tmp_path / "corpus", beam_size=2)
     sources, targets = (path.read_text().splitlines() for path in files)
     given = [line for line in (" ".join(line.split()) for line in source.read_text().splitlines()) if line]
-    said = load(teacher).translate(given, beam_size=2, nbest=1)
-    whole = [(own, one.text) for own, one in zip(given, said, strict=True) if one.text and one.is_finished]
+    output = load(teacher).translate(given, beam_size=2, nbest=1)
+    whole = [(own, one.text) for own, one in zip(given, output, strict=True) if one.text and one.is_finished]
     assert list(zip(sources, targets, strict=True)) == whole
     assert len(whole) > 8
-    assert {one.is_finished for one in said if one.text} == {True, False}
+    assert {one.is_finished for one in output if one.text} == {True, False}
 
 
 def test_stopped_distillation_continues_with_its_files(

@@ -7,8 +7,8 @@ import pytest
 
 from regard.config import Config
 from regard.errors import RegardError
-from regard.training.checks import check_files, check_metric, with_labels
 from regard.training.events import Validated
+from regard.training.plan_checks import check_files, check_metric, with_labels
 from tests.support.small_labels import (
     ENCODER,
     IMAGES,

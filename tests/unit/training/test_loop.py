@@ -28,8 +28,8 @@ from regard.training.events import (
     TrainingStarted,
     Validated,
 )
-from regard.training.loop import TrainingInterrupted, train
-from regard.training.validation import ATTENTION_FILE, LABELS_FILE, is_milestone
+from regard.training.loop import TrainingInterrupted, is_milestone, train
+from regard.training.validation import ATTENTION_FILE, LABELS_FILE
 from tests.support.small_run import (
     TRANSFORMER,
     corpus_of,
@@ -148,7 +148,7 @@ def test_saved_attention_is_unchanged_after_a_stop(data: Path, stop_after: int) 
         list(train(config, data / "parts", corpus_of(config, data / "parts"), stop_signal=lambda: next(signals)))
     run_to_the_end(config, data / "parts", resume=True)
     journals = [EventLog(data / name / "events.jsonl").read() for name in ("whole", "parts")]
-    whole, parts = ([event for event in told if isinstance(event, ProbesSaved)] for told in journals)
+    whole, parts = ([event for event in result if isinstance(event, ProbesSaved)] for result in journals)
     assert whole == parts
     for file in (Path(event.path) / name for event in whole for name in (LABELS_FILE, ATTENTION_FILE)):
         assert (data / "parts" / file).read_bytes() == (data / "whole" / file).read_bytes()
@@ -281,8 +281,8 @@ def test_changed_files_are_reported(data: Path) -> None:
         path.write_text(path.read_text() + "ba\n")
     [began, *_] = run_to_the_end(small_config(data, steps=5), data / "run", resume=True)
     assert isinstance(began, TrainingStarted)
-    told = [note.partition(":")[0] for note in began.notes if "changed" in note]
-    assert told == [
+    result = [note.partition(":")[0] for note in began.notes if "changed" in note]
+    assert result == [
         "the training files, or the options that filter their pairs, have changed",
         "the validation data have changed",
         "epoch 1 starts over",

@@ -66,9 +66,9 @@ def test_attention_on_a_processor_stays_in_float32(monkeypatch: pytest.MonkeyPat
     layer, seen = MultiHeadAttention(12, 2), []
     kernel = nn.functional.scaled_dot_product_attention
 
-    def watched(*inputs: torch.Tensor) -> torch.Tensor:
+    def watched(*inputs: torch.Tensor, **options: float) -> torch.Tensor:
         seen.append(({tensor.dtype for tensor in inputs[:3]}, torch.is_autocast_enabled("cpu")))
-        return kernel(*inputs)
+        return kernel(*inputs, **options)
 
     monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", watched)
     with autocast_context(NARROW, "cpu"):

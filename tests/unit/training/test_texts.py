@@ -41,9 +41,9 @@ def test_a_language_model_learns(texts: Path, model: Model) -> None:
     )  # ln 7 = 1.9 is a model that knows the words and the end, and nothing of their order
     assert (validated[-1].bleu, validated[-1].chrf) == (None, None)
     assert validated[-1].is_best
-    given, whole, said = validated[-1].samples[0]
+    given, whole, output = validated[-1].samples[0]
     assert given != whole
-    assert said
+    assert output
 
 
 @KINDS
@@ -92,8 +92,8 @@ def test_language_model_predicts_the_whole_line(texts: Path) -> None:
     batch = corpus.batch([0, 1], config, 0, device="cpu")
     assert batch.source.lengths == (1, 1)
     rows = [corpus.tokenizers.target.encode(turns(start, 3)) for start in range(2)]
-    said = zip(batch.outputs.tokens.tolist(), batch.outputs.lengths, strict=True)
-    assert [row[: length - 1] for row, length in said] == rows
+    output = zip(batch.outputs.tokens.tolist(), batch.outputs.lengths, strict=True)
+    assert [row[: length - 1] for row, length in output] == rows
 
 
 def test_masked_tokens_vary_by_epoch_and_are_repeatable(texts: Path) -> None:
@@ -128,16 +128,16 @@ def test_several_files_are_read_one_after_the_other(texts: Path, model: Model) -
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "result"),
     [
         (b"", "is empty. Give a file that contains lines of text"),
         (b"a\n\xff\n", "train.ko:2"),
         (b"\n \n", "no text to train a vocabulary on"),
     ],
 )
-def test_invalid_text_is_reported(texts: Path, content: bytes, told: str) -> None:
+def test_invalid_text_is_reported(texts: Path, content: bytes, result: str) -> None:
     (texts / "train.ko").write_bytes(content)
-    with pytest.raises(RegardError, match=told):
+    with pytest.raises(RegardError, match=result):
         corpus_of(language_config(texts, WRITER), texts / "run")
 
 

@@ -15,7 +15,7 @@ from regard.worlds import SeededRandom
 from regard.worlds.sentences import draw_splits, format_links, sentence_pairs, split, split_of, write_world
 from regard.worlds.sentences.english import in_english
 from regard.worlds.sentences.korean import in_korean
-from regard.worlds.sentences.meaning import SentencePair, swap
+from regard.worlds.sentences.meaning import SentencePair
 from regard.worlds.sentences.patterns import PATTERNS
 
 DIFFERENT = 20_000
@@ -128,15 +128,6 @@ def test_the_two_examples_are_ordinary_sentences(source: str, target: str) -> No
     assert " ".join(word.text for word in in_korean(found)) == target
 
 
-def test_swapping_twice_changes_nothing(sample: list[SentencePair]) -> None:
-    pair = sample[0]
-    swapped = swap(pair)
-    assert (swapped.source, swapped.target) == (pair.target, pair.source)
-    assert all((source, target) in pair.sure for target, source in swapped.sure)
-    assert len(swapped.sure) == len(pair.sure)
-    assert swap(swapped) == pair
-
-
 def test_splits_share_no_sentence_in_either_language() -> None:
     counts = {"train": 1500, "valid": 150, "test": 150}
     sources: dict[str, set[str]] = {name: set() for name in counts}
@@ -189,3 +180,9 @@ def test_uncreatable_folder_is_explained(tmp_path: Path) -> None:
 def test_links_are_ordered_with_p_for_possible() -> None:
     pair = SentencePair("a b", "c d", frozenset({(1, 0)}), frozenset({(1, 0), (0, 1)}), "simple")
     assert format_links(pair) == "0p1 1-0"
+
+
+def test_exhausted_world_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.worlds.sentences.MAX_REPEATS", 20)
+    with pytest.raises(RegardError, match=r"too few different sentences: [0-9,]+ of 1,000,000 valid"):
+        draw_splits({"valid": 1_000_000})

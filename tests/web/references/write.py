@@ -65,11 +65,10 @@ def attention_cases() -> list[dict[str, Any]]:
         projected_case("scaled_dot", seed=2, is_rotary=True, is_masked=True),
         projected_case("dot", seed=3, is_rotary=False, is_masked=True),
         projected_case("scaled_dot", seed=7, is_rotary=True, is_masked=True, base=500.0),
-        general_case(seed=4),
-        additive_case(seed=5),
+        *(state_case(name, seed=seed) for seed, name in enumerate(SCORES, start=10)),
+        projected_case("scaled_dot", seed=8, is_rotary=False, is_masked=True, is_biased=True),
+        projected_case("dot", seed=9, is_rotary=False, is_masked=False, is_biased=True),
     ]
-    known = {given["layer"]["score"] for given, _ in cases}
-    cases += [projected_case(name, seed=6, is_rotary=False, is_masked=True) for name in SCORES if name not in known]
     return [{"input": plain(given), "expected": plain(expected)} for given, expected in cases]
 
 
@@ -81,11 +80,12 @@ def empty_input(score: str) -> dict[str, Any]:
         "is_rotary": False,
         "rotary_base": 10_000.0,
         "visible": [True] * KEYS,
-    } | dict.fromkeys((*names, "additive", "general"))
+        "score_parameters": {},
+    } | dict.fromkeys((*names, "position_bias"))
 
 
 def projected_case(
-    score: str, *, seed: int, is_rotary: bool, is_masked: bool, base: float = 10_000.0
+    score: str, *, seed: int, is_rotary: bool, is_masked: bool, base: float = 10_000.0, is_biased: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     numbers = Numbers(seed)
     given = empty_input(score) | {"x": numbers(WIDTH), "key_inputs": numbers(KEYS, WIDTH), "is_rotary": is_rotary}
@@ -94,35 +94,32 @@ def projected_case(
         given |= {f"{name}_weight": numbers(HEAD, WIDTH), f"{name}_bias": numbers(HEAD)}
     given |= {"output_weight": numbers(WIDTH, HEAD)}
     given["visible"] = [not is_masked or key <= QUERY for key in range(KEYS)]
+    given["position_bias"] = numbers(KEYS) if is_biased else None
     query = given["query_weight"] @ given["x"] + given["query_bias"]
     keys = given["key_inputs"] @ given["key_weight"].T + given["key_bias"]
     if is_rotary:
         query, keys = rotary(query[None], [QUERY], base)[0], rotary(keys, range(KEYS), base)
     values = given["key_inputs"] @ given["value_weight"].T + given["value_bias"]
-    if score in ("dot", "scaled_dot"):
-        return given, steps(given, keys * query, values) | {"query": query, "keys": keys}
-    scores = [attention_loops.SCORES[score]({})(query.tolist(), key) for key in keys.tolist()]
-    return given, steps(given, np.array(scores)[:, None], values) | {"query": query, "keys": keys, "terms": None}
+    return given, steps(given, (keys * query).sum(axis=1), values) | {
+        "query": query,
+        "keys": keys,
+        "terms": keys * query,
+    }
 
 
-def general_case(*, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def state_case(name: str, *, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An RNN's attention: the states are keys and values; the score may have parameters of its own."""
     numbers = Numbers(seed)
-    weight, states = numbers(HEAD, WIDTH), numbers(KEYS, WIDTH)
-    given = empty_input("general") | {"x": numbers(HEAD), "key_inputs": states, "values": states}
-    given |= {"query": given["x"], "general": {"weight": weight, "unprepared_keys": states}}
-    keys = states @ weight.T
-    return given, steps(given, keys * given["query"], states) | {"query": given["query"], "keys": keys}
-
-
-def additive_case(*, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    numbers = Numbers(seed)
-    query, states = numbers(HEAD), numbers(KEYS, WIDTH)
-    additive = {"vector": numbers(3), "query_weight": numbers(3, HEAD), "key_weight": numbers(3, WIDTH)}
-    additive |= {"key_bias": numbers(3), "projected_query": [], "projected_keys": []}
-    given = empty_input("additive") | {"x": query, "query": query, "keys": states, "values": states}
-    given |= {"key_inputs": states, "additive": additive}
-    inner = np.tanh(additive["query_weight"] @ query + states @ additive["key_weight"].T + additive["key_bias"])
-    return given, steps(given, inner * additive["vector"], states) | {"query": query, "keys": states}
+    width = HEAD if SCORES[name].needs_equal_widths else WIDTH
+    query, states = numbers(HEAD), numbers(KEYS, width)
+    shapes = {own: parameter.shape for own, parameter in SCORES[name](HEAD, width).named_parameters()}
+    parameters = {own: numbers(*shape) for own, shape in shapes.items()}
+    score = attention_loops.SCORES[name]({f"score.{own}": array.tolist() for own, array in parameters.items()})
+    scores = np.array([score(query.tolist(), state) for state in states.tolist()])
+    given = empty_input(name) | {"x": query, "query": query, "key_inputs": states, "keys": states, "values": states}
+    given |= {"score_parameters": {own: np.atleast_2d(array) for own, array in parameters.items()}}
+    raw = scores / SCORES[name].scale(HEAD)
+    return given, steps(given, raw, states) | {"query": query, "keys": states, "terms": None}
 
 
 def rotary(vectors: Row, positions: Any, base: float) -> Row:
@@ -133,17 +130,17 @@ def rotary(vectors: Row, positions: Any, base: float) -> Row:
     return np.concatenate([pairs.real, pairs.imag], axis=1)
 
 
-def steps(given: dict[str, Any], terms: Row, values: Row) -> dict[str, Any]:
-    """From the terms of each key's score to the head's part of the output; also without scaling and without masking."""
-    raw = terms.sum(axis=1)
-    divisor = math.sqrt(terms.shape[1]) if given["layer"]["score"] == "scaled_dot" else 1.0
+def steps(given: dict[str, Any], raw: Row, values: Row) -> dict[str, Any]:
+    """From each key's score to the head's part of the output; also without scaling and without masking."""
+    divisor = 1 / SCORES[given["layer"]["score"]].scale(HEAD)
     visible = np.array(given["visible"])
-    weights = softmax(raw / divisor, visible)
+    bias = 0.0 if given["position_bias"] is None else given["position_bias"]
+    weights = softmax(raw / divisor + bias, visible)
     context = weights @ values
     part = None if given["output_weight"] is None else given["output_weight"] @ context
-    found = {"terms": terms, "raw": raw, "divisor": divisor, "weights": weights, "context": context, "part": part}
-    unmasked = softmax(raw / divisor, np.ones_like(visible))
-    return found | {"unscaled_weights": softmax(raw, visible), "unmasked_weights": unmasked}
+    found = {"raw": raw, "divisor": divisor, "weights": weights, "context": context, "part": part}
+    unmasked = softmax(raw / divisor + bias, np.ones_like(visible))
+    return found | {"unscaled_weights": softmax(raw + bias, visible), "unmasked_weights": unmasked}
 
 
 def softmax(scores: Row, visible: NDArray[np.bool_]) -> Row:

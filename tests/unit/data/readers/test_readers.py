@@ -9,6 +9,7 @@ from regard.errors import RegardError
 
 GOOD = {
     ".tsv": "one\t하나\n",
+    ".csv": "source,target\none,하나\n",
     ".jsonl": '{"source": "one", "target": "하나"}\n',
     ".po": 'msgid "one"\nmsgstr "하나"\n',
     ".tmx": '<tmx><tu><tuv xml:lang="en"><seg>one</seg></tuv><tuv xml:lang="ko"><seg>하나</seg></tuv></tu></tmx>',
@@ -63,9 +64,9 @@ def test_truncated_gzip_is_refused_in_every_format(tmp_path: Path, suffix: str) 
     [
         ([], "0 files given"),
         (["a", "b", "c"], "3 files given"),
-        (["a.txt"], "unknown format; one file must be .tsv, .jsonl, .po, .tmx"),
+        (["a.txt"], "unknown format; one file must be .tsv, .csv, .jsonl, .po, .tmx"),
         (["a"], "unknown format"),
-        (["a.csv.gz"], "unknown format"),
+        (["a.xlsx.gz"], "unknown format"),
         (["a.en", "b.tsv"], "b.tsv contains pairs"),
     ],
 )

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from regard.config import Config, DataConfig, TransformerConfig
 from regard.errors import RegardError
-from regard.training.defaults import SIZE_PRESETS, CorpusSize, default_config, describe_defaults, measure_corpus
+from regard.training.default_config import SIZE_PRESETS, CorpusSize, default_config, describe_defaults, measure_corpus
 
 DATA = DataConfig(train=["a", "b"], valid=["c", "d"], languages=["en", "de"])
 sizes = st.integers(1, 50_000_000).map(lambda pairs: CorpusSize(pairs, pairs * 25))
@@ -39,15 +39,15 @@ def test_a_larger_corpus_feeds_a_larger_model(smaller: CorpusSize, larger: Corpu
 @given(found=sizes)
 def test_chosen_defaults_are_reported_under_set_names(found: CorpusSize) -> None:
     config = default_config(DATA, found)
-    told = "\n".join(describe_defaults(config, found))
+    result = "\n".join(describe_defaults(config, found))
     for setting in (
         f"tokenizer.vocab_size={config.tokenizer.vocab_size}",
         f"model.dropout={model_of(config).dropout}",
         f"training.batch_tokens={config.training.batch_tokens}",
         f"training.steps={config.training.steps}",
     ):
-        assert setting in told
-    assert f"{found.pairs:,} pairs" in told
+        assert setting in result
+    assert f"{found.pairs:,} pairs" in result
 
 
 @given(found=sizes, steps=st.integers(1, 500))
@@ -61,12 +61,12 @@ def test_warm_up_and_validations_fit_the_steps(found: CorpusSize, steps: int) ->
 def test_explicit_settings_are_reported_unchanged() -> None:
     found = CorpusSize(100, 2_500)
     settings = ("training.early_stopping_patience=0", "tokenizer.shared=false", "model={kind='rnn'}")
-    told = "\n".join(
+    result = "\n".join(
         describe_defaults(Config.from_toml(default_config(DATA, found).to_toml(), overrides=settings), found)
     )
-    assert "a vocabulary for each side" in told
-    assert "Transformer" not in told
-    assert "or fewer" not in told
+    assert "a vocabulary for each side" in result
+    assert "Transformer" not in result
+    assert "or fewer" not in result
 
 
 def test_every_size_has_a_reason_to_be() -> None:

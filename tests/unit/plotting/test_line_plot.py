@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RegardError
-from regard.plotting.curves import Line, figure_bytes, plot_curves, save_figure
+from regard.plotting.line_plot import Line, figure_bytes, plot_curves, save_figure
 
 LINES = [Line("RNN", [(1, 10.0), (2, math.nan), (3, 30.0)]), Line("트랜스포머", [(1, 20.0), (3, 40.0)])]
 

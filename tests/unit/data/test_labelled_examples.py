@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from regard.data.labels import (
+from regard.data.labelled_examples import (
     are_images,
     describe_labels,
     find_labels,
@@ -60,6 +60,12 @@ def test_labels_are_sorted_numbers_by_value(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("".join(f"text {row}\t{row % 12}\n" for row in range(24)), encoding="utf-8")
     assert find_labels([[str(path)]], is_image=False) == [str(number) for number in range(12)]
+
+
+def test_labels_of_many_digits_are_sorted_last(tmp_path: Path) -> None:
+    labels = ["7" * 5000, "12", "3"]
+    (tmp_path / "a.tsv").write_text("".join(f"text {row}\t{labels[row % 3]}\n" for row in range(24)), encoding="utf-8")
+    assert find_labels([[str(tmp_path / "a.tsv")]], is_image=False) == ["3", "12", "7" * 5000]
 
 
 @pytest.mark.parametrize(

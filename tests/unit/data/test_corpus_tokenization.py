@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from regard.config import DataConfig
+from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
 from regard.data.readers.text import Pair, PairBlock, pair_blocks
 from regard.data.token_store import TokenStore, drop_duplicates, pack, write_store
-from regard.data.tokenize import TokenizeJob, tokenize_corpus
 from regard.errors import RegardError
 from regard.tokenization.tokenizer import Tokenizer
 
@@ -99,7 +99,7 @@ def test_an_unwritable_part_is_an_error(tmp_path: Path, job: TokenizeJob, proces
 PROLOGUE = """
 import sys
 from pathlib import Path
-from tests.unit.data.test_tokenize import build
+from tests.unit.data.test_corpus_tokenization import build
 import msgspec
 from regard.data import TokenizeJob
 if __name__ == "__main__":

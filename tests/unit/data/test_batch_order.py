@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.batching import (
+from regard.data.batch_order import (
     CorpusWeight,
     EpochPlan,
     EpochPosition,

@@ -18,14 +18,14 @@ from regard.interop.import_model import detect, write_model
 from regard.models.factory import build_model
 from regard.training.checkpoint import load_checkpoint
 from regard.training.events import CheckpointSaved, TrainingStarted, Validated
-from regard.training.objective import compute_loss
-from regard.training.start_model import (
+from regard.training.fine_tuning import (
     START_FOLDER,
     copy_start_model,
     freeze_parameters,
     is_in_part,
     load_start_weights,
 )
+from regard.training.objective import compute_loss
 from regard.training.validation import validate_pairs
 from tests.support.foreign_models import LINES, write_family, write_marian
 from tests.support.small_images import picture_config, write_scenes
@@ -154,7 +154,7 @@ def test_imported_models_learn_new_data(tmp_path: Path, name: str) -> None:
     for part, lines in (("train", rows[:30]), ("valid", rows[30:])):
         (tmp_path / f"{part}.{suffix}").write_text("".join(f"{line}\n" for line in lines))
     data = {part: [str(tmp_path / f"{part}.{suffix}")] for part in ("train", "valid")}
-    training = SHORT | {"steps": 20, "validate_every": 20, "learning_rate": 0.003, "validation_metric": "loss"}
+    training = SHORT | {"steps": 60, "validate_every": 60, "learning_rate": 0.003, "validation_metric": "loss"}
     recipe = {"data": data, "training": training}
     events = list(regard.train(recipe, start_from=tmp_path / "ours", run=tmp_path / "run"))
     first, last = (event for event in events if isinstance(event, Validated))
