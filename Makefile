@@ -2,17 +2,29 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DEV_READY := .venv/.ready-dev
+EXTRAS := ctranslate2,gguf,hf,plot,pretrained
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 LOCKED := --all-extras --no-emit-project --no-hashes --no-annotate --no-header --quiet
 
-.PHONY: setup demo pretrained test test-failed test-fast check docs wheel lock clean
+.PHONY: setup setup-dev demo pretrained test test-failed test-fast check docs wheel lock clean
 
 setup: $(READY)
 
+# What a user needs: about half of the size and of the time of what the tests need.
 $(READY): pyproject.toml constraints.txt
+	@echo "Installing regard into .venv, once: one or two minutes, 1.3 GB."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP_INSTALL) -e '.[$(EXTRAS)]'
 	touch $(READY)
+
+setup-dev: $(DEV_READY)
+
+$(DEV_READY): $(READY)
+	@echo "Installing what the tests need into .venv, once: about two minutes, 1.5 GB more."
+	$(PIP_INSTALL) -e '.[dev]'
+	touch $(DEV_READY)
 
 demo: setup
 	$(BIN)/regard demo
@@ -23,18 +35,18 @@ pretrained: setup
 	$(BIN)/python benchmarks/pretrained.py $(PRETRAINED)
 
 # Two tests run side by side, and torch's threads would spin for each other on a core that the other test needs.
-test: setup
+test: setup-dev
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The tests that failed in the last run, one at a time on an idle machine: what passes now depends on load, and is a defect of the test.
-test-failed: setup
+test-failed: setup-dev
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -v
 
 # What can be run after every change: no browser, no Node, no strace, no server process, nothing that trains for long.
-test-fast: setup
+test-fast: setup-dev
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest tests/unit tests/laws tests/references -m "not slow" -n 2 --dist worksteal
 
-check: setup
+check: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -43,7 +55,7 @@ check: setup
 	else echo "npm is not installed: the page's JavaScript is not checked"; fi
 
 # The site is in build/docs and needs no server: open build/docs/README.html. A broken link fails the build.
-docs: setup
+docs: setup-dev
 	rm -rf build/docs build/doctrees
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs build/docs
 
@@ -54,7 +66,7 @@ wheel: setup
 	.ci/smoke dist/*.whl
 
 # After a change of the dependencies: versions that are pinned stay, new ones are added to both files.
-lock: setup
+lock: setup-dev
 	$(BIN)/uv lock --no-config
 	$(BIN)/uv export --no-config $(LOCKED) --output-file constraints.txt > /dev/null
 

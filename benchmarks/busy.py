@@ -120,8 +120,8 @@ def call_bars(rows: list[Row]) -> bool:
 def bar(name: str, values: list[float], at_least: float) -> bool:
     """Print a bar; whether it holds."""
     middle = statistics.median(values)
-    told = {"at_least": at_least, "holds": middle >= at_least} if at_least else {}
-    echo(bar=name, median=middle, low=min(values), high=max(values), **told)
+    verdict = {"at_least": at_least, "holds": middle >= at_least} if at_least else {}
+    echo(bar=name, median=middle, low=min(values), high=max(values), **verdict)
     return middle >= at_least
 
 
@@ -154,7 +154,7 @@ def ask(process: Connection, amount: int) -> Row:
 def busy_process() -> Iterator[None]:
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        time.sleep(1.0)  # until the scheduler knows it
+        time.sleep(1.0)  # until the scheduler has counted it
         yield
     finally:
         process.kill()
@@ -204,7 +204,7 @@ def training_steps(job: Job) -> tuple[Callable[[int], int], Any]:
         TransformerConfig,
         TransformerStackConfig,
     )
-    from regard.data.batching import EpochPosition
+    from regard.data.batch_order import EpochPosition
     from regard.training.corpora import prepare_corpus, rank_batches
     from regard.training.step import ThroughputMeter, create_trainer, train_step
 

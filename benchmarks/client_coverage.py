@@ -178,13 +178,13 @@ def cover_node(url: str, key: str, directory: Path) -> dict[str, dict[str, Outco
     ended = subprocess.run(
         ["node", str(TOOLS / "coverage.mjs"), f"{url}/", key, TEXT, *files], capture_output=True, text=True, check=True
     )
-    told: dict[str, dict[str, dict[str, str]]] = json.loads(ended.stdout)
+    calls: dict[str, dict[str, dict[str, str]]] = json.loads(ended.stdout)
 
     def outcome(found: dict[str, str]) -> Outcome:
         reason = found.get("refused")
         return "works" if reason is None else "refused" if is_clear(reason) else f"wrong: {reason}"
 
-    return {library: {name: outcome(found) for name, found in own.items()} for library, own in told.items()}
+    return {library: {name: outcome(found) for name, found in own.items()} for library, own in calls.items()}
 
 
 def main() -> None:

@@ -28,9 +28,9 @@ from pathlib import Path
 from sentencepiece import SentencePieceProcessor
 
 from regard.config import DataConfig, TokenizerConfig
+from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
 from regard.data.readers import read_blocks, read_pairs
 from regard.data.token_store import write_store
-from regard.data.tokenize import TokenizeJob, tokenize_corpus
 from regard.tokenization.tokenizer import Tokenizer, train_tokenizer_pair
 
 Encode = Callable[[list[str]], object]

@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from regard.plotting.curves import Line, plot_curves, save_figure
+from regard.plotting.line_plot import Line, plot_curves, save_figure
 
 
 def main() -> None:

@@ -69,18 +69,20 @@ class BareDecoder:
         """The words of each row."""
         self._look_at(rows)
         outputs: Rows = [[] for _ in rows]
-        places, said = torch.arange(len(rows)), torch.empty(len(rows), 0, dtype=torch.long)
+        places, generated = torch.arange(len(rows)), torch.empty(len(rows), 0, dtype=torch.long)
         limits = torch.tensor([max_output_tokens(len(row) + 1, config) for row in rows])
         newest, is_done = torch.full((len(rows),), BEGIN), torch.zeros(len(rows), dtype=torch.bool)
         while len(places):
-            newest = self._say(newest, said.shape[1])
-            said = torch.cat([said, newest[:, None]], dim=1)
-            is_done |= (newest == END) | (said.shape[1] >= limits)
+            newest = self._next_tokens(newest, generated.shape[1])
+            generated = torch.cat([generated, newest[:, None]], dim=1)
+            is_done |= (newest == END) | (generated.shape[1] >= limits)
             if is_done.all() or is_done.float().mean() >= SHED_SHARE:
-                for place, tokens in zip(places[is_done].tolist(), said[is_done].tolist(), strict=True):
+                for place, tokens in zip(places[is_done].tolist(), generated[is_done].tolist(), strict=True):
                     outputs[place] = tokens[: tokens.index(END)] if END in tokens else tokens
                 kept = (~is_done).nonzero()[:, 0]
-                places, said, limits, newest, is_done = (part[kept] for part in (places, said, limits, newest, is_done))
+                places, generated, limits, newest, is_done = (
+                    part[kept] for part in (places, generated, limits, newest, is_done)
+                )
                 self._keep(kept)
         return outputs
 
@@ -96,7 +98,7 @@ class BareDecoder:
         shape = (len(rows) * self.heads, LEAST, self.width // self.heads)
         self.past = [(torch.zeros(shape), torch.zeros(shape)) for _ in self.blocks]
 
-    def _say(self, newest: Tensor, step: int) -> Tensor:
+    def _next_tokens(self, newest: Tensor, step: int) -> Tensor:
         """The most likely next token of each row."""
         self._make_room(step)
         place = sinusoidal(torch.tensor([step]), self.width)  # type: ignore[arg-type]

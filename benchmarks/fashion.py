@@ -10,7 +10,6 @@ its four files. Both networks of a pair have the same convolutions, seed, batche
 """
 
 import argparse
-import gzip
 import json
 import sys
 import time
@@ -26,8 +25,9 @@ from torch import Tensor, nn
 from regard.attention.hooks import record_attention
 from regard.batch import Images
 from regard.config import CNNConfig, ImageClassifierConfig
+from regard.data.idx import read_idx
 from regard.models.factory import build_model
-from regard.plotting.image_map import ImageMaps, plot_contact_sheet
+from regard.plotting.image_map import ImageMaps, render_sheet
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
 CLOTHES = ("t-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
@@ -63,21 +63,12 @@ def fashion(folder: Path, epochs: int) -> Task:
     """60,000 images of clothes, and 10,000 for testing."""
     own, other = (
         (
-            _idx(folder / f"{name}-images-idx3-ubyte.gz")[:, None].expand(-1, 3, -1, -1),
-            _idx(folder / f"{name}-labels-idx1-ubyte.gz").long(),
+            torch.from_numpy(read_idx(folder / f"{name}-images-idx3-ubyte.gz"))[:, None].float().expand(-1, 3, -1, -1),
+            torch.from_numpy(read_idx(folder / f"{name}-labels-idx1-ubyte.gz")).long(),
         )
         for name in ("train", "t10k")
     )
     return Task("fashion", own, other, blocks=2, epochs=epochs, names=CLOTHES)
-
-
-def _idx(path: Path) -> Tensor:
-    """An idx file: two zero bytes, the type (8: unsigned bytes), the number of axes, their lengths, the values."""
-    content = gzip.decompress(path.read_bytes())
-    axes = content[3]
-    shape = [int.from_bytes(content[4 + 4 * axis : 8 + 4 * axis], "big") for axis in range(axes)]
-    assert content[:3] == b"\0\0\x08", path
-    return torch.frombuffer(bytearray(content[4 + 4 * axes :]), dtype=torch.uint8).view(shape).float()
 
 
 def learn(task: Task, config: ImageClassifierConfig, seed: int) -> nn.Module:
@@ -156,21 +147,21 @@ def draw_maps(model: nn.Module, task: Task, out: Path) -> None:
     """An image of each class with the attention of its centre, head by head; the centre is outlined."""
     pictures = torch.stack([task.test[0][task.test[1] == one][0] for one in range(len(task.names))])
     with record_attention(model) as recording:
-        said = model(Images(pictures)).argmax(dim=1)
+        predicted = model(Images(pictures)).argmax(dim=1)
     (layer,) = recording.layers.values()
     weights = layer["weights"]  # (B, H, P, P)
     side = round(weights.shape[-1] ** 0.5)
     middle = side // 2
-    looks = weights[:, :, middle * side + middle].unflatten(-1, (side, side)).numpy()
-    heads = [f"head {number}" for number in range(1, looks.shape[1] + 1)]
+    maps = weights[:, :, middle * side + middle].unflatten(-1, (side, side)).numpy()
+    heads = [f"head {number}" for number in range(1, maps.shape[1] + 1)]
     edges = (middle / side, middle / side, (middle + 1) / side, (middle + 1) / side)
     sheet = [
         ImageMaps.from_arrays(
-            _coloured(picture), heads, list(looks[row]), title=_title(task, row, said), boxes=[[edges]] * len(heads)
+            _coloured(picture), heads, list(maps[row]), title=_title(task, row, predicted), boxes=[[edges]] * len(heads)
         )
         for row, picture in enumerate(pictures)
     ]
-    plot_contact_sheet(sheet, out)
+    out.write_bytes(render_sheet(sheet, out.suffix))
 
 
 def _coloured(picture: Tensor) -> NDArray[np.uint8]:
@@ -178,8 +169,8 @@ def _coloured(picture: Tensor) -> NDArray[np.uint8]:
     return (255 - picture).round().to(torch.uint8).numpy()
 
 
-def _title(task: Task, row: int, said: Tensor) -> str:
-    name, other = task.names[row], task.names[int(said[row])]
+def _title(task: Task, row: int, predicted: Tensor) -> str:
+    name, other = task.names[row], task.names[int(predicted[row])]
     return name if name == other else f"{name}, taken for: {other}"
 
 

@@ -2,6 +2,7 @@
 
     python -m benchmarks.finetune en-fr --data ../shared/data --out runs/finetune
     python -m benchmarks.finetune en-fr --data ../shared/data --out runs/finetune --rates 1e-4 3e-4 1e-3 --steps 100
+    python -m benchmarks.finetune en-fr --data ../shared/data --out runs/finetune --settings 8e-4,0.168 3e-4,0.5,cosine
     python -m benchmarks.finetune en-fr --data ../shared/data --out runs/finetune --test
 
 A model trained on Tatoeba (English to French) is fine-tuned on Multi30k's 29,000 captions:
@@ -9,7 +10,7 @@ A model trained on Tatoeba (English to French) is fine-tuned on Multi30k's 29,00
     start     the model as it is
     scratch   a new model of the same size, its vocabulary and weights from Multi30k alone
     tuned     the model fine-tuned on Multi30k
-    replay    fine-tuned on Multi30k and as many pairs of Tatoeba
+    replay    fine-tuned on Multi30k and some pairs of Tatoeba, by default as `regard train --replay` does
 
 Every run takes the same number of steps with the same batches. BLEU is greedy on both validation sets and, with --test,
 with the model's beam on both test sets: everything is chosen without it. A run that was stopped continues exactly.
@@ -23,6 +24,7 @@ import msgspec
 
 import regard
 from regard.inference.open import load
+from regard.training.default_config import fine_tuning_rate
 from regard.training.events import StepsLogged, Validated
 
 NEW, OLD = "multi30k/{part}.{language}", "tatoeba/enfr.{part}.{language}"
@@ -41,12 +43,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, help="of `tuned` and `replay` [default: that of regard train --from]")
     parser.add_argument("--rates", type=float, nargs="+", help="compare learning rates of `tuned` instead")
     parser.add_argument("--scratch-rates", type=float, nargs="+", help="compare learning rates of `scratch` instead")
+    parser.add_argument("--settings", nargs="+", help="compare RATE,WEIGHT or RATE,WEIGHT,SCHEDULE of `replay` instead")
     parser.add_argument(
         "--runs", nargs="+", choices=("scratch", "tuned", "replay"), default=["scratch", "tuned", "replay"]
     )
     parser.add_argument("--test", action="store_true", help="score the test sets too, once, at the end")
     given = parser.parse_args()
-    if given.rates or given.scratch_rates:
+    if given.settings:
+        runs = {one: train(given, "replay", setting=one) for one in given.settings}
+    elif given.rates or given.scratch_rates:
         name, rates = ("tuned", given.rates) if given.rates else ("scratch", given.scratch_rates)
         runs = {f"{name}-{rate:g}": train(given, name, rate) for rate in rates}
     else:
@@ -72,18 +77,22 @@ def pair_of(data: Path, pattern: str, part: str) -> Files:
     return [str(data / pattern.format(part=part, language=language)) for language in ("en", "fr")]
 
 
-def train(given: argparse.Namespace, name: str, rate: float | None = None) -> Path:
+def train(given: argparse.Namespace, name: str, rate: float | None = None, setting: str = "") -> Path:
     """Train, or continue, one of the runs; returns its directory."""
-    run = given.out / (f"{name}-{rate:g}-{given.steps}" if rate else f"{name}-{given.steps}")
+    run = given.out / f"{name}-{setting or (f'{rate:g}' if rate else 'default')}-{given.steps}"
     new, old = sets(given.data, "train")
     new_valid, old_valid = (first_lines(files, given) for files in sets(given.data, "val"))
     options: dict[str, Any] = {"steps": given.steps, "batch_tokens": given.batch_tokens, "threads": 1}
     options |= {"validate_every": given.steps, "checkpoint_every": max(1, given.steps // 12)}
     data: dict[str, Any] = {"train": new, "valid": new_valid, "old_valid": old_valid, "languages": ["en", "fr"]}
     if name == "replay":
-        share = len(read(new[0])) / len(read(old[0]))
         del data["train"]
-        data["sources"] = [{"files": new}, {"files": old, "weight": round(share, 3)}]
+        data["sources"] = [{"files": new}, {"files": old, "weight": round(len(read(new[0])) / len(read(old[0])), 3)}]
+        rate = rate or fine_tuning_rate(load(given.model, task="translation").config.model, is_replay=True)
+    if setting:
+        given_rate, weight, *schedule = setting.split(",")
+        rate, data["sources"][1]["weight"] = float(given_rate), float(weight)
+        options |= {"schedule": schedule[0]} if schedule else {}
     recipe: dict[str, Any] = {"data": data, "training": options | ({"learning_rate": rate} if rate else {})}
     if name == "scratch":
         config = load(given.model, task="translation", engine="torch").config

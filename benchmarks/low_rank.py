@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from regard.cpu import MicrobatchThreads
+from regard.cpu_speedups import MicrobatchThreads
 from regard.training.corpora import PairCorpus, rank_batches
 from regard.training.plan import TrainOptions, make_plan, prepare_run
 from regard.training.step import ADAM_BETAS, ThroughputMeter, Trainer, create_trainer, train_step

@@ -1,6 +1,7 @@
 """Interaction times of the page in Chromium: with 512 tokens the target is 100 milliseconds, for What if 300 and 1000.
 
     .venv/bin/python benchmarks/page.py runs/world-transformer/model            # about two minutes
+    .venv/bin/python benchmarks/page.py src/regard/pretrained/world-en-ko --parts what-if
 
 Each line is one interaction: median and 95th percentile, in milliseconds, from the input event (when the system made
 it) until the frame that shows its outcome has been handed over. For a hover that is the next frame; for a choice, the
@@ -10,6 +11,7 @@ measured with a sentence of 21 words: a head is disabled, and the importance of 
 The exit code is 1 if a 95th percentile misses the target.
 """
 
+import argparse
 import json
 import os
 import random
@@ -34,6 +36,7 @@ from regard.bundle import load_bundle
 BAR, CHANGE_BAR, IMPORTANCE_BAR = 100.0, 300.0, 1000.0  # milliseconds
 TOKENS = 511  # and the end of the sentence
 HOVERS, CHOICES, CHANGES = 120, 40, 10
+PARTS = ("what-if", "maps")
 SENTENCE = "the king reads a book in the old house because the small dog sleeps and we sing a song at six o'clock"
 
 WATCH = """() => {
@@ -182,25 +185,30 @@ def row(name: str, times: list[float], bar: float | None) -> dict[str, Any]:
     return {"interaction": name, **figures, "load": round(os.getloadavg()[0], 1), "holds": bar is None or high <= bar}
 
 
-def measure(model: Path) -> Iterator[dict[str, Any]]:
-    """One row for each interaction."""
+def measure(model: Path, parts: list[str]) -> Iterator[dict[str, Any]]:
+    """One row for each interaction of these parts."""
     executable = (
         shutil.which("chromium") or shutil.which("google-chrome") or sys.exit("there is no Chromium on the PATH")
     )
     text = long_text(model)
     with served(model) as address, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        for name, times, bar in chain(changes(browser, address), interactions(opened(browser, address, text))):
+        for name, times, bar in chain(
+            changes(browser, address) if "what-if" in parts else (),
+            interactions(opened(browser, address, text)) if "maps" in parts else (),
+        ):
             if times:
                 yield row(name, times, bar)
         browser.close()
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        sys.exit("usage: benchmarks/page.py MODEL")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    arguments = parser.parse_args()
     all_hold = True
-    for result in measure(Path(sys.argv[1])):
+    for result in measure(arguments.model, arguments.parts):
         print(json.dumps(result), flush=True)
         all_hold = all_hold and result["holds"]
     return 0 if all_hold else 1

@@ -152,13 +152,16 @@ def tool(name: str) -> str:
 
 
 def delivery_rows(old: Path) -> Iterator[Row]:
-    """Requests and bytes of the page itself on a first visit."""
+    """Requests and bytes of the page itself on a first visit, and of the views that it does not open with."""
     page = served_page()
     old_files = [path for path in old.iterdir() if path.name not in ("static.js", "widget.js", "embedded.js")]
     old_files = [path for path in old_files if not path.name.startswith("embedded_")]
-    sent = len(page.html) + sum(len(file.compressed) for file in page.files.values())
-    yield "static requests of a first visit", len(old_files), 1 + len(page.files)
-    yield "bytes sent for them", sum(path.stat().st_size for path in old_files), sent
+    first = [file.compressed for name, file in page.files.items() if name.encode() in page.html]
+    later = [file.compressed for name, file in page.files.items() if name.encode() not in page.html]
+    yield "static requests of a first visit", len(old_files), 1 + len(first)
+    yield "bytes sent for them", sum(path.stat().st_size for path in old_files), len(page.html) + sum(map(len, first))
+    yield "requests for the other views, once", 0, len(later)
+    yield "bytes sent for them, once", 0, sum(map(len, later))
     yield "requests of a later visit", len(old_files), 1
     yield (
         "kB of a single file's script, compressed",

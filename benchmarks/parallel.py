@@ -37,7 +37,7 @@ from regard.config import (
 )
 from regard.layers.recurrent import RecurrentLayers
 from regard.models.factory import build_model
-from regard.plotting.curves import Line, figure_bytes, plot_curves
+from regard.plotting.line_plot import Line, figure_bytes, plot_curves
 from regard.special_tokens import RESERVED
 from regard.training.objective import compute_loss
 

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from regard.plotting.curves import Line, figure_bytes, plot_curves
+from regard.plotting.line_plot import Line, figure_bytes, plot_curves
 
 Row = dict[str, Any]
 SIZES = {

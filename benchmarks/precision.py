@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from regard.config import Config
-from regard.data.batching import EpochPosition
+from regard.data.batch_order import EpochPosition
 from regard.training.corpora import RankBatch, prepare_corpus, rank_batches
 from regard.training.step import ThroughputMeter, Trainer, create_trainer, train_step
 

@@ -26,13 +26,13 @@ import regard
 from regard import pretrained
 from regard.bundle import load_bundle, save_bundle
 from regard.data.captions import read_captioned
-from regard.data.labels import read_labelled_texts
+from regard.data.labelled_examples import read_labelled_texts
 from regard.data.readers.lines import read_lines
 from regard.files import CONFIG_FILE
 from regard.inference.evaluation import EvaluationReport, TranslationReport
 from regard.tokenization.known_words import KnownWords
 from regard.training.events import EVENT_LOG, EventLog, TrainingEnded
-from regard.training.plan import find_recipe
+from regard.training.recipes import find_recipe
 
 TATOEBA = Path("data/tatoeba")  # as the recipes name it
 WORLD, LABELS, SCENES = Path("runs/world/data"), Path("runs/world/labels"), Path("runs/scenes/data")

@@ -9,18 +9,19 @@ embedding in every seed, and is deepest last if that layer is the last one.
 """
 
 import argparse
-import json
 from pathlib import Path
 
+import msgspec
 from matplotlib.figure import Figure
 
 from regard.errors import RegardError
 from regard.inference.open import load
-from regard.plotting.curves import Line, plot_curves, save_figure
+from regard.plotting.line_plot import COLORS, DASHES, MARKERS, save_figure
 from regard.tracing.layer_vectors import probed_stacks
 from regard.tracing.probing import ProbeReport, TaskProbe, probe
 
 TASKS = ("word", "position", "part of speech", "role")
+PLOTTED = ("role", "part of speech")
 
 
 def main() -> None:
@@ -34,17 +35,21 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, metavar="FILE.svg")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    reports = []
+    reports = {}
     for path in arguments.models:
         opened = load(path, engine="torch")
         bundle = opened.bundle
         if bundle is None:
             raise RegardError(f"{path} is an export; give the model that it was made from")
-        for stack in arguments.stacks or probed_stacks(bundle.model):
-            report = probe(opened, stack=stack, tasks=arguments.tasks, max_words=arguments.words, seeds=arguments.seeds)
-            reports.append(report)
+        stacks = probed_stacks(bundle.model)
+        for stack in arguments.stacks or stacks:
+            kept = arguments.out / f"{opened.name}-{stack}-{arguments.words}-{arguments.seeds}.json"
+            if not kept.exists():
+                options = {"tasks": arguments.tasks, "max_words": arguments.words, "seeds": arguments.seeds}
+                kept.write_bytes(msgspec.json.encode(probe(opened, stack=stack, **options)))
+            report = msgspec.json.decode(kept.read_bytes(), type=ProbeReport)
+            reports[f"{opened.name}, {stack}" if len(stacks) > 1 else opened.name] = report
             print_report(opened.name, report)
-            (arguments.out / f"{opened.name}-{stack}.json").write_text(json.dumps(as_record(report), indent=1))
     if arguments.plot:
         save_figure(plot_reports(reports), arguments.plot)
 
@@ -72,31 +77,29 @@ def shape(task: TaskProbe) -> str:
     return "rises to the last layer" if best is task.layers[-1] else f"rises, and is best in {best.name}"
 
 
-def as_record(report: ProbeReport) -> dict[str, object]:
-    layers = {
-        task.task: [
-            {"name": one.name, "accuracies": one.accuracies, "control_accuracies": one.control_accuracies}
-            for one in task.layers
-        ]
-        for task in report.tasks
-    }
-    return {"model": report.model, "stack": report.stack, "seeds": report.seeds, "tasks": layers}
-
-
-def plot_reports(reports: list[ProbeReport]) -> Figure:
-    """The accuracy of part of speech and role above their control tasks (selectivity), a line for each stack."""
-    lines = []
-    for report in reports:
-        for task in report.tasks:
-            if task.task in ("part of speech", "role"):
-                points = [(one.layer / (len(task.layers) - 1), 100 * one.accuracy) for one in task.layers]
-                lines.append(Line(f"{report.model} {report.stack}: {task.task}", points))
-    return plot_curves(
-        lines,
-        title="Linear probes, three seeds",
-        x_label="depth (0: embedding, 1: last layer)",
-        y_label="accuracy (%)",
-    )
+def plot_reports(reports: dict[str, ProbeReport]) -> Figure:
+    """Part of speech and role by layer, a line for each stack; bars are the range over the seeds, dots the control."""
+    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+    panels = figure.subplots(1, len(PLOTTED), sharey=True)
+    deepest = max(one.layer for report in reports.values() for one in report.tasks[0].layers)
+    for panel, name in zip(panels, PLOTTED, strict=True):
+        for number, (label, report) in enumerate(reports.items()):
+            task = next(task for task in report.tasks if task.task == name)
+            layers = [one.layer for one in task.layers]
+            means = [100 * one.accuracy for one in task.layers]
+            ranges = [
+                [100 * (one.accuracy - min(one.accuracies)) for one in task.layers],
+                [100 * (max(one.accuracies) - one.accuracy) for one in task.layers],
+            ]
+            style = {"color": COLORS[number], "marker": MARKERS[number], "markersize": 5}
+            panel.errorbar(layers, means, yerr=ranges, label=label, linestyle=DASHES[number], capsize=3, **style)
+            panel.plot(layers, [100 * one.control_accuracy for one in task.layers], linestyle="", alpha=0.35, **style)
+        panel.set(title=name, xlabel="layer (0: embedding)", xticks=range(deepest + 1))
+        panel.grid(alpha=0.3)
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("accuracy (%); faint: control task")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
+    return figure
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from regard.config import Config, TokenizerConfig, TrainingConfig
-from regard.data.batching import EpochPosition
+from regard.data.batch_order import EpochPosition
 from regard.training.corpora import prepare_corpus, rank_batches
 from regard.training.distributed import join_process_group
 from regard.training.step import ThroughputMeter, create_trainer, train_step

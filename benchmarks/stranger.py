@@ -5,7 +5,8 @@
     .venv/bin/python benchmarks/stranger.py --demo http://127.0.0.1:8000/       # a demo that is running already
     .venv/bin/python benchmarks/stranger.py --demo ... --pictures docs/images   # its views as PNG files
 
-Each stage is a JSON line with the seconds since the first command; then follow the requests and bytes of a first visit,
+Each stage is a JSON line with the seconds since the first command; a browser with an empty tab is open before it, as a
+user's is. Then follow the requests and bytes of a first visit,
 and how many of 30 visitors at once, all from one address, see the page. Needs git, make and an installed Chromium.
 """
 
@@ -29,7 +30,12 @@ SENTENCE = "I would like a cup of coffee, please."
 VISITORS = 30
 NAMES = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 PATIENCE = 1200  # seconds until a model must be ready
-VIEWS = ["start", "translate", "inside", "heads", "positions", "compare", "training"]
+PICTURES = {  # the address of each, and options of the browser
+    **{view: (view, {}) for view in ("translate", "inside", "heads", "positions", "compare", "training")},
+    "language": ("language?model=world-encoder-only", {}),
+    "what-if": ("translate?what_if=1&changes=cross.1.1%3Dzero&needs=1", {}),
+    "translate-ko-dark": ("translate", {"locale": "ko-KR", "color_scheme": "dark"}),
+}
 
 
 class Watch:
@@ -111,26 +117,21 @@ def click_a_word(page: Any, address: str, watch: Watch) -> None:
     page.goto(f"{address}#translate")
     page.wait_for_selector("#source-text", timeout=PATIENCE * 1000)
     watch.report("the page is open")
-    ready = "fetch('/readyz').then(answer => answer.ok)"
-    while not page.evaluate(ready):
-        time.sleep(0.1)
-    watch.report("a model is ready")
-    page.wait_for_selector("#source-text")
     page.fill("#source-text", SENTENCE)
     page.focus("#source-text")
     page.keyboard.press("Enter")
+    page.wait_for_selector(f".word-row-source .word >> text={SENTENCE.split()[-2]}", timeout=PATIENCE * 1000)
     page.wait_for_selector(".word-row-target .word")
+    watch.report("the sentence is translated")
     page.click(".word-row-target .word >> nth=1")
+    page.wait_for_selector(".word-detail")
     watch.report(f"a word was clicked: {page.inner_text('.word-row-target')!r}")
 
 
 def take_pictures(browser: Any, address: str, folder: Path) -> None:
-    """A screenshot of every view: English and light, and the first also Korean and dark."""
+    """The screenshots of the docs."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, view, options in [
-        *((view, view, {}) for view in VIEWS),
-        ("translate-ko-dark", "translate", {"locale": "ko-KR", "color_scheme": "dark"}),
-    ]:
+    for name, (view, options) in PICTURES.items():
         context = browser.new_context(**{"locale": "en-US", "viewport": {"width": 1200, "height": 860}, **options})
         page = context.new_page()
         page.goto(f"{address}#translate")
@@ -155,10 +156,12 @@ def main() -> None:
     executable = next(path for name in NAMES if (path := shutil.which(name)))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        watch = Watch()  # a user's browser is open already
+        tab = browser.new_page()
+        tab.goto("about:blank")  # a user's browser is open already
+        watch = Watch()
         fresh = installed_demo if options.installed else fresh_demo
         with nullcontext(options.demo) if options.demo else fresh(watch) as address:
-            click_a_word(browser.new_page(), address, watch)
+            click_a_word(tab, address, watch)
             first_visit(browser, address)
             many_visitors(browser, address)
         if options.pictures and options.demo:

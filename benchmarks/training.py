@@ -39,7 +39,7 @@ from regard.config import (
     TransformerConfig,
     TransformerStackConfig,
 )
-from regard.data.batching import plan_epoch
+from regard.data.batch_order import plan_epoch
 from regard.training.corpora import Corpus, prepare_corpus
 from regard.training.step import supports_bfloat16
 from regard.worlds.sentences import write_world
@@ -87,9 +87,9 @@ class Size:
         if not isinstance(self.model, TransformerConfig):
             return 0.0
         encoder, decoder = self.model.encoder, self.model.decoder
-        read = encoder.layers * (4 * encoder.width**2 + 2 * encoder.width * encoder.ffn_width)
-        said = decoder.layers * (8 * decoder.width**2 + 2 * decoder.width * decoder.ffn_width)
-        return 6.0 * (read + said + vocabulary * decoder.width)
+        encoder_parameters = encoder.layers * (4 * encoder.width**2 + 2 * encoder.width * encoder.ffn_width)
+        decoder_parameters = decoder.layers * (8 * decoder.width**2 + 2 * decoder.width * decoder.ffn_width)
+        return 6.0 * (encoder_parameters + decoder_parameters + vocabulary * decoder.width)
 
 
 def _transformer(layers: int, width: int, inner: int, heads: int) -> TransformerConfig:

@@ -16,8 +16,8 @@ from torch.nn import functional
 
 from regard.batch import Batch
 from regard.config import Config, TransformerConfig
-from regard.cpu import MAX_MICROBATCHES
-from regard.data.batching import EpochPosition
+from regard.cpu_speedups import MAX_MICROBATCHES
+from regard.data.batch_order import EpochPosition
 from regard.layers.positions import sinusoidal
 from regard.special_tokens import BEGIN, END, PADDING
 from regard.training.corpora import Corpus, RankBatch, prepare_corpus, rank_batches
@@ -110,8 +110,8 @@ def huggingface(job: Job, corpus: Corpus) -> Update:
     ).train()
 
     def logits(batch: Batch) -> Tensor:
-        mask, said = batch.source.is_real.long(), batch.inputs.tokens
-        found: Tensor = model(input_ids=batch.source.tokens, attention_mask=mask, decoder_input_ids=said).logits
+        mask, inputs = batch.source.is_real.long(), batch.inputs.tokens
+        found: Tensor = model(input_ids=batch.source.tokens, attention_mask=mask, decoder_input_ids=inputs).logits
         return found
 
     return _plain_loop(model, logits, job.config)
@@ -169,10 +169,10 @@ def _plain_loop(model: nn.Module, logits: Callable[[Batch], Tensor], config: Con
     def update(drawn: RankBatch) -> None:
         optimizer.zero_grad()
         [batch] = drawn.parts
-        said = batch.outputs.tokens.flatten()
+        targets = batch.outputs.tokens.flatten()
         with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bfloat16"):
             loss = functional.cross_entropy(  # of logits that are freed once their gradient is computed
-                logits(batch).flatten(0, 1), said, ignore_index=PADDING, label_smoothing=options.label_smoothing
+                logits(batch).flatten(0, 1), targets, ignore_index=PADDING, label_smoothing=options.label_smoothing
             )
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), options.max_grad_norm)
