@@ -60,7 +60,11 @@ class _Start:
     def wait_until_loaded(self, address: str, unready: Collection[str], key: str) -> None:
         headers = {"authorization": f"Bearer {key}"} if key else {}
         while True:
-            answer = httpx.get(f"{address}api/v1/models", headers=headers, timeout=60)
+            try:
+                answer = httpx.get(f"{address}api/v1/models", headers=headers, timeout=60)
+            except httpx.TransportError as error:
+                time.sleep(1)  # a server that is ending writes the reason first
+                raise AssertionError(f"{error!r}, exit code {self.process.poll()}: {self.log.read_text()}") from error
             if all(model["is_ready"] or model["name"] in unready for model in answer.json()["models"]):
                 return
             self._pause()

@@ -124,9 +124,10 @@ def load(
         _check_task(directory, "translation", task)
         return _open_export(directory, engine, quantization)
     config = Config.load(directory / CONFIG_FILE) if (directory / CONFIG_FILE).is_file() else None
-    own = "translation" if config is None else task_of(config.model)  # without a config, load_bundle reports the error
-    _check_task(directory, own, task)
-    if own == "translation":
+    own = None if config is None else task_of(config.model)
+    if own is not None:
+        _check_task(directory, own, task)
+    if own in ("translation", None):  # without a config, `load_bundle` reports the error
         return _open_translator(directory, engine, quantization, device, with_weights)
     if quantization or engine == "ctranslate2":
         raise RegardError(f"{directory} is for {own}, which the ctranslate2 engine cannot run. Use the torch engine.")

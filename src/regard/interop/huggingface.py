@@ -1,8 +1,8 @@
-"""Hugging Face directories other than Marian's: the families, and the export of imported models."""
+"""Hugging Face directories other than Marian's: the families, and the export of models that fit one of them."""
 
 import json
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 from safetensors.torch import save_file
@@ -17,13 +17,15 @@ from regard.interop.foreign import Tensors, original_rows
 from regard.interop.gpt2 import GPT2
 from regard.interop.huggingface_family import Family, FamilyConfig, Rule
 from regard.interop.llama import LLAMA
+from regard.interop.sentencepiece_json import tokenizer_json
 from regard.interop.sentencepiece_model import read_original, read_original_ids
 from regard.interop.t5 import T5, is_t5
-from regard.special_tokens import BEGIN, END, PADDING
-from regard.tokenization.tokenizer import HuggingFaceTokenizer
+from regard.special_tokens import BEGIN, END, MASK, PADDING, RESERVED, UNKNOWN
+from regard.tokenization.tokenizer import HuggingFaceTokenizer, Tokenizer
 from regard.tokenization.tokenizer_json import original_json
 
 FAMILIES = {family.model_type: family for family in (BERT, DISTILBERT, ROBERTA, GPT2, LLAMA, T5)}
+BERT_TOKEN_TYPES = 2  # of a pair of texts
 
 
 def family_of(bundle: Bundle) -> Family | None:
@@ -36,14 +38,7 @@ def family_of(bundle: Bundle) -> Family | None:
     if model.transformer.is_pruned or model.transformer.head_width:
         return None
     if isinstance(model, EncoderOnlyConfig):
-        is_bert = model.norm == "post" and model.positions == "learned"
-        if not is_bert or model.norm_type != "layer_norm" or model.gated_ffn or not model.linear_bias:
-            return None
-        tokenizer = bundle.tokenizers.target
-        is_bytes = isinstance(tokenizer, HuggingFaceTokenizer) and original_json(tokenizer)["model"]["type"] == "BPE"
-        family = ROBERTA if is_bytes else BERT if model.token_types else DISTILBERT
-        has_head = model.pooling == "first" and model.pooler_activation == ("relu" if family is DISTILBERT else "tanh")
-        return family if has_head or not model.classes else None
+        return None if bert_misfits(model) else _bert_family(model, bundle.tokenizers.target)
     if model.norm != "pre":
         return None
     is_plain = model.norm_type == "layer_norm" and model.linear_bias and not model.gated_ffn
@@ -53,35 +48,98 @@ def family_of(bundle: Bundle) -> Family | None:
     return LLAMA if is_llama and model.positions == "rotary" else None
 
 
+BERT_OPTIONS: dict[str, object] = {
+    "norm": "post",
+    "positions": "learned",
+    "norm_type": "layer_norm",
+    "gated_ffn": False,
+    "linear_bias": True,
+}
+
+
+def bert_misfits(model: EncoderOnlyConfig) -> dict[str, object]:
+    """The options with which an encoder is not a BERT, and the value that BERT has."""
+    needed = BERT_OPTIONS | ({"pooling": "first"} if model.classes else {})
+    return {name: value for name, value in needed.items() if getattr(model, name) != value}
+
+
+def _bert_family(model: EncoderOnlyConfig, tokenizer: Tokenizer) -> Family | None:
+    """One of the three encoders with BERT's layers; a model of our own is a BERT whose token types are zeros."""
+    is_own = not isinstance(tokenizer, HuggingFaceTokenizer)
+    is_bytes = isinstance(tokenizer, HuggingFaceTokenizer) and original_json(tokenizer)["model"]["type"] == "BPE"
+    family = ROBERTA if is_bytes else BERT if model.token_types or is_own else DISTILBERT
+    has_head = model.pooler_activation == ("relu" if family is DISTILBERT else "tanh")
+    return family if has_head or not model.classes else None
+
+
 def unsupported_features(bundle: Bundle) -> list[str]:
     """Why none of the families can hold this model."""
+    model, tokenizer = bundle.config.model, bundle.tokenizers.target
+    if isinstance(model, EncoderOnlyConfig) and (needed := bert_misfits(model)):
+        return [f"model.{name} is {getattr(model, name)!r}, and BERT's is {value!r}" for name, value in needed.items()]
     if family_of(bundle) is None:
         return ["its layers are those of neither BERT, GPT-2, Llama nor T5 (see docs/interop.md)"]
-    tokenizer = bundle.tokenizers.target
-    if not isinstance(tokenizer, HuggingFaceTokenizer) and read_original(tokenizer.to_bytes()) is None:
-        return ["its vocabulary is a sentencepiece model of regard; the families need that of an imported model"]
+    if isinstance(tokenizer, HuggingFaceTokenizer) or read_original(tokenizer.to_bytes()) is not None:
+        return []
+    if isinstance(model, TransformerConfig):
+        return ["its vocabulary is a sentencepiece model of regard; T5's is that of an imported model"]
+    if tokenizer.model_type not in ("unigram", "bpe"):
+        return [f"tokenizer.model_type is {tokenizer.model_type!r}; the tokenizers package has 'unigram' and 'bpe'"]
     return []
 
 
 def export_family(bundle: Bundle, directory: Path) -> str:
-    """Write an imported model for the transformers library again; returns the name of its class."""
-    raise_unsupported(unsupported_features(bundle), "The transformers library")
-    family, model = cast(Family, family_of(bundle)), cast(FamilyConfig, bundle.config.model)
-    tokenizer = bundle.tokenizers.target
+    """Write a model for the transformers library; returns the name of its class."""
+    own = bundle.config.model
+    needed = bert_misfits(own) if isinstance(own, EncoderOnlyConfig) else {}
+    options = [f"model.{name}={json.dumps(value).strip(chr(34))}" for name, value in needed.items()]
+    raise_unsupported(unsupported_features(bundle), "The transformers library", settings=options)
+    family, model = cast(Family, family_of(bundle)), cast(FamilyConfig, own)
     weights = named_tensors(bundle.model)
     require_finite_weights(weights)
-    if isinstance(tokenizer, HuggingFaceTokenizer):
-        ids, file = tokenizer.original_ids, json.dumps(original_json(tokenizer), ensure_ascii=False).encode()
-    else:
-        ids, file = read_original_ids(tokenizer.to_bytes()) or [], read_original(tokenizer.to_bytes()) or b""
+    ids, files = _tokenizer_files(bundle.tokenizers.target, family, model)
     tensors = {rule.theirs: _export_tensor(rule, weights, ids) for rule in family.rules(model)}
-    architecture = family.class_name(model)
+    settings = _settings(bundle, family, model, ids)
+    if family is BERT and "type_vocab_size" in settings and not settings["type_vocab_size"]:
+        settings["type_vocab_size"] = BERT_TOKEN_TYPES
+        width = tensors["bert.embeddings.word_embeddings.weight"].shape[1]
+        tensors["bert.embeddings.token_type_embeddings.weight"] = torch.zeros(BERT_TOKEN_TYPES, width)
+    [architecture] = settings["architectures"]
     is_headless = architecture != family.architecture and architecture.endswith("Model")
     if is_headless:  # such a class has no prefix
         tensors = {name.removeprefix(family.prefix): tensor for name, tensor in tensors.items()}
+    with atomic_directory(directory) as staging:
+        save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
+        (staging / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        for name, content in files.items():
+            (staging / name).write_bytes(content)
+    return str(architecture)
+
+
+def _tokenizer_files(tokenizer: Tokenizer, family: Family, model: FamilyConfig) -> tuple[list[int], dict[str, bytes]]:
+    """The ids that our ids become, and the files of the tokenizer: the imported one again, or ours."""
+    if isinstance(tokenizer, HuggingFaceTokenizer):
+        return tokenizer.original_ids, {"tokenizer.json": _to_json(original_json(tokenizer))}
+    if (original := read_original(tokenizer.to_bytes())) is not None:
+        return read_original_ids(tokenizer.to_bytes()) or [], {family.sentencepiece: original}
+    names = {identity: piece for piece, identity in RESERVED.items()}
+    special = {"pad": PADDING, "unk": UNKNOWN, "bos": BEGIN, "eos": END, "cls": BEGIN, "sep": END, "mask": MASK}
+    settings = {f"{name}_token": names[identity] for name, identity in special.items()}
+    settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+    written = tokenizer_json(tokenizer, is_causal=isinstance(model, DecoderOnlyConfig))
+    files = {"tokenizer.json": _to_json(written), "tokenizer_config.json": _to_json(settings)}
+    return list(range(tokenizer.vocab_size)), files
+
+
+def _to_json(content: object) -> bytes:
+    return json.dumps(content, ensure_ascii=False).encode()
+
+
+def _settings(bundle: Bundle, family: Family, model: FamilyConfig, ids: list[int]) -> dict[str, Any]:
+    """The content of config.json."""
     settings = family.write(model) | {
         "model_type": family.model_type,
-        "architectures": [architecture],
+        "architectures": [family.class_name(model)],
         "vocab_size": max(ids) + 1,
         "bos_token_id": ids[BEGIN],
         "eos_token_id": ids[END],
@@ -93,12 +151,7 @@ def export_family(bundle: Bundle, directory: Path) -> str:
         settings = {name: value for name, value in settings.items() if name != "bos_token_id"} | start
     if labels := bundle.config.data.labels:
         settings |= {"id2label": dict(enumerate(labels)), "label2id": {label: n for n, label in enumerate(labels)}}
-    with atomic_directory(directory) as staging:
-        save_file(tensors, str(staging / "model.safetensors"), metadata={"format": "pt"})
-        (staging / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-        is_json = isinstance(tokenizer, HuggingFaceTokenizer)
-        (staging / ("tokenizer.json" if is_json else family.sentencepiece)).write_bytes(file)
-    return architecture
+    return settings
 
 
 def _export_tensor(rule: Rule, weights: Tensors, ids: list[int]) -> Tensor:

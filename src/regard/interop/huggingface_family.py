@@ -231,8 +231,17 @@ def arrange_tokenizer(
     special_ids = _special_ids(family, special, names, origin)
     vocabulary = ForeignVocabulary.arrange(names, special_ids)
     mask = names[special_ids[MASK]] if MASK in special_ids else None
-    arranged = make_tokenizer(tokenizer, names, vocabulary.original_ids, adds_begin=family.adds_begin, mask=mask)
+    adds_begin = _adds_begin(tokenizer.get("post_processor"), family)
+    arranged = make_tokenizer(tokenizer, names, vocabulary.original_ids, adds_begin=adds_begin, mask=mask)
     return names, vocabulary, arranged
+
+
+def _adds_begin(post_processor: object, family: Family) -> bool:
+    """Whether a text begins with a token of its own: the file's template says so, or else the family."""
+    template = post_processor.get("single") if isinstance(post_processor, dict) else None
+    if family.adds_begin and isinstance(template, list) and template:
+        return "SpecialToken" in template[0]
+    return family.adds_begin
 
 
 def _special_ids(family: Family, special: Settings, names: list[str], origin: str) -> dict[int, int]:

@@ -149,16 +149,17 @@ def test_imported_models_learn_new_data(tmp_path: Path, name: str) -> None:
     is_translator = name == "marian"
     write_marian(tmp_path / "theirs") if is_translator else write_family(tmp_path / "theirs", name, seed=1)
     write_model(detect(tmp_path / "theirs").load(), tmp_path / "ours")
-    rows = [f"{line}\t{line}" if is_translator else line for line in LINES[:40]]
+    # Four lines again and again, for validation too: other lines of random words have nothing that could be learnt.
+    rows = [f"{line}\t{line}" if is_translator else line for line in LINES[:4] * 10]
     suffix = "tsv" if is_translator else "txt"
     for part, lines in (("train", rows[:30]), ("valid", rows[30:])):
         (tmp_path / f"{part}.{suffix}").write_text("".join(f"{line}\n" for line in lines))
     data = {part: [str(tmp_path / f"{part}.{suffix}")] for part in ("train", "valid")}
-    training = SHORT | {"steps": 60, "validate_every": 60, "learning_rate": 0.003, "validation_metric": "loss"}
+    training = SHORT | {"steps": 60, "validate_every": 60, "learning_rate": 0.01, "validation_metric": "loss"}
     recipe = {"data": data, "training": training}
     events = list(regard.train(recipe, start_from=tmp_path / "ours", run=tmp_path / "run"))
     first, last = (event for event in events if isinstance(event, Validated))
-    assert last.loss < first.loss
+    assert last.loss < first.loss - 0.2
     assert load_bundle(tmp_path / "run/model").tokenizers.target.vocabulary
 
 
