@@ -138,3 +138,20 @@ test("a file of several sentences holds each by its text", async () => {
     ],
   );
 });
+
+test("two callers whose trace is gone share the new one", async () => {
+  const requests = [];
+  const data = { traces: async (request) => ({ id: `${requests.push(request)}` }) };
+  const traces = createTraces(data);
+  const use = async ({ id }) => {
+    await new Promise((resolve) => setTimeout(resolve, 5 * Number(id)));
+    if (id === "1") throw new ApiError("trace_gone", "gone");
+    return id;
+  };
+  const late = async (trace) => {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    return use(trace);
+  };
+  assert.deepEqual(await Promise.all([traces.withTrace(REQUEST, use), traces.withTrace(REQUEST, late)]), ["2", "2"]);
+  assert.equal(requests.length, 2);
+});

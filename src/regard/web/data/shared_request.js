@@ -4,7 +4,7 @@
 
 /**
  * @template Answer
- * @typedef {{ answer: Promise<Answer>, controller: AbortController, waiting: number }} Shared waiting: so many callers
+ * @typedef {{ answer: Promise<Answer>, controller: AbortController, waiting: number, answered?: Answer }} Shared waiting: so many callers
  */
 
 /**
@@ -61,6 +61,7 @@ export function shareRequests(load, { kept = 0, keyOf = (request) => JSON.string
     signal?.addEventListener("abort", leave, { once: true });
     try {
       const answer = await Promise.race([shared.answer, left]);
+      shared.answered = answer;
       if (!kept) drop(key, shared);
       return answer;
     } catch (error) {
@@ -71,5 +72,15 @@ export function shareRequests(load, { kept = 0, keyOf = (request) => JSON.string
     }
   };
 
-  return { get, forget: (/** @type {Request} */ request) => void requests.delete(keyOf(request)) };
+  /**
+   * Forget an answer that is of no use any more; a newer one to the same request stays.
+   * @param {Request} request
+   * @param {Answer} answer
+   */
+  const forget = (request, answer) => {
+    const key = keyOf(request);
+    if (requests.get(key)?.answered === answer) requests.delete(key);
+  };
+
+  return { get, forget };
 }

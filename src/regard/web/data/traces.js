@@ -48,11 +48,12 @@ function tracesOf(load, keyOf) {
    * @param {RequestOptions} [options]
    */
   const withTrace = async (request, use, options) => {
+    const trace = await get(request, options);
     try {
-      return await use(await get(request, options));
+      return await use(trace);
     } catch (error) {
       if (!isTraceGone(error)) throw error;
-      forget(request);
+      forget(request, trace);
       return use(await get(request, options));
     }
   };
