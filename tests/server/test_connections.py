@@ -1,7 +1,10 @@
 """Connections: pipelined requests keep their order, and headers are bounded in bytes."""
 
 import asyncio
+import signal
 import socket
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -55,6 +58,26 @@ def test_clients_that_never_read_are_closed(tmp_path: Path, number: int, descrip
     assert result["descriptors_freed_after"] < 60
     assert result["livez_max_ms"] < 10_000  # on a busy machine; benchmarks.serving prints it
     assert result["tracebacks"] == 0
+
+
+def test_time_in_which_the_server_cannot_run_is_not_the_clients(tmp_path: Path) -> None:
+    """As while a library of hundreds of megabytes is loaded, or while a laptop sleeps."""
+    program = (
+        "-c",
+        "from regard.server import lifecycle; lifecycle.HEADER_TIMEOUT = 3; from regard.cli import main; main()",
+    )
+    with served([], tmp_path / "log", wait=False, program=program) as server, ExitStack() as opened:
+        clients = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in range(20)
+        ]
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGSTOP)
+        time.sleep(4)
+        server.process.send_signal(signal.SIGCONT)
+        time.sleep(0.2)
+        for client in clients:
+            client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert client.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 def test_idle_connections_make_room_for_new_ones(tmp_path: Path) -> None:

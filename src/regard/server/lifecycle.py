@@ -36,6 +36,7 @@ CLOSED_AT_A_TIME = 16  # connections, to make room for as many new ones
 ACCEPT_RETRY_SECONDS = 0.02  # while there are as many connections as possible
 STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 TICKS_PER_SECOND = 10  # of uvicorn's main loop
+NOTICED_DELAY = 0.5  # seconds in which the main loop did not run
 MAX_HEADER_BYTES = 65_536  # of one request, its first line included
 HEADERS_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -109,6 +110,7 @@ class Server(uvicorn.Server):
         self.stopped_by: int | None = None
         self._tasks: set[asyncio.Task[object]] = set()
         self._accepting: list[asyncio.Task[None]] = []
+        self._ticked_at = math.inf  # on the clock of the event loop
         self._accepted = 0  # connections that have no protocol yet
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -188,12 +190,21 @@ class Server(uvicorn.Server):
             os._exit(128 + self.stopped_by)
 
     async def on_tick(self, counter: int) -> bool:
+        self._extend_deadlines()
         if counter % TICKS_PER_SECOND == 0:
             now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
                 connection.check_deadlines(now)  # type: ignore[union-attr]
             log_repetitions()
         return await super().on_tick(counter)
+
+    def _extend_deadlines(self) -> None:
+        """Give the clients the time in which this process could not run, such as while torch was loaded."""
+        before, self._ticked_at = self._ticked_at, asyncio.get_running_loop().time()
+        late = self._ticked_at - before - 1 / TICKS_PER_SECOND
+        if late > NOTICED_DELAY:
+            for connection in list(self.server_state.connections):
+                connection.extend_deadlines(late)  # type: ignore[union-attr]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for task in self._accepting:
@@ -288,6 +299,11 @@ class TimedHttpProtocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         self.active_at = self.loop.time()
         super().resume_writing()
+
+    def extend_deadlines(self, seconds: float) -> None:
+        """Allow the client so much more time."""
+        self._header_deadline += seconds
+        self.active_at += seconds
 
     def check_deadlines(self, now: float) -> None:
         """Close the connection if its time is up; the server calls it once per second."""
