@@ -3,7 +3,7 @@
 import { t } from "../core/i18n.js";
 import { isDark } from "../core/theme.js";
 import { h, useLayoutEffect, useMemo, useRef, useSignal, useState } from "../core/ui.js";
-import { ColourScale } from "./colour_scale.js";
+import { ColourLegend } from "./colour_legend.js";
 import { saveChart } from "./save.js";
 
 /** @import { Chart, Raster } from "./chart.js" */
@@ -178,7 +178,7 @@ function ChartTools({ chart }) {
       { class: "chart-tools" },
       h(SaveButtons, { chart }),
       chart.table && h("button", toggle, t("chart.table")),
-      chart.scale && h(ColourScale, { most: chart.scale }),
+      chart.scale && h(ColourLegend, { most: chart.scale }),
     ),
     isOpen && chart.table && h(TableOfChart, { chart }),
   ];

@@ -1,6 +1,6 @@
 /** An encoding as a map, as curves and as distances, and the criteria measured on it. */
 
-import { ColourScale } from "../../charts/colour_scale.js";
+import { ColourLegend } from "../../charts/colour_legend.js";
 import { lines } from "../../charts/lines.js";
 import { pixelMap } from "../../charts/pixel_map.js";
 import { Plot } from "../../charts/plot.js";
@@ -55,7 +55,7 @@ export function EncodingCharts({ make, encoding, trained, shape }) {
         title: t("positions.map"),
         explanation: t(MAP_TEXTS[shape]),
         hint: t("positions.map_hint"),
-        beside: h(ColourScale, strength),
+        beside: h(ColourLegend, strength),
       }),
       h(ChartCard, {
         draw: (width) => curvesChart(encoding, width),
@@ -69,7 +69,7 @@ export function EncodingCharts({ make, encoding, trained, shape }) {
         title: t("positions.distances"),
         explanation: t("positions.distances_why"),
         hint: t("positions.distances_hint"),
-        beside: h(ColourScale, distanceStrength),
+        beside: h(ColourLegend, distanceStrength),
       }),
       h(ChartCard, {
         draw: (width) => offsetsChart(distances, encoding.length, width),

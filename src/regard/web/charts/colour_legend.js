@@ -1,4 +1,4 @@
-/** A strip that shows which colour is which number. */
+/** The legend of a map: a strip that shows which colour is which number. */
 
 import { isDark } from "../core/theme.js";
 import { h } from "../core/ui.js";
@@ -9,7 +9,7 @@ import { readableNumber } from "./scales.js";
 const STOPS = 9; // of the gradient
 
 /** @param {{ twoSided?: boolean, most?: number }} props */
-export function ColourScale({ twoSided = false, most = 1 }) {
+export function ColourLegend({ twoSided = false, most = 1 }) {
   const dark = isDark.value;
   const colours = Array.from({ length: STOPS }, (_, stop) => {
     const share = stop / (STOPS - 1);
