@@ -36,6 +36,9 @@ from regard.bundle import load_bundle
 BAR, CHANGE_BAR, IMPORTANCE_BAR = 100.0, 300.0, 1000.0  # milliseconds
 TOKENS = 511  # and the end of the sentence
 HOVERS, CHOICES, CHANGES = 120, 40, 10
+LOOK = 1000  # milliseconds in which a reader looks at a changed output before the next click
+WITHOUT_CHANGE = 4000  # milliseconds: a click that has changed nothing by then changes nothing
+DEMO_SENTENCE = "AI changes the world"
 PARTS = ("what-if", "maps")
 SENTENCE = "the king reads a book in the old house because the small dog sleeps and we sing a song at six o'clock"
 
@@ -118,23 +121,30 @@ def hover(page: Page) -> list[float]:
     return taken(page)
 
 
-def chosen(page: Page, selectors: list[str], change: str, *, count: int, by_key: bool = False) -> list[float]:
-    """Times from a click (or Enter) on one button after the other to the frame in which `change` has other words."""
+def chosen(
+    page: Page, selectors: list[str], change: str, *, count: int, by_key: bool = False, pause: int = 60
+) -> list[float]:
+    """Times from a click (or Enter) on one button after the other to the frame in which `change` has other words.
+
+    `pause` is the time between them in milliseconds. What leaves these words as they are has no time.
+    """
     found = []
     for index in range(count):
         button = page.locator(selectors[index % len(selectors)])
         button.scroll_into_view_if_needed()
         page.mouse.move(2, 2)
-        page.wait_for_timeout(60)
+        page.wait_for_timeout(pause)
         taken(page)
         page.evaluate("(selector) => window.expectChange(selector)", change)
         if by_key:
             button.press("Enter")
         else:
             button.dispatch_event("click")
-        while not (times := taken(page)):
+        for _ in range(WITHOUT_CHANGE // 20):
+            if times := taken(page):
+                found.append(times[-1])
+                break
             page.wait_for_timeout(20)
-        found.append(times[-1])
     return found
 
 
@@ -163,19 +173,23 @@ def interactions(page: Page) -> Iterator[tuple[str, list[float], float | None]]:
 
 def changes(browser: Browser, address: str) -> Iterator[tuple[str, list[float], float | None]]:
     """What if: the next tokens of the changed model after a click on a head, and the numbers of all heads."""
-    page = browser.new_page(viewport={"width": 1280, "height": 1400}, locale="en-US")
-    page.goto(f"{address}#translate?{urlencode({'text': SENTENCE, 'what_if': '1'})}")
-    page.wait_for_selector(".head-switch", timeout=120_000)
-    page.evaluate(WATCH)
-    heads = [f".head-switch >> nth={index}" for index in range(min(CHANGES, page.locator(".head-switch").count()))]
-    times = chosen(page, heads, ".prediction-bars", count=len(heads))
-    yield "disable a head", times[1:], CHANGE_BAR  # the first click also adds the column of the changed model
-    needs, found = "input[name=needs]", []
-    for _ in range(CHANGES):
-        found += chosen(page, [needs], ".head-boards", count=1)
-        page.locator(needs).dispatch_event("click")  # and hide the numbers again
-        page.wait_for_timeout(100)
-    yield "importance of every head", found, IMPORTANCE_BAR
+    for text in (DEMO_SENTENCE, SENTENCE):
+        page = browser.new_page(viewport={"width": 1280, "height": 1400}, locale="en-US")
+        page.goto(f"{address}#translate?{urlencode({'text': text, 'what_if': '1'})}")
+        page.wait_for_selector(".head-switch", timeout=120_000)
+        page.evaluate(WATCH)
+        heads = [f".head-switch >> nth={index}" for index in range(page.locator(".head-switch").count())]
+        times = chosen(page, heads, ".prediction-bars", count=CHOICES + 1, pause=LOOK)
+        words = len(text.split())
+        # The first click also adds the column of the changed model.
+        yield f"disable or enable a head, {words} words", times[1:], CHANGE_BAR
+        needs, found = "input[name=needs]", []
+        for _ in range(CHANGES):
+            found += chosen(page, [needs], ".head-boards", count=1)
+            page.locator(needs).dispatch_event("click")  # and hide the numbers again
+            page.wait_for_timeout(100)
+        yield f"importance of every head, {words} words", found, IMPORTANCE_BAR
+        page.close()
 
 
 def row(name: str, times: list[float], bar: float | None) -> dict[str, Any]:
