@@ -40,6 +40,16 @@ export function headName(head) {
 }
 
 /**
+ * The choice of a head: the mean of all, then each.
+ * @param {number} heads
+ * @returns {[value: string, label: string][]}
+ */
+export function headOptions(heads) {
+  const values = ["mean", ...Array.from({ length: heads }, (_, index) => String(index))];
+  return values.map((value) => [value, headName(value)]);
+}
+
+/**
  * "Decoder to encoder: layer 2, head 1".
  * @param {{ role: AttentionRole, layer: number }} layer
  * @param {number | string} head

@@ -13,7 +13,7 @@ import { WeightBars } from "./weight_bars.js";
 /** @import { AnyTrace, PredictedToken } from "../data/backend.js" */
 
 const FRAME = 900; // ms of a step while it plays
-const HOTTEST = 2;
+const HOTTEST = 2; // temperature
 const SETTLE = 250; // ms after the last move of the slider
 
 /**
@@ -39,9 +39,8 @@ export function NextTokens({ store, withTrace, input }) {
 
 /** @param {Parameters<typeof NextTokens>[0]} props */
 function Steps({ store, withTrace, input }) {
-  const { predict = "", temperature: given } = store.url.value;
-  const temperature = Number(given) || 1;
-  const settled = useSettled(temperature);
+  const { predict = "" } = store.url.value;
+  const settled = useSettled(temperatureOf(store));
   const query = useQuery(
     (signal) =>
       withTrace(
@@ -64,19 +63,29 @@ function Steps({ store, withTrace, input }) {
       "div",
       { class: "controls" },
       h(Play, { position, last: tokens.length - 1, onStep: choose }),
-      h(Slider, {
-        label: t("language.temperature"),
-        min: 0.1,
-        max: HOTTEST,
-        step: 0.1,
-        value: temperature,
-        format: (value) => value.toFixed(1),
-        onChange: (value) => store.set({ temperature: value === 1 ? "" : value.toFixed(1) }),
-      }),
+      h(TemperatureSlider, { store }),
     ),
     h(TokenRow, { label: t("next.after"), tokens, chosen: position, onChoose: choose }),
     h(WeightBars, { weights: predicted.positions[position].map(asWeight) }),
   );
+}
+
+/** @param {Store} store */
+export function temperatureOf(store) {
+  return Number(store.url.value.temperature) || 1;
+}
+
+/** @param {{ store: Store }} props */
+export function TemperatureSlider({ store }) {
+  return h(Slider, {
+    label: t("language.temperature"),
+    min: 0.1,
+    max: HOTTEST,
+    step: 0.1,
+    value: temperatureOf(store),
+    format: (value) => value.toFixed(1),
+    onChange: (value) => store.set({ temperature: value === 1 ? "" : value.toFixed(1) }),
+  });
 }
 
 /** @param {PredictedToken} token */

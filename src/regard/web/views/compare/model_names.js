@@ -1,5 +1,6 @@
 /** How models, layers and heads are named in Compare. */
 
+import { headName } from "../../components/attention_names.js";
 import { SCORE_FUNCTIONS } from "../../components/score_functions.js";
 import { t } from "../../core/i18n.js";
 
@@ -36,6 +37,5 @@ export function attentionOfRnn({ score, query_state: state }) {
  */
 export function layerAndHead(layer, head) {
   const layerName = layer === null ? t("compare.mean_of_layers") : t("heads.layer", { layer });
-  const headName = head === null ? t("heads.mean_of_heads") : t("heads.head", { head });
-  return `${layerName}, ${headName}`;
+  return `${layerName}, ${headName(head === null ? "mean" : head - 1)}`;
 }

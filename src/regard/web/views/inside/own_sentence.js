@@ -1,6 +1,7 @@
 // @ts-check
 /** The reader's own sentence, typed here or in another view: which attention and which query, and the steps behind its weights. */
 
+import { headOptions } from "../../components/attention_names.js";
 import { AttentionSteps } from "../../components/attention_steps/attention_steps.js";
 import { indexParam, QUERY_PARAMS, stepChoice } from "../../components/attention_steps/step_params.js";
 import { Switches } from "../../components/attention_steps/switches.js";
@@ -205,10 +206,6 @@ function PlaceChoice({ store, trace, place, layerChoice }) {
   const attention = trace.layers[layer];
   const tokens = queryTokens(trace, attention);
   const layers = trace.layers.map((one, index) => /** @type {[string, string]} */ ([String(index), layerName(one)]));
-  const heads = Array.from(
-    { length: attention.heads },
-    (_, index) => /** @type {[string, string]} */ ([String(index), t("translate.head_number", { number: index + 1 })]),
-  );
   return [
     h(
       "div",
@@ -224,7 +221,7 @@ function PlaceChoice({ store, trace, place, layerChoice }) {
       h(Select, {
         name: "head",
         label: t("translate.head"),
-        options: heads,
+        options: headOptions(attention.heads).slice(1), // the arithmetic is that of one head
         value: String(head),
         onChange: (/** @type {string} */ next) => set({ head: next, key: "" }),
       }),

@@ -1,9 +1,9 @@
 /** Language: a decoder-only model continues a prompt, an encoder-only model fills blanks; and how the tokens of the text attend to each other. */
 
 import { layerHeadTitle } from "../../components/attention_names.js";
-import { Card, Lead, Select, Slider } from "../../components/controls.js";
+import { Card, Lead, Select } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
-import { NextTokens, useSettled } from "../../components/next_tokens.js";
+import { NextTokens, TemperatureSlider, temperatureOf, useSettled } from "../../components/next_tokens.js";
 import { Empty, Loading, NotReady, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { WeightBars } from "../../components/weight_bars.js";
@@ -20,7 +20,6 @@ import { BLANK } from "../../math/tokens.js";
 /** @import { CompletionRecord, Model, Trace } from "../../data/backend.js" */
 
 const SAMPLES = 5; // continuations sampled beside the greedy one
-const HOTTEST = 2; // temperature
 /** Title and lead, by what the model does. */
 const LEADS = /** @type {const} */ ({
   beginning: ["language.heading_beginning", "language.lead_beginning"],
@@ -113,8 +112,7 @@ function Continuations({ store, model, prompt }) {
 /** @param {{ store: Store, model: Model, prompt: string, chosen: string }} props */
 function Samples({ store, model, prompt, chosen }) {
   const changes = changesOf(store);
-  const temperature = Number(store.url.value.temperature) || 1;
-  const settled = useSettled(temperature);
+  const settled = useSettled(temperatureOf(store));
   const [round, setRound] = useState(0);
   const query = useQuery(
     (signal) =>
@@ -136,15 +134,7 @@ function Samples({ store, model, prompt, chosen }) {
   return h(
     Card,
     { title: t("language.drawn"), explanation: t("language.drawn_hint"), beside: again },
-    h(Slider, {
-      label: t("language.temperature"),
-      min: 0.1,
-      max: HOTTEST,
-      step: 0.1,
-      value: temperature,
-      format: (value) => value.toFixed(1),
-      onChange: (value) => store.set({ temperature: value === 1 ? "" : value.toFixed(1) }),
-    }),
+    h(TemperatureSlider, { store }),
     query.error && h(Problem, { error: query.error }),
     query.data && h(ContinuationList, { store, continuations: query.data.continuations, prompt, chosen }),
     !query.data && !query.error && h(Loading, null),

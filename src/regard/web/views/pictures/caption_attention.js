@@ -2,7 +2,7 @@
 
 import { imageMaps, peakText } from "../../charts/image_maps.js";
 import { SaveButtons } from "../../charts/plot.js";
-import { headName } from "../../components/attention_names.js";
+import { headOptions } from "../../components/attention_names.js";
 import { AttentionSteps } from "../../components/attention_steps/attention_steps.js";
 import { Card, Select } from "../../components/controls.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
@@ -23,10 +23,8 @@ import { hitsBox } from "../../math/image_attention.js";
 export function MapChoices({ store, layers, layer, head }) {
   const layerOptions = layers.map(
     ({ index, layer: number }) =>
-      /** @type {[string, string]} */ ([String(index), t("pictures.layer_number", { number: number + 1 })]),
+      /** @type {[string, string]} */ ([String(index), t("heads.layer", { layer: number + 1 })]),
   );
-  const heads = ["mean", ...Array.from({ length: layer.heads }, (_, index) => String(index))];
-  const headOptions = heads.map((one) => /** @type {[string, string]} */ ([one, headName(one)]));
   return h(
     "div",
     { class: "controls" },
@@ -40,7 +38,7 @@ export function MapChoices({ store, layers, layer, head }) {
     layer.heads > 1 &&
       h(Select, {
         label: t("pictures.head"),
-        options: headOptions,
+        options: headOptions(layer.heads),
         value: head,
         onChange: (value) => store.set({ head: value, key: "" }),
       }),

@@ -1,7 +1,7 @@
 /** The attention of a run's probes at the steps where it was saved. A slider goes from step to step; each map flows into the next. */
 
 import { nearestIndex } from "../../charts/scales.js";
-import { attentionName, headName } from "../../components/attention_names.js";
+import { attentionName, headOptions } from "../../components/attention_names.js";
 import { Card, Select } from "../../components/controls.js";
 import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
@@ -147,9 +147,6 @@ function Choices({ store, saved, chosen, isOfImages }) {
         `${attentionName(one.role)}, ${t("heads.layer", { layer: one.layer + 1 })}`,
       ]),
   );
-  const headOptions = ["mean", ...Array.from({ length: layers[layer].heads }, (_, index) => String(index))].map(
-    (one) => /** @type {[string, string]} */ ([one, headName(one)]),
-  );
   return h(
     "div",
     { class: "controls" },
@@ -168,7 +165,7 @@ function Choices({ store, saved, chosen, isOfImages }) {
     layers[layer].heads > 1 &&
       h(Select, {
         label: t("timeline.head"),
-        options: headOptions,
+        options: headOptions(layers[layer].heads),
         value: head,
         onChange: (value) => store.set({ probe_map: `${layer}/${value}` }),
       }),

@@ -1,5 +1,6 @@
 /** Which attention is shown: a layer and a head or the mean of them, and the position at which it is read. */
 
+import { headOptions } from "../../components/attention_names.js";
 import { Segmented, Select } from "../../components/controls.js";
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
@@ -23,17 +24,14 @@ export function HeadControls({ layers, heads, selection, onChange }) {
       label: t("translate.layer"),
       options: [
         ["mean", t("translate.mean_layer")],
-        ...numbered(layers, (number) => t("translate.layer_number", { number })),
+        ...Array.from({ length: layers }, (_, index) => layerOption(index)),
       ],
       value: String(selection.layer),
       onChange: (layer) => choose({ layer: numberOrMean(layer) }),
     }),
     h(Select, {
       label: t("translate.head"),
-      options: [
-        ["mean", t("translate.mean_head")],
-        ...numbered(heads, (number) => t("translate.head_number", { number })),
-      ],
+      options: headOptions(heads),
       value: String(selection.head),
       onChange: (head) => choose({ head: numberOrMean(head) }),
     }),
@@ -85,12 +83,11 @@ function BestButton({ label, best, selection, onChange }) {
 }
 
 /**
- * @param {number} count
- * @param {(number: number) => string} label
- * @returns {[value: string, label: string][]}
+ * @param {number} index
+ * @returns {[value: string, label: string]}
  */
-function numbered(count, label) {
-  return Array.from({ length: count }, (_, index) => [String(index), label(index + 1)]);
+function layerOption(index) {
+  return [String(index), t("heads.layer", { layer: index + 1 })];
 }
 
 /** @param {string} value */

@@ -1,6 +1,7 @@
 // @ts-check
 /** Why many heads: eight small heads against one large head of equal size, and what the heads of a trained layer attend to. */
 
+import { headName } from "../../../components/attention_names.js";
 import { Loading, Problem } from "../../../components/placeholders.js";
 import { TokenRow } from "../../../components/token_row.js";
 import { t } from "../../../core/i18n.js";
@@ -112,7 +113,7 @@ function TrainedHeads({ store, word, onWord }) {
         h(
           "li",
           { key: head },
-          h("span", { class: "faint" }, t("heads.head", { head: head + 1 })),
+          h("span", { class: "faint" }, headName(head)),
           " ",
           h("b", { lang: "en" }, target),
           " ",
