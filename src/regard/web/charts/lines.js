@@ -20,7 +20,6 @@ import { FONT, textWidth } from "./text_width.js";
  * @property {string} yLabel
  * @property {[x: number, label: string][] | null} [xTicks] places with names
  * @property {number[]} [xHeld] values that the horizontal axis must hold
- * @property {number | null} [yFrom] a value that the vertical axis must hold; null: none
  */
 
 const FONT_SIZE = 12;
@@ -41,10 +40,7 @@ const MARKERS = [
  * @param {{ width: number, height?: number }} size
  * @returns {Chart<number>}
  */
-export function lines(
-  { series, title, xLabel, yLabel, xTicks = null, xHeld = [], yFrom = 0 },
-  { width, height = 250 },
-) {
+export function lines({ series, title, xLabel, yLabel, xTicks = null, xHeld = [] }, { width, height = 250 }) {
   const points = series.flatMap((one) => one.points);
   const places = [...new Set(xTicks?.map(([x]) => x) ?? points.map(([x]) => x))].sort((one, other) => one - other);
   const [low, high] = rangeOf([...places, ...xHeld]) ?? [0, 1];
@@ -53,7 +49,7 @@ export function lines(
     ...points.map(([, y]) => y),
     ...series.flatMap((one) => one.band ?? []).flatMap(([, least, most]) => [least, most]),
   ];
-  const [bottomValue, topValue] = rangeOf(yFrom === null ? values : [...values, yFrom]) ?? [0, 1];
+  const [bottomValue, topValue] = rangeOf([0, ...values]) ?? [0, 1];
   const yValues = roundTicks(bottomValue, topValue, height < 190 ? 4 : 6);
   const legend = legendRows(series, width);
   const top = 12 + legend.length * LEGEND_ROW;

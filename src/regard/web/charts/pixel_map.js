@@ -130,7 +130,7 @@ export function pixelMap(
  * @param {Pick<PixelMapData, "values" | "rows" | "columns" | "most" | "twoSided">} data
  * @param {boolean} dark
  */
-export function paintNumbers(canvas, { values, rows, columns, most, twoSided }, dark) {
+function paintNumbers(canvas, { values, rows, columns, most, twoSided }, dark) {
   [canvas.width, canvas.height] = [columns, rows];
   const image = new ImageData(Math.max(1, columns), Math.max(1, rows));
   const ramp = Array.from({ length: STEPS }, (_, step) =>

@@ -102,7 +102,7 @@ async function asPng(svg, { width, height }) {
 }
 
 /** @param {string} title */
-export function fileName(title) {
+function fileName(title) {
   const name = title.replace(/[^\p{L}\p{N}_-]+/gu, "-").replace(/^-+|-+$/g, "");
   return name.slice(0, 60) || "regard";
 }

@@ -38,7 +38,7 @@ export function Loading() {
  * An error in the reader's language where the page has a message for its code, else in the server's words.
  * @param {Error & { code?: string }} error
  */
-export function problemText(error) {
+function problemText(error) {
   const key = `problem.${error.code}`;
   return t("note.problem", { message: hasMessage(key) ? t(key, { message: error.message }) : error.message });
 }

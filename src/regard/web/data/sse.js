@@ -26,7 +26,7 @@ export async function* serverSentEvents(body) {
  * One event: lines "field: value"; several data lines are lines of one text.
  * @param {string} block
  */
-export function parseEvent(block) {
+function parseEvent(block) {
   const fields = block.split("\n").map((line) => line.split(/:(.*)/s));
   const valuesOf = (/** @type {string} */ name) =>
     fields.filter(([field]) => field === name).map(([, value]) => (value ?? "").replace(/^ /, ""));

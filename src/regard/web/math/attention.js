@@ -132,7 +132,7 @@ export function rotaryVector(vector, position, base) {
  * @param {HeadInput} input
  * @returns {Projections}
  */
-export function project(input) {
+function project(input) {
   const { query_weight, query_bias, key_weight, key_bias, value_weight, value_bias } = input;
   const query = query_weight ? linear(input.x, query_weight, query_bias) : (input.query ?? []);
   const keys = key_weight ? input.key_inputs.map((x) => linear(x, key_weight, key_bias)) : (input.keys ?? []);

@@ -43,7 +43,7 @@ function rowEntropy(weights, start, columns) {
  * A weight that only a small share of a map's weights exceeds; in a large map, of an even sample of them.
  * @param {ArrayLike<number>} weights
  */
-export function highWeight(weights, share = 0.004) {
+function highWeight(weights, share = 0.004) {
   const step = Math.max(1, Math.floor(weights.length / SAMPLED));
   const sample = Float32Array.from({ length: Math.ceil(weights.length / step) }, (_, index) => weights[index * step]);
   sample.sort();

@@ -135,7 +135,7 @@ export function scoreWords(score, factor) {
 // --- the square root of d ---
 
 export const WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
-export const DRAWN_KEYS = 6;
+const DRAWN_KEYS = 6;
 const DRAWS = 100;
 const SEED = 2017;
 

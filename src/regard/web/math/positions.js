@@ -79,7 +79,7 @@ function filledEncoding(length, width, valueAt) {
  * @param {number} first
  * @param {number} second
  */
-export function encodingDistance({ width, values }, first, second) {
+function encodingDistance({ width, values }, first, second) {
   let sum = 0;
   for (let i = 0, a = first * width, b = second * width; i < width; i++) {
     const difference = values[a + i] - values[b + i];
@@ -152,7 +152,7 @@ export function measureCriteria(make, encoding, table, trained = null) {
  * @param {Float64Array} table
  * @param {number} length
  */
-export function uniqueCriterion(table, length) {
+function uniqueCriterion(table, length) {
   let smallest = Infinity;
   for (let row = 0; row < length; row++) {
     for (let column = 0; column < row; column++) smallest = Math.min(smallest, table[row * length + column]);
@@ -166,7 +166,7 @@ export function uniqueCriterion(table, length) {
  * @param {Encoding} encoding
  * @param {Float64Array} table
  */
-export function constantCriterion(make, encoding, table) {
+function constantCriterion(make, encoding, table) {
   const { length } = encoding;
   const double = make(length * 2);
   let spread = 0;
@@ -205,7 +205,7 @@ function widenedRange(encoding, offset, [low, high]) {
  * @param {number | null} trained
  * @returns {Bounded}
  */
-export function boundedCriterion(make, encoding, trained = null) {
+function boundedCriterion(make, encoding, trained = null) {
   const length = encoding.length * LONGER;
   const largest = largestSize(encoding.values);
   const failed = { isMet: false, largest, largestLonger: null, length };
@@ -228,7 +228,7 @@ function largestSize(values) {
  * @param {Encoding | null} again
  * @param {Encoding} encoding
  */
-export function deterministicCriterion(again, encoding) {
+function deterministicCriterion(again, encoding) {
   const { values } = encoding;
   let differing = again ? 0 : values.length;
   for (let i = 0; again && i < values.length; i++) if (again.values[i] !== values[i]) differing += 1;

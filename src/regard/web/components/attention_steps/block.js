@@ -134,7 +134,7 @@ export function inPairs(entries) {
  * The letter of the residual stream: x where sub-layers take it as it is, z where it is normalised for them.
  * @param {Block} block
  */
-export function streamLetter({ sublayers }) {
+function streamLetter({ sublayers }) {
   return sublayers[0].pre_norm ? "z" : "x";
 }
 

@@ -289,7 +289,7 @@ function useMaps(data, source) {
  * @param {boolean} [namesRole] the grid has other attentions, too
  * @returns {GridRow[]}
  */
-export function headRows(trace, role, scores, changes = [], namesRole = false) {
+function headRows(trace, role, scores, changes = [], namesRole = false) {
   const best = scores.find(({ layer, head }) => layer !== "mean" && head !== "mean");
   const layers = trace.layers.map((layer, index) => ({ ...layer, index })).filter((layer) => layer.role === role);
   const rows = layers.map(({ layer, index, heads: count }) => {

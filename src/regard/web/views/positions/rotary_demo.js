@@ -17,7 +17,7 @@ const DEFAULT = [2, 3];
  * @param {number} queryPosition
  * @param {number} keyPosition
  */
-export function rotaryProduct(queryPosition, keyPosition) {
+function rotaryProduct(queryPosition, keyPosition) {
   const query = rotated(QUERY, queryPosition * ANGLE);
   const key = rotated(KEY, keyPosition * ANGLE);
   return query[0] * key[0] + query[1] * key[1];
