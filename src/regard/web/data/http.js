@@ -123,7 +123,9 @@ export function httpBackend(root = "api/v1", apiKey = null) {
     async exampleImage(model, number, options) {
       const path = ofModel(model, `examples/${number}`);
       if (!apiKey?.value()) return `${root}/${path}`; // an <img> cannot send a key
-      const address = URL.createObjectURL(await (await send(path, { signal: options?.signal })).blob());
+      const blob = await (await send(path, { signal: options?.signal })).blob();
+      options?.signal?.throwIfAborted(); // nobody would revoke the address
+      const address = URL.createObjectURL(blob);
       options?.signal?.addEventListener("abort", () => URL.revokeObjectURL(address));
       return address;
     },
