@@ -7,6 +7,9 @@ const { heatmap } = await import("../../src/regard/web/charts/heatmap.js");
 const { lines } = await import("../../src/regard/web/charts/lines.js");
 const { Plot } = await import("../../src/regard/web/charts/plot.js");
 const { regionGrid } = await import("../../src/regard/web/charts/region_grid.js");
+const { imageMaps } = await import("../../src/regard/web/charts/image_maps.js");
+const { queryWeights } = await import("../../src/regard/web/charts/query_weights.js");
+const { ribbons } = await import("../../src/regard/web/charts/ribbons.js");
 const { beamTree, treeLayout } = await import("../../src/regard/web/charts/beam_tree.js");
 const { tokenLinks } = await import("../../src/regard/web/charts/token_links.js");
 const { inkOn, shadeBytes } = await import("../../src/regard/web/charts/colour.js");
@@ -14,7 +17,7 @@ const { textWidth } = await import("../../src/regard/web/charts/text_width.js");
 const { chartSvg } = await import("../../src/regard/web/charts/save.js");
 const { WeightBars } = await import("../../src/regard/web/components/weight_bars.js");
 const { theme } = await import("../../src/regard/web/core/theme.js");
-const { valuesOf } = await import("../../src/regard/web/data/arrays.js");
+const { part, valuesOf } = await import("../../src/regard/web/data/arrays.js");
 const { h, render } = await import("../../src/regard/web/core/ui.js");
 
 const map = (weights = [0.9, 0.1, 0.2, 0.8]) =>
@@ -186,6 +189,13 @@ test("keys move the cursor and only they are spoken", async () => {
   await press("ArrowDown");
   assert.match(readout().textContent, /간다 → go 0\.800/);
   assert.equal(root.querySelectorAll(".map-cursor rect").length, 1);
+  const area = root.querySelector(".map-area");
+  area.getBoundingClientRect = () => ({ left: 0, top: 0, width: map().width, height: map().height });
+  area.dispatchEvent(new MouseEvent("pointermove", { bubbles: true, clientX: map().width - 60, clientY: 20 }));
+  for (let y = 0; y < map().height; y += 5)
+    area.dispatchEvent(new MouseEvent("pointermove", { bubbles: true, clientX: map().width - 60, clientY: y }));
+  await settle();
+  assert.equal(readout().getAttribute("aria-live"), "off");
 });
 
 test("the cursor stays while the numbers below it change", async () => {
@@ -223,18 +233,48 @@ test("the numbers of a chart can be read as a table", async () => {
   assert.equal(root.querySelector("[aria-expanded]").getAttribute("aria-expanded"), "true");
 });
 
-test("a saved picture is on white and names a Korean font in every theme", async () => {
-  for (const chart of [map(), curve()]) {
-    const saved = [];
-    for (const name of ["light", "dark"]) {
-      theme.value = name;
-      saved.push(chartSvg(chart).outerHTML);
-    }
-    theme.value = "auto";
-    assert.equal(saved[0], saved[1]);
-    assert.match(saved[0], /Noto Sans KR/);
+globalThis.ImageData = class {
+  constructor(width, height) {
+    this.data = new Uint8ClampedArray(4 * width * height);
   }
-});
+};
+const WORD = { text: "가", map: new Float32Array(4), peak: { weight: 1, row: 0, column: 0 } };
+const CHARTS = {
+  heatmap: map,
+  lines: curve,
+  pixelMap: numbers,
+  imageMaps: () => imageMaps({ grid: { rows: 2, columns: 2, image: "data:," }, words: [WORD], title: "an image" }),
+  queryWeights: () =>
+    queryWeights(
+      { title: "one query", keys: ["나는"], weights: [1], changed: [0.5], names: ["a", "b"] },
+      { width: 300 },
+    ),
+  tokenLinks: () =>
+    tokenLinks({ weights: [1], rows: ["나는"], columns: ["I"], title: "links", active: null }, { width: 300 }),
+  beamTree: () => beamTree({ nodes: NODES, title: "a tree" }),
+  ribbons: () => {
+    const word = { left: 0, top: 0, width: 40, height: 30 };
+    const layout = { width: 60, height: 120, fontSize: 20, source: [word], target: [{ ...word, top: 90 }] };
+    return ribbons({ title: "words", source: ["I"], target: ["나는"], weights: [[1]], links: [], gold: null }, layout);
+  },
+};
+for (const [name, chartOf] of Object.entries(CHARTS)) {
+  test(`${name} is saved on white and names a Korean font in every theme`, () => {
+    const { getContext, toDataURL } = window.HTMLCanvasElement.prototype;
+    Object.assign(window.HTMLCanvasElement.prototype, { getContext: () => null, toDataURL: () => "data:," });
+    const saved = ["light", "dark"].map((chosen) => {
+      theme.value = chosen;
+      return chartSvg(chartOf());
+    });
+    Object.assign(window.HTMLCanvasElement.prototype, { getContext, toDataURL });
+    theme.value = "auto";
+    assert.equal(saved[0].outerHTML, saved[1].outerHTML);
+    const texts = [...saved[0].querySelectorAll("text")];
+    assert.ok(texts.length > 0);
+    for (const text of texts) assert.match(text.closest("[font-family]")?.getAttribute("font-family"), /Noto Sans KR/);
+    assert.equal(saved[0].querySelector("rect").getAttribute("fill"), "#ffffff");
+  });
+}
 
 test("bars take the colour of the theme", async () => {
   const root = newRoot();
@@ -249,10 +289,18 @@ test("bars take the colour of the theme", async () => {
   assert.notEqual(colours[0], colours[1]);
 });
 
-test("a packed array is decoded once", () => {
-  const packed = { shape: [2], data: Buffer.from(Float32Array.of(1, 2).buffer).toString("base64") };
-  assert.deepEqual([...valuesOf(packed)], [1, 2]);
+test("a packed array is decoded once, whichever parts are read", () => {
+  const packed = { shape: [2, 2], data: Buffer.from(Float32Array.of(1, 2, 3, 4).buffer).toString("base64") };
+  const { atob } = globalThis;
+  let decoded = 0;
+  globalThis.atob = (data) => {
+    decoded += 1;
+    return atob(data);
+  };
+  assert.deepEqual([part(packed, 0), part(packed, 1), part(packed)], [[1, 2], [3, 4], [[1, 2], [3, 4]]]); // biome-ignore format: a matrix
   assert.equal(valuesOf(packed), valuesOf(packed));
+  globalThis.atob = atob;
+  assert.equal(decoded, 1);
 });
 
 test("a dragged cell reports its change, and no click", async () => {

@@ -1,4 +1,4 @@
-/** Imports go one way: math < core < data < charts < components < views < entries, and views never import each other. */
+/** Rules for all modules. Imports go one way: math < core < data < charts < components < views < entries, and views never import each other. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -7,10 +7,11 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const WEB = fileURLToPath(new URL("../../src/regard/web/", import.meta.url));
+const TESTS = fileURLToPath(new URL(".", import.meta.url));
 const LAYERS = ["math", "core", "data", "charts", "components", "views", "entries"];
 const IMPORT = /^(?:import|export)\b[^;]*?from\s*"([^"]+)"|\bawait import\("([^"]+)"\)/gm;
 const DOM =
-  /\bdocument\.create|\.innerHTML|\.append\(|\.appendChild\(|\.insertBefore\(|\.classList\b|\.setAttribute\(|\.textContent\s*=/;
+  /\bdocument\.create|\.innerHTML|\.append\(|\.appendChild\(|\.insertBefore\(|\.classList\b|\.setAttribute\(|\.textContent\s*=|\.(dataset|style)\.\w+\s*=[^=]|\.className\s*=/;
 const DRAWN_BY_HAND = new Set(["charts/save.js"]); // a file is made of nodes that never are on the page
 
 const filesOf = (folder) =>
@@ -25,6 +26,8 @@ const imports = files.flatMap(({ path, text }) =>
     return { path, target: join(dirname(path), source), source };
   }),
 );
+const withoutComments = (text) => text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
+const names = (text, name) => new RegExp(`\\b${name}\\b`).test(text);
 const layerOf = (path) => LAYERS.indexOf(path.split("/")[0]);
 
 test("every file is in a layer", () => {
@@ -79,5 +82,77 @@ test("only core changes the DOM", () => {
   for (const { path, text } of files) {
     if (path.startsWith("core/") || DRAWN_BY_HAND.has(path)) continue;
     assert.doesNotMatch(text, DOM, path);
+  }
+});
+
+test("data knows nothing of the page's state", () => {
+  for (const { path, target } of imports) {
+    if (path.startsWith("data/")) assert.notEqual(target, "core/store.js", path);
+  }
+});
+
+test("no module looks through the document, which may hold other widgets", () => {
+  const ENTRIES = ["entries/server.js", "entries/file.js"]; // they own the document
+  for (const { path, text } of files) {
+    if (!ENTRIES.includes(path)) assert.doesNotMatch(text, /\bdocument\.(getElement|querySelector)/, path);
+  }
+});
+
+test("elements refer to each other by ids that no other widget has", () => {
+  const FIXED_ID = /(?:"aria-(?:labelledby|describedby|controls|owns)"|"?\b(?:for|htmlFor)"?):\s*["`]/;
+  const IN_FORMS = "components/sentence_form.js"; // a notebook has no forms
+  for (const { path, text } of files) if (path !== IN_FORMS) assert.doesNotMatch(text, FIXED_ID, path);
+});
+
+test("what many modules need is written once", () => {
+  const ONCE = {
+    "Noto Sans KR": ["charts/text_width.js"],
+    '"heads.head"': ["components/attention_names.js"],
+    '"heads.mean_of_heads"': ["components/attention_names.js"],
+    '"language.temperature"': ["components/next_tokens.js"],
+    // Everything else that a view requests is a query, which ends with the view; these are several requests in one.
+    "new AbortController": [
+      "components/image_picker.js",
+      "core/query.js",
+      "core/store.js",
+      "data/probe_maps.js",
+      "data/shared_request.js",
+      "views/compare/compare.js",
+      "views/heads/heads.js",
+      "views/pictures/pictures.js",
+      "views/training/training.js",
+    ],
+  };
+  for (const [text, expected] of Object.entries(ONCE)) {
+    const found = files.filter((file) => file.text.includes(text)).map(({ path }) => path);
+    assert.deepEqual(found.sort(), expected, text);
+  }
+});
+
+test("every export is used by another module or by a test", () => {
+  const tests = readdirSync(TESTS).filter((name) => name.endsWith(".js"));
+  const texts = [...files, ...tests.map((path) => ({ path, text: readFileSync(join(TESTS, path), "utf8") }))];
+  for (const { path, text } of files) {
+    for (const [, name] of text.matchAll(/^export (?:async )?(?:function\*?|const|class) (\w+)/gm)) {
+      const isUsed = texts.some((other) => other.path !== path && names(other.text, name));
+      assert.ok(isUsed, `${path} exports ${name}`);
+    }
+  }
+});
+
+test("every option is given by somebody", () => {
+  const OPTION = /(\w+)\?:|@(?:property \{.*\} \[|param \{.*\} \[\w+\.)(\w+)\]/g;
+  const isGiven = (path, name) =>
+    files.some(({ path: other, text }) =>
+      other === path
+        ? new RegExp(`\\b${name}:|\\.${name} =|^ +${name},$`, "m").test(withoutComments(text))
+        : names(withoutComments(text), name),
+    );
+  for (const { path, text } of files) {
+    const comments = [...text.matchAll(/\/\*\*[\s\S]*?\*\//g)].join("\n");
+    for (const [, field, argument] of comments.matchAll(OPTION)) {
+      const name = field ?? argument;
+      assert.ok(isGiven(path, name), `${path} takes ${name}`);
+    }
   }
 });

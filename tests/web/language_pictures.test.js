@@ -63,6 +63,17 @@ test("another continuation is looked into and named in the address", async () =>
   page.leave();
 });
 
+test("to show the attention of a continuation leaves the prompt in the address", async () => {
+  const page = await openView(languageView, language());
+  for (const output of page.root.querySelectorAll(".output")) {
+    output.click();
+    await quiet();
+    assert.equal(page.store.url.value.text, "가 나");
+    assert.equal(page.store.text.value, "가 나");
+  }
+  page.leave();
+});
+
 test("other views get the continuation and lead back to the prompt", async () => {
   const page = await openView(languageView, language());
   page.root.querySelector("button.link").click();

@@ -328,3 +328,18 @@ test("an id is unique and stays", async () => {
   assert.deepEqual(ids(), before);
   assert.equal(new Set(before).size, 2);
 });
+
+test("two copies of the page, as in a notebook, have no id in common", async () => {
+  const { h, render } = ours;
+  const copies = [
+    await import("../../src/regard/web/core/hooks.js?first"),
+    await import("../../src/regard/web/core/hooks.js?second"),
+  ];
+  const Field = ({ copy }) => h("label", { for: copy.useId() });
+  const ids = copies.map((copy) => {
+    const root = newRoot();
+    render([h(Field, { copy }), h(Field, { copy })], root);
+    return [...root.children].map((label) => label.getAttribute("for"));
+  });
+  assert.equal(new Set(ids.flat()).size, 4);
+});
