@@ -60,7 +60,7 @@ def axe() -> str:
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A toy language, the runs of a Transformer and an attending RNN on it, and a few models nobody trained.
+    """A toy language, the runs of a Transformer and an RNN with attention on it, and a few models nobody trained.
 
     All workers share it, so no test writes into it.
     """

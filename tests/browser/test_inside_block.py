@@ -91,7 +91,7 @@ def check_network(page: Any, network: Any, letter: str) -> None:
 
 
 def check_candidates(card: Any, output: Any) -> None:
-    """The likeliest tokens in their order, the one that was said marked, and one logit as the sum that it is."""
+    """The likeliest tokens in their order, the generated one marked, and one logit as the sum that it is."""
     rows = card.locator(".spoken tbody tr")
     hidden = np.asarray(output["hidden"])
     logits = np.array([np.asarray(one["weight"]) @ hidden + one["bias"] for one in output["tokens"]])

@@ -62,8 +62,8 @@ def test_file_size_limit_keeps_older_checkpoint(outcome: dict[str, Any]) -> None
 def test_run_stopped_by_full_disk_resumes_bitwise(outcome: dict[str, Any]) -> None:
     found = mounted(outcome["resumed"])
     assert found["stopped"]["code"] == 2
-    assert "bytes" in found["stopped"]["said"]
-    assert "Traceback" not in found["stopped"]["said"]
+    assert "bytes" in found["stopped"]["message"]
+    assert "Traceback" not in found["stopped"]["message"]
     assert found["saved"]
     assert max(found["saved"]) < 8
     assert found["went_on"]["code"] == 0
@@ -82,15 +82,15 @@ def test_run_stopped_by_full_disk_resumes_bitwise(outcome: dict[str, Any]) -> No
 def test_unwritable_place_is_named(outcome: dict[str, Any], where: str, reason: str) -> None:
     found = mounted(outcome["refused"])
     assert found[where]["code"] == 2
-    assert reason in found[where]["said"]
-    assert "Traceback" not in found[where]["said"]
+    assert reason in found[where]["message"]
+    assert "Traceback" not in found[where]["message"]
     assert found["after read-only"] == found["after denied"] == found["before"]
 
 
 def test_low_memory_error_gives_advice(outcome: dict[str, Any]) -> None:
     found = outcome["memory"]
     assert found["code"] == 2
-    assert "there is not enough memory: " in found["said"]
-    assert "Lower training.batch_tokens" in found["said"]
-    assert "Traceback" not in found["said"]
+    assert "there is not enough memory: " in found["message"]
+    assert "Lower training.batch_tokens" in found["message"]
+    assert "Traceback" not in found["message"]
     assert not [name for name in found["left"] if ".new-" in name]

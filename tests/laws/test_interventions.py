@@ -23,7 +23,7 @@ from regard.layers.transformer_block import TransformerStack
 from regard.tracing.interventions import captured_values, intervene
 from regard.tracing.model_parts import ModelParts
 from tests.laws.test_models import WITH_POSITIONS, encoded
-from tests.laws.test_stepping import say_in_pieces
+from tests.laws.test_stepping import logits_in_pieces
 from tests.support.small_models import (
     CATALOGUE,
     GENERATORS,
@@ -35,9 +35,9 @@ from tests.support.small_models import (
     Small,
     cases,
     for_every,
+    forced_logits,
     one_row,
     other_tokens,
-    say,
     seeds,
 )
 
@@ -51,7 +51,7 @@ CROSSING = [name for name in ATTENDING if isinstance(CATALOGUE[name], Transforme
 def run(small: Small, model: Any, case: Case) -> Tensor:
     """The logits of any model of the catalogue, in one pass."""
     source = small.source(case)
-    return model(source) if small.name in READERS + SEERS else say(model, source, case.target.tokens)
+    return model(source) if small.name in READERS + SEERS else forced_logits(model, source, case.target.tokens)
 
 
 def in_float64(names: list[str]) -> Any:
@@ -178,9 +178,11 @@ def test_without_cross_attention_the_source_is_inert(small: Small, case: Case) -
     model, source = small.build(case.seed), small.source(case)
     role = "image-cross" if isinstance(source, Images) else "cross"
     other = Images(255 - source.pixels) if isinstance(source, Images) else PaddedTokens.from_rows([[9, 8, 7, 6, 5]] * 2)
-    assert small.differ(say(model, source, case.target.tokens), say(model, other, case.target.tokens))
+    assert small.differ(
+        forced_logits(model, source, case.target.tokens), forced_logits(model, other, case.target.tokens)
+    )
     with intervene(model, f"{role}.*.*=zero"):
-        one, two = (say(model, given, case.target.tokens) for given in (source, other))
+        one, two = (forced_logits(model, given, case.target.tokens) for given in (source, other))
     small.assert_same(one, two)
 
 
@@ -193,7 +195,7 @@ def test_a_hidden_source_token_is_inert(small: Small, seed: int) -> None:
     one, other = (PaddedTokens.from_rows([[5, token, 6, 2]]) for token in (7, 8))
 
     def read(source: PaddedTokens) -> Tensor:
-        return model(source) if small.name in READERS else say(model, source, target)
+        return model(source) if small.name in READERS else forced_logits(model, source, target)
 
     assert small.differ(read(one), read(other))
     with intervene(model, "hide.source.2"):
@@ -209,7 +211,7 @@ def test_a_hidden_target_token_is_inert(small: Small, case: Case) -> None:
     changed = target.clone()
     changed[:, 1] = other_tokens(target[:, 1])
     with intervene(model, "hide.target.2"):
-        small.assert_same(say(model, source, changed), say(model, source, target))
+        small.assert_same(forced_logits(model, source, changed), forced_logits(model, source, target))
 
 
 @in_float64([name for name in GENERATORS if "ssru" not in name and ("transformer" in name or "decoder-only" in name)])
@@ -220,7 +222,7 @@ def test_without_the_causal_mask_the_future_leaks(small: Small, case: Case) -> N
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     changed = torch.cat([target[:, :-1], other_tokens(target[:, -1:])], dim=1)
     with intervene(model, "without.causal-mask"):
-        assert small.differ(say(model, source, target)[:, 0], say(model, source, changed)[:, 0])
+        assert small.differ(forced_logits(model, source, target)[:, 0], forced_logits(model, source, changed)[:, 0])
 
 
 @in_float64([name for name in WITH_POSITIONS if name in STACKED])
@@ -246,8 +248,8 @@ def test_interventions_act_stepwise_as_all_at_once(small: Small, case: Case) -> 
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     for texts in groups(model):
         with intervene(model, *texts):
-            stepwise = say_in_pieces(model, source, target, range(1, target.shape[1]))
-            small.assert_same(stepwise, say(model, source, target))
+            stepwise = logits_in_pieces(model, source, target, range(1, target.shape[1]))
+            small.assert_same(stepwise, forced_logits(model, source, target))
 
 
 @in_float64(GENERATORS)
@@ -293,10 +295,10 @@ def test_a_thread_without_intervention_is_not_changed(small: Small, case: Case) 
 def test_mean_head_is_the_mean_over_its_sample(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), one_row(case.source, 0), one_row(case.target, 0).tokens
     with record_attention(model, details=True) as recording:
-        say(model, source, target)
+        forced_logits(model, source, target)
     sample = [(source, target[0, 1:].tolist())]
     with intervene(model, "cross.1.1=mean", sample=sample), record_attention(model, details=True) as changed:
-        say(model, source, target)
+        forced_logits(model, source, target)
     name = next(part.name for part in ModelParts(model).attentions if part.role == "cross")
     mean = recording.layers[name]["context"][0, 0].mean(dim=0)
     small.assert_same(changed.layers[name]["context"][0, 0], mean.expand_as(changed.layers[name]["context"][0, 0]))
@@ -310,15 +312,15 @@ def test_a_patched_memory_is_that_of_the_donor(small: Small, seed: int) -> None:
     model, target = small.build(seed), torch.tensor([[2, 5, 6]])
     own, donor = (PaddedTokens.from_rows([[*row, 3]]) for row in ([5, 6, 7], [8, 9, 10]))
     with captured_values([(model, "memory")]) as captured:
-        expected = say(model, donor, target)
+        expected = forced_logits(model, donor, target)
     [memory] = captured[id(model), "memory"]
     patches = [
         PatchIntervention(site="memory", position=position, vector=tuple(vector.tolist()))
         for position, vector in enumerate(memory[0])
     ]
-    assert small.differ(say(model, own, target), expected)
+    assert small.differ(forced_logits(model, own, target), expected)
     with intervene(model, *patches):
-        torch.testing.assert_close(say(model, own, target), expected, atol=1e-5, rtol=1e-5)  # through float32
+        torch.testing.assert_close(forced_logits(model, own, target), expected, atol=1e-5, rtol=1e-5)  # through float32
 
 
 @in_float64([GENERATORS[0], LOOKERS[0], LOOKERS[-1], "decoder-only-rotary"])

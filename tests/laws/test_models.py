@@ -24,9 +24,9 @@ from tests.support.small_models import (
     Small,
     cases,
     for_every,
+    forced_logits,
     one_row,
     other_tokens,
-    say,
     seeds,
     with_junk_padding,
 )
@@ -58,10 +58,10 @@ def test_small_models_cover_every_option(kind: type[msgspec.Struct]) -> None:
 @few
 def test_source_padding_is_inert_and_real_tokens_not(small: Small, case: Case, columns: int) -> None:
     model, source, target = small.build(case.seed), case.source, case.target.tokens
-    logits = say(model, source, target)
-    small.assert_same(say(model, with_junk_padding(source, columns, case.seed), target), logits)
+    logits = forced_logits(model, source, target)
+    small.assert_same(forced_logits(model, with_junk_padding(source, columns, case.seed), target), logits)
     changed = PaddedTokens(other_tokens(source.tokens), source.is_real, source.lengths)
-    assert small.differ(say(model, changed, target), logits)
+    assert small.differ(forced_logits(model, changed, target), logits)
 
 
 @for_every(READERS)
@@ -95,9 +95,9 @@ def test_row_of_only_padding_gives_zero_weights(small: Small, seed: int) -> None
 @single
 def test_row_is_the_same_in_batch_and_alone(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), small.source(case), case.target
-    together = say(model, source, target.tokens)
+    together = forced_logits(model, source, target.tokens)
     for row, length in enumerate(target.lengths):
-        alone = say(model, one_row(source, row), one_row(target, row).tokens)
+        alone = forced_logits(model, one_row(source, row), one_row(target, row).tokens)
         small.assert_same(together[row, :length], alone[0])
 
 
@@ -130,7 +130,7 @@ def test_future_is_inert_and_present_is_not(small: Small, case: Case, data: st.D
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     now = data.draw(st.integers(1, target.shape[1] - 1))
     changed = torch.cat([target[:, :now], other_tokens(target[:, now:])], dim=1)
-    before, after = say(model, source, target), say(model, source, changed)
+    before, after = forced_logits(model, source, target), forced_logits(model, source, changed)
     small.assert_same(after[:, :now], before[:, :now])
     assert small.differ(after[:, now], before[:, now])
 
@@ -173,7 +173,7 @@ def test_with_positions_a_reordered_source_is_another(small: Small, seed: int) -
 def test_weights_of_every_layer_sum_to_one(small: Small, case: Case) -> None:
     model, source = small.build(case.seed), small.source(case)
     with record_attention(model) as recording:
-        say(model, source, case.target.tokens)
+        forced_logits(model, source, case.target.tokens)
     assert recording.layers
     for name, layer in recording.layers.items():
         assert_weights(layer["weights"], visible_to(name, layer["weights"], source), small)

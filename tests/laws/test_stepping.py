@@ -19,8 +19,8 @@ from tests.support.small_models import (
     Small,
     cases,
     for_every,
+    forced_logits,
     other_tokens,
-    say,
     seeds,
 )
 
@@ -36,10 +36,10 @@ def test_parallel_equals_stepwise_in_any_chunks(small: Small, case: Case, data: 
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
     length = target.shape[1]
     cuts = data.draw(st.sets(st.integers(1, length - 1), min_size=1))
-    expected = say(model, source, target)
+    expected = forced_logits(model, source, target)
     with torch.no_grad():
-        small.assert_same(say_in_pieces(model, source, target, range(1, length)), expected)
-        small.assert_same(say_in_pieces(model, source, target, sorted(cuts)), expected)
+        small.assert_same(logits_in_pieces(model, source, target, range(1, length)), expected)
+        small.assert_same(logits_in_pieces(model, source, target, sorted(cuts)), expected)
 
 
 @for_every(GENERATORS)
@@ -47,8 +47,8 @@ def test_parallel_equals_stepwise_in_any_chunks(small: Small, case: Case, data: 
 @single
 def test_gradients_are_equal_in_parallel_and_stepwise(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
-    together = say(model, source, target)
-    stepwise = say_in_pieces(model, source, target, range(1, target.shape[1]))
+    together = forced_logits(model, source, target)
+    stepwise = logits_in_pieces(model, source, target, range(1, target.shape[1]))
     small.assert_same(stepwise, together)
     for actual, expected in zip(gradients(model, stepwise), gradients(model, together), strict=True):
         assert (actual is None) == (expected is None)
@@ -66,16 +66,16 @@ def test_two_continuations_of_one_state_are_independent(small: Small, case: Case
     memory = model.encode(source)
     # Two steps in, so that a cache has room for both continuations and is tempted to write them to one place.
     state = model.decode(one[:, 1:2], memory, model.decode(one[:, :1], memory, model.init_state(memory)).state).state
-    heads, said = [state, state], [[], []]  # type: ignore[var-annotated]
+    heads, stepped = [state, state], [[], []]  # type: ignore[var-annotated]
     for step in range(2, one.shape[1]):
         for branch, target in enumerate((one, other)):
             decoded = model.decode(target[:, step : step + 1], memory, heads[branch])
             heads[branch] = decoded.state
-            said[branch].append(decoded.logits)
+            stepped[branch].append(decoded.logits)
     again = model.decode(one[:, 2:], memory, state).logits
-    small.assert_same(torch.cat(said[0], dim=1), say(model, source, one)[:, 2:])
-    small.assert_same(torch.cat(said[1], dim=1), say(model, source, other)[:, 2:])
-    small.assert_same(again, say(model, source, one)[:, 2:])
+    small.assert_same(torch.cat(stepped[0], dim=1), forced_logits(model, source, one)[:, 2:])
+    small.assert_same(torch.cat(stepped[1], dim=1), forced_logits(model, source, other)[:, 2:])
+    small.assert_same(again, forced_logits(model, source, one)[:, 2:])
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -153,11 +153,11 @@ def test_recording_never_folds_beams(small: Small) -> None:
 @torch.no_grad()
 def test_recording_changes_nothing_in_parallel_or_stepwise(small: Small, case: Case) -> None:
     model, source, target = small.build(case.seed), small.source(case), case.target.tokens
-    expected = say(model, source, target)
+    expected = forced_logits(model, source, target)
     with record_attention(model, details=True) as at_once:
-        small.assert_same(say(model, source, target), expected)
+        small.assert_same(forced_logits(model, source, target), expected)
     with record_attention(model, details=True) as step_by_step:
-        small.assert_same(say_in_pieces(model, source, target, range(1, target.shape[1])), expected)
+        small.assert_same(logits_in_pieces(model, source, target, range(1, target.shape[1])), expected)
     assert at_once.layers.keys() == step_by_step.layers.keys()
     for name, layer in at_once.layers.items():
         for part, seen in layer.items():
@@ -186,11 +186,11 @@ def test_unrecorded_model_keeps_no_weights(small: Small, seed: int) -> None:
     watched, other = small.build(seed), torch.nn.Linear(2, 3)
     case = Case((2, 3), (3, 2), seed)
     with record_attention(other) as recording:
-        say(watched, small.source(case), case.target.tokens)
+        forced_logits(watched, small.source(case), case.target.tokens)
     assert not recording.layers
 
 
-def say_in_pieces(model: Any, source: Any, target: Tensor, cuts: Any) -> Tensor:
+def logits_in_pieces(model: Any, source: Any, target: Tensor, cuts: Any) -> Tensor:
     """Logits of a target that is decoded piece by piece, each piece beginning where one of the cuts is."""
     memory = model.encode(source)
     state, logits = model.init_state(memory), []

@@ -74,13 +74,13 @@ def test_deepl_sends_json_and_get_with_body(api_server: ApiServer, expected: str
 
 def test_npm_translate_sends_json(api_server: ApiServer, expected: str) -> None:
     result = _in_node("translate", api_server.url, KEY, TEXT)
-    assert result == {"said": expected, "refused": "This server requires an API key. Send a valid one."}
+    assert result == {"translated": expected, "refused": "This server requires an API key. Send a valid one."}
 
 
 def test_npm_libretranslate_ts_sends_json_with_nulls(api_server: ApiServer, expected: str) -> None:
     result = _in_node("libretranslate-ts", api_server.url, KEY, TEXT)
-    assert result["said"]["translatedText"] == expected
-    assert len(result["said"]["alternatives"]) == 2
+    assert result["translated"]["translatedText"] == expected
+    assert len(result["translated"]["alternatives"]) == 2
     assert "requires an API key" in result["refused"]["error"]
     assert result["detected"]["language"] == "en"
     assert [language["code"] for language in result["languages"]] == ["en", "ko"]
@@ -88,9 +88,9 @@ def test_npm_libretranslate_ts_sends_json_with_nulls(api_server: ApiServer, expe
 
 def test_npm_deepl_node_sends_forms_with_repeated_fields(api_server: ApiServer, expected: str) -> None:
     result = _in_node("deepl-node", api_server.url, KEY, TEXT, KOREAN)
-    assert [one["text"] for one in result["said"]] == [expected, KOREAN]
-    assert [one["detectedSourceLang"] for one in result["said"]] == ["en", "ko"]
-    assert [one["billedCharacters"] for one in result["said"]] == [len(TEXT), len(KOREAN)]
+    assert [one["text"] for one in result["translated"]] == [expected, KOREAN]
+    assert [one["detectedSourceLang"] for one in result["translated"]] == ["en", "ko"]
+    assert [one["billedCharacters"] for one in result["translated"]] == [len(TEXT), len(KOREAN)]
     assert result["tagged"]["text"].count("<b>") == result["tagged"]["text"].count("</b>") == 1
     assert [one["code"] for one in result["sources"]] == ["en", "ko"]
     assert [one["code"] for one in result["targets"]] == ["en-GB", "en-US", "ko"]

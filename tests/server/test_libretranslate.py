@@ -48,11 +48,11 @@ def test_white_space_and_lines_stay(http: httpx.Client, expected: str) -> None:
 
 def test_html_keeps_its_tags(http: httpx.Client) -> None:
     document = "<p>one <b>red</b> cat</p><script>one</script><p><a href='x'>two</a> dog</p>"
-    said = http.post("/translate", json={**ASKED, "q": document, "format": "html"}).json()["translatedText"]
+    output = http.post("/translate", json={**ASKED, "q": document, "format": "html"}).json()["translatedText"]
     for tag in ("<b>", "</b>", "<script>one</script>", "<a href='x'>", "</a>"):
-        assert said.count(tag) == 1
-    assert said.startswith("<p>")
-    assert "red" not in said
+        assert output.count(tag) == 1
+    assert output.startswith("<p>")
+    assert "red" not in output
 
 
 def test_alternatives_have_the_requested_number(http: httpx.Client, expected: str) -> None:

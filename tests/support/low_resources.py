@@ -156,15 +156,15 @@ def size_of(directory: Path) -> int:
 
 
 def run_in_fork(directory: Path, *words: object, before: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """How a command ended, and what it said of it."""
+    """How a command ended, and its message."""
 
     def speak() -> None:
-        os.dup2(os.open(directory / "said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), 2)
+        os.dup2(os.open(directory / "message", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), 2)
         before()
         command(*words)
 
     code = ended(forked(speak))
-    return {"code": code, "said": (directory / "said").read_text()}
+    return {"code": code, "message": (directory / "message").read_text()}
 
 
 def refused(directory: Path) -> dict[str, Any]:

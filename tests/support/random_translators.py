@@ -1,4 +1,4 @@
-"""Small random Transformers that speak like trained ones: they end, and what is never said has no probability.
+"""Small random Transformers that generate like trained ones: they end; other tokens have no probability.
 
 An engine of another program leaves out padding, BEGIN and MASK before the softmax, ours after it. A trained model gives
 them nothing, so that it makes no difference; a random one would, and hide all others.
@@ -61,7 +61,7 @@ def marian_translator(style: str) -> Bundle:
 
 
 def _spread(name: str, parameter: torch.Tensor) -> float:
-    """So that what is said depends on the source and changes from place to place."""
+    """So that the output depends on the source and changes from place to place."""
     if parameter.dim() < 2:
         return 0.1
     if "embedding" in name:

@@ -1,4 +1,4 @@
-"""Voices without a model: what they say is known beforehand, so that a test can say what must come out."""
+"""Translators without a model: their outputs are known beforehand, so that a test can state the result."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -18,23 +18,23 @@ def word_translator(
     batch_size: Callable[[str], int] = lambda _: 64,
     heard: list[list[str]] | None = None,
 ) -> SentenceTranslator:
-    """A voice that says what the function makes of a sentence, word for word in the same order."""
+    """A translator whose output is what the function makes of a sentence, word for word in the same order."""
 
-    async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:  # noqa: ARG001
+    async def translate_sentences(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:  # noqa: ARG001
         if heard is not None:
             heard.append(sentences)
         return [[Translation(speak(sentence), 0.0, 0.0, [])] for sentence in sentences]
 
-    return SentenceTranslator(say, lambda sentence: len(sentence) <= longest, batch_size)
+    return SentenceTranslator(translate_sentences, lambda sentence: len(sentence) <= longest, batch_size)
 
 
 def reversing_translator() -> SentenceTranslator:
-    """A voice that says the words in the opposite order, and whose attention knows it."""
+    """A translator that reverses the words, and whose attention knows it."""
 
-    async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:
+    async def translate_sentences(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:
         return [[_reversed(sentence, is_aligned)] for sentence in sentences]
 
-    return SentenceTranslator(say, lambda _: True, lambda _: 64)
+    return SentenceTranslator(translate_sentences, lambda _: True, lambda _: 64)
 
 
 def _reversed(sentence: str, is_aligned: bool) -> Translation:

@@ -399,7 +399,7 @@ def one_row(padded: Any, row: int) -> Any:
     return PaddedTokens.from_rows([padded.tokens[row, : padded.lengths[row]].tolist()])
 
 
-def say(model: Any, source: PaddedTokens | Images, tokens: Tensor) -> Tensor:
+def forced_logits(model: Any, source: PaddedTokens | Images, tokens: Tensor) -> Tensor:
     """Logits of a whole target, in one pass."""
     memory = model.encode(source)
     logits: Tensor = model.decode(tokens, memory, model.init_state(memory)).logits

@@ -87,7 +87,7 @@ every_number = pytest.mark.parametrize("place", [place for place in PLACES if is
 
 
 def complaint(table: dict[str, Any], *, path: str) -> str:
-    """What is said of a recipe, which must be one line that begins with the path."""
+    """The message about a recipe, which must be one line that begins with the path."""
     with pytest.raises(RegardError) as caught:
         Config.from_toml(tomli_w.dumps(table))
     first, *lines = str(caught.value).splitlines()

@@ -86,7 +86,7 @@ def command(
             steps.append(step)
             if steps[0].quality.bleu - step.quality.bleu <= max_loss:
                 removed = candidates
-            echo(f"{step.removed} heads removed: BLEU {step.quality.bleu:.2f}", to_error=True)
+            echo(f"heads removed: {step.removed}, BLEU {step.quality.bleu:.2f}", to_error=True)
     pruned = without_heads(bundle, removed)
     final = PruningStep(len(removed), tests.measure(Translator(pruned), config))
     save_bundle(out, pruned)

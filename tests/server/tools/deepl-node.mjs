@@ -8,7 +8,7 @@ const refused = await new DeepLClient("wrong", options).getUsage().catch((error)
 console.log(
   JSON.stringify({
     refused,
-    said: await client.translateText(texts, null, "ko"),
+    translated: await client.translateText(texts, null, "ko"),
     tagged: await client.translateText(`${texts[0]} <b>${texts[0]}</b>`, "en", "ko", { tagHandling: "html" }),
     sources: await client.getSourceLanguages(),
     targets: await client.getTargetLanguages(),

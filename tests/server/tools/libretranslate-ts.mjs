@@ -9,7 +9,7 @@ libreTranslate.setApiKey(key);
 console.log(
   JSON.stringify({
     refused,
-    said: await libreTranslate.translate(text, "en", "ko", 2),
+    translated: await libreTranslate.translate(text, "en", "ko", 2),
     detected: await libreTranslate.detect(text),
     languages: await libreTranslate.listLanguages(),
   }),

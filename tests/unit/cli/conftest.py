@@ -49,7 +49,7 @@ def transformer(corpus: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def attending(corpus: Path) -> Path:
-    """The run of a small attending RNN."""
+    """The run of a small RNN with attention."""
     return _trained(corpus, "attending")
 
 

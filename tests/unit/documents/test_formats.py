@@ -80,9 +80,9 @@ def test_subtitles_keep_numbers_times_and_line_counts() -> None:
 
 
 def test_cue_is_one_sentence_and_tags_follow_words() -> None:
-    said = translated(read_srt(SUBTITLES), reversing_translator())
-    assert "\r\n{\\an8}friend good my\r\n<i>there Hello</i>\r\n" in said
-    assert "\r\n- it? is Who\r\n- Me.\r\n" in said
+    output = translated(read_srt(SUBTITLES), reversing_translator())
+    assert "\r\n{\\an8}friend good my\r\n<i>there Hello</i>\r\n" in output
+    assert "\r\n- it? is Who\r\n- Me.\r\n" in output
 
 
 @given(st.lists(st.text("ab<i>", min_size=1, max_size=8), min_size=1, max_size=9), st.integers(1, 4))
@@ -95,8 +95,8 @@ def test_wrapped_cue_keeps_words_and_line_count(words: list[str], lines: int) ->
 
 def test_cue_of_several_sentences_keeps_line_limit() -> None:
     times = "1\n00:00:01,000 --> 00:00:02,000\n"
-    said = translated(read_srt(f"{times}Hello there.\nHow are you today?\n\n"), shout)
-    assert said == f"{times}HELLO THERE. HOW\nARE YOU TODAY?\n\n"
+    output = translated(read_srt(f"{times}Hello there.\nHow are you today?\n\n"), shout)
+    assert output == f"{times}HELLO THERE. HOW\nARE YOU TODAY?\n\n"
 
 
 def test_cue_breaks_at_spaces_nearest_even_lines() -> None:
@@ -111,21 +111,21 @@ def test_cue_of_many_lines_wraps() -> None:
 
 
 def test_catalogue_is_filled_and_otherwise_unchanged() -> None:
-    said = translated(po_template(CATALOGUE), shout)
+    output = translated(po_template(CATALOGUE), shout)
     expected = (
         CATALOGUE.replace('sure"\nmsgstr ""', 'sure"\nmsgstr "OPEN %s NOW, 100% SURE"')
         .replace('line.\\n"\nmsgstr ""', 'line.\\n"\nmsgstr ""\n"FIRST \\"LINE\\".\\n"\n"SECOND <b>BOLD</b> LINE.\\n"')
         .replace('msgstr[0] ""', 'msgstr[0] "%d FILE"')
         .replace('msgstr[1] ""', 'msgstr[1] "THERE ARE %d FILES"')
     )
-    assert said == expected
+    assert output == expected
 
 
 def test_single_form_language_translates_the_plural() -> None:
     korean = 'msgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] ""\n\n'
-    said = translated(po_template(korean + CATALOGUE), shout)
-    assert 'msgstr[0] "%d FILES"' in said
-    assert 'msgstr[0] "%d FILE"' in said
+    output = translated(po_template(korean + CATALOGUE), shout)
+    assert 'msgstr[0] "%d FILES"' in output
+    assert 'msgstr[0] "%d FILE"' in output
 
 
 def test_a_filled_catalogue_can_be_read_again(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -151,9 +151,9 @@ def test_catalogue_without_translations_stays_valid(tmp_path) -> None:  # type: 
 @given(st.lists(st.sampled_from(["%s", "%(name)s", "{count}", "%1$d", "{{ x }}", "${y}", "word", "more. Words"])))
 def test_placeholders_appear_as_often_as_in_source(pieces: list[str]) -> None:
     text = " ".join(pieces)
-    said = translated(po_template(f'msgid "{text}"\nmsgstr ""\n'), reversing_translator()).split("msgstr ")[1]
+    output = translated(po_template(f'msgid "{text}"\nmsgstr ""\n'), reversing_translator()).split("msgstr ")[1]
     for placeholder in ("%s", "%(name)s", "{count}", "%1$d", "{{ x }}", "${y}"):
-        assert said.count(placeholder) == text.count(placeholder)
+        assert output.count(placeholder) == text.count(placeholder)
 
 
 def test_non_octal_digit_stands_for_itself() -> None:

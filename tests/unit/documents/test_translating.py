@@ -1,4 +1,4 @@
-"""Sentences through a voice: batches, long ones, alternatives, marks at their ends."""
+"""Sentences through a translator: batches, long ones, alternatives, marks at their ends."""
 
 import asyncio
 
@@ -52,12 +52,14 @@ def test_sentences_are_batched_by_longest_with_progress() -> None:
 
 
 def test_alternatives_combine_next_best_outputs_of_sentences() -> None:
-    async def say(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:  # noqa: ARG001
+    async def translate_sentences(sentences: list[str], is_aligned: bool) -> list[list[Translation]]:  # noqa: ARG001
         outputs = {"One.": ["A.", "B."], "Two.": ["C.", "D.", "E."]}
         return [[Translation(text, 0.0, 0.0, []) for text in outputs[sentence]] for sentence in sentences]
 
     (output,) = asyncio.run(
-        translate([plain_text_template("One.\nTwo.")], SentenceTranslator(say, lambda _: True, lambda _: 64))
+        translate(
+            [plain_text_template("One.\nTwo.")], SentenceTranslator(translate_sentences, lambda _: True, lambda _: 64)
+        )
     )
     assert output == ["A.\nC.", "B.\nD.", "B.\nE."]
 

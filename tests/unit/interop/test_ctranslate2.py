@@ -110,7 +110,7 @@ def test_any_shape_is_exported_faithfully(shape: Shape, seed: int) -> None:
 
 
 def test_ctranslate2_by_itself_gives_the_same_text(tmp_path: Path) -> None:
-    """All that has to be known (the start, the end, what is never said) is in the export, not in our engine."""
+    """All that has to be known (the start, the end, what is never generated) is in the export, not in our engine."""
     import ctranslate2
 
     bundle = random_translator(Shape().config)

@@ -110,14 +110,14 @@ def test_decoder_block_attends_visible_memory_only(layer: str) -> None:
     is_real = torch.arange(SOURCE) < torch.tensor([SOURCE, 3])[:, None]
     x, memory = torch.randn(BATCH, 1, WIDTH), torch.randn(BATCH, SOURCE, MEMORY)
 
-    def say(memory: Tensor) -> Tensor:
+    def output_of(memory: Tensor) -> Tensor:
         assert block.cross_attention is not None
         projected = (block.cross_attention.key_values(memory), real_keys(is_real))
         return block(x, None, torch.arange(1), memory=projected)[0]
 
     changed = memory.clone()
     changed[:, 4] += 1.0
-    expected, found = say(memory), say(changed)
+    expected, found = output_of(memory), output_of(changed)
     assert not torch.allclose(found[0], expected[0])
     assert_close(found[1], expected[1])
 

@@ -1,4 +1,4 @@
-"""Scenes: what is seen decides what is said, in both languages; boxes hold what they name; splits share no caption."""
+"""Scenes: captions in both languages name what is in the image; boxes hold what they name; splits share no caption."""
 
 import math
 import os

@@ -99,8 +99,10 @@ def test_documents_queue_at_most_one_batch(models: ModelRegistry) -> None:
         running = asyncio.ensure_future(service.batcher.run_exclusive(lambda: release.wait(60), cost=1))
         while not service.batcher.is_busy:
             await asyncio.sleep(0.001)
-        voices = [service.sentence_translator(model, DecodeRequest(beam_size=2), is_background=True) for _ in range(4)]
-        files = [asyncio.ensure_future(translate([plain_text_template("\n".join(lines))], one)) for one in voices]
+        translators = [
+            service.sentence_translator(model, DecodeRequest(beam_size=2), is_background=True) for _ in range(4)
+        ]
+        files = [asyncio.ensure_future(translate([plain_text_template("\n".join(lines))], one)) for one in translators]
         while not service.batcher.waiting:
             await asyncio.sleep(0.001)
         await asyncio.sleep(0.05)  # for more, which must not come

@@ -1,4 +1,4 @@
-"""A writer goes on with a text as it has learnt to, and what it says of a text is what it would have said."""
+"""A decoder-only model continues a text as it has learnt to, and scores a text as it would generate it."""
 
 import math
 from pathlib import Path
