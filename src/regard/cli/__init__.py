@@ -63,8 +63,7 @@ SUMMARIES = {
     "import": "Import a model of another program: OPUS-MT, CTranslate2, Argos Translate.",
     "data": "Inspect a corpus, extract the images of IDX files, or generate corpora.",
 }
-MODULES = {"import": "import_model", "schema": "info"}  # commands that do not have a module of the same name
-FUNCTIONS = {"schema": "schema"}  # commands that are not called `command` in their module
+MODULES = {"import": "import_model"}  # commands that do not have a module of the same name
 
 
 class OutputClosed(Exception):  # noqa: N818  (not an error: the reader has enough)
@@ -91,7 +90,7 @@ class LazyGroup(click.Group):
         if cmd_name not in SUMMARIES:
             return None
         module = import_module(f"regard.cli.{MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, FUNCTIONS.get(cmd_name, "command"))
+        command: click.Command = module.command
         return command
 
     def resolve_command(

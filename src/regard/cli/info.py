@@ -1,4 +1,4 @@
-"""`regard info`: what a model is, or which models come with regard; `regard schema`: the JSON schema of a recipe."""
+"""`regard info`: what a model is, or which models come with regard."""
 
 from pathlib import Path
 
@@ -8,7 +8,6 @@ import msgspec
 from regard import pretrained
 from regard.cli.console import echo, print_json, print_table
 from regard.cli.options import PATH, json_option
-from regard.config import Config
 from regard.files import MANIFEST_NAME, MODEL, MODEL_VERSION, find_model_directory, read_manifest
 
 
@@ -74,15 +73,3 @@ def _list_pretrained(as_json: bool) -> None:
 
 def _format_figures(card: pretrained.ModelCard) -> str:
     return ", ".join(f"{name} {value:.1f}" for name, value in card.figures.items())
-
-
-@click.command(
-    name="schema",
-    epilog="""\b
-Examples:
-  regard schema > recipe.schema.json
-  #:schema ./recipe.schema.json     (first line of a recipe: completion in editors with Taplo, such as VS Code)""",
-)
-def schema() -> None:
-    """Print the JSON schema of a recipe: every section, option, type and choice, for completion in an editor."""
-    echo(msgspec.json.format(msgspec.json.encode(Config.json_schema()), indent=2).decode())
