@@ -15,9 +15,10 @@ import click
 import msgspec
 
 from regard.cli import acknowledged_signals, deferred_signals, stop_signals
-from regard.cli.console import SilentDisplay, TrainingDisplay, echo, make_display, print_json, try_to_echo
+from regard.cli.console import echo, print_json, try_to_echo
 from regard.cli.data_report import check_report_path, describe_cost, describe_report, write_report
 from regard.cli.options import PATH, json_option
+from regard.cli.training_display import SilentDisplay, TrainingDisplay, make_display
 from regard.errors import RegardError
 from regard.languages import languages_from_names
 

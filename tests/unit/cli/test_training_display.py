@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from regard.cli.console import JsonDisplay, LiveDisplay, PlainDisplay, TrainingDisplay, describe_event
+from regard.cli.training_display import JsonDisplay, LiveDisplay, PlainDisplay, TrainingDisplay, describe_event
 from regard.training.events import (
     CheckpointSaved,
     ProbesSaved,
