@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from regard.cli.console import echo
-from regard.cli.data_report import check_report_path
+from regard.cli.data_report import check_report_path, inspect_run
 from regard.cli.options import PATH, json_option
-from regard.cli.train import data_options, inspect_run, read_data_options
+from regard.cli.training_data import data_options, read_data_options
 from regard.errors import RegardError
 
 COUNT = click.IntRange(0, 1_000_000)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from regard.cli.console import echo, format_table
+from regard.cli.console import echo, format_table, print_json
 from regard.cli.options import check_outputs
+from regard.cli.training_display import make_display
 from regard.errors import RegardError
 from regard.files import atomic_file
 from regard.languages import language_name
@@ -15,6 +19,7 @@ from regard.languages import language_name
 if TYPE_CHECKING:
     from regard.data.inspection import DataReport
     from regard.training.cost_estimate import CostEstimate
+    from regard.training.plan import TrainOptions
 
 MAX_SHOWN_CHARACTERS = 90  # of a side of an example
 # The share of a corpus's pairs above which a finding is a warning, and what to do about it. In corpora that are aligned
@@ -31,6 +36,34 @@ def check_report_path(path: Path | None) -> None:
     if path is not None and path.suffix.lower() != ".html":
         raise RegardError(f"--report {path}: the report is a page. Give a name that ends with .html.")
     check_outputs({"--report": path}, [])
+
+
+def inspect_run(options: TrainOptions, *, with_cost: bool, report: Path | None, as_json: bool) -> None:
+    """Prepare the data as training does, in a temporary directory, and print the report, and with it the cost."""
+    from regard.training.plan import make_plan, prepare_run
+
+    with TemporaryDirectory(prefix="regard-") as folder:
+        plan = make_plan(options if options.resume else replace(options, run=Path(folder)))
+        plan = replace(plan, run=Path(folder))
+        with closing(make_display(as_json=as_json, steps=plan.config.training.steps)) as display:
+            for note in plan.notes:
+                display.note(note)
+            corpus = prepare_run(plan, resume=False, progress=display.preparing)
+            data_report, cost = corpus.inspect(plan.config), None
+            if data_report is None and not with_cost and not corpus.class_counts:
+                raise RegardError("captions have no text to inspect. Give pairs, text or labels.")
+            if with_cost:
+                from regard.training.cost_estimate import estimate_cost
+
+                display.preparing("taking a few steps", 0)
+                cost = estimate_cost(plan.config, corpus, plan.run)
+        if as_json:
+            print_json({"data": data_report, "classes": corpus.class_counts or None, "cost": cost})
+        else:
+            about = describe_report(data_report) if data_report else []
+            echo("\n".join([corpus.describe(), *about, *(describe_cost(cost) if cost else [])]))
+    if data_report is not None:
+        write_report(report, data_report, cost, corpus.class_counts)
 
 
 def describe_report(report: DataReport) -> list[str]:
