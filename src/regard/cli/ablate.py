@@ -9,17 +9,9 @@ import click
 
 from regard.cli.align import GoldLinks, ParallelTexts
 from regard.cli.console import print_json, print_table, progress_bar
-from regard.cli.options import (
-    PATH,
-    beam_option,
-    check_direction,
-    check_outputs,
-    gold_index_base_option,
-    json_option,
-    load_translator,
-    model_argument,
-    plot_option,
-)
+from regard.cli.file_checks import check_direction, check_outputs
+from regard.cli.model_loading import load_translator
+from regard.cli.options import PATH, beam_option, gold_index_base_option, json_option, model_argument, plot_option
 from regard.config import decode_options
 
 if TYPE_CHECKING:

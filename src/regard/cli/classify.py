@@ -11,7 +11,9 @@ import click
 import msgspec
 
 from regard.cli.console import progress_bar
-from regard.cli.options import PATH, check_outputs, json_option, model_argument, none_for_standard_output, text_batches
+from regard.cli.file_checks import check_outputs
+from regard.cli.options import PATH, json_option, model_argument, none_for_standard_output
+from regard.cli.text_input import text_batches
 from regard.errors import RegardError
 from regard.files import atomic_file
 

@@ -11,6 +11,7 @@ import msgspec
 
 from regard.cli.align import GoldLinks
 from regard.cli.console import echo, print_json, print_table, warn
+from regard.cli.file_checks import check_outputs
 from regard.cli.measurements import (
     EvaluationOptions,
     ImageTestSet,
@@ -26,15 +27,8 @@ from regard.cli.measurements import (
     warn_about_tokenized_text,
     write_length_plot,
 )
-from regard.cli.options import (
-    PATH,
-    check_outputs,
-    distinct_names,
-    gold_index_base_option,
-    load_torch_model,
-    load_translator,
-    reject_options,
-)
+from regard.cli.model_loading import distinct_names, load_torch_model, load_translator
+from regard.cli.options import PATH, gold_index_base_option, reject_options
 from regard.files import EXPORT, directory_kind, find_model_directory
 
 if TYPE_CHECKING:

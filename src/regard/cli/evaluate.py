@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from regard.cli.console import echo, print_json, print_table, progress_bar
+from regard.cli.file_checks import check_outputs
 from regard.cli.measurements import (
     EvaluationOptions,
     ImageTestSet,
@@ -23,8 +24,10 @@ from regard.cli.measurements import (
     warn_about_tokenized_text,
     write_length_plot,
 )
-from regard.cli.options import PATH, check_outputs, load_translator, model_argument, reject_options, write_texts
+from regard.cli.model_loading import load_translator
+from regard.cli.options import PATH, model_argument, reject_options
 from regard.errors import RegardError
+from regard.files import atomic_file
 
 if TYPE_CHECKING:
     from regard.inference.evaluation import CaptionReport, ClassificationReport, TranslationReport
@@ -94,7 +97,8 @@ def _write_report(
     """Write the outputs and the plot, and print the figures."""
     try:  # files first, because the reader of standard output may be gone; the figures even if the disk is full
         if output is not None:
-            write_texts(output, report.outputs)
+            with atomic_file(output) as file:
+                file.writelines(f"{text}\n".encode() for text in report.outputs)
         if options.plot is not None:
             write_plot(options.plot, report)
     finally:

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from regard.cli.console import echo
-from regard.cli.options import PATH, check_new_directory
+from regard.cli.file_checks import check_new_directory
+from regard.cli.options import PATH
 from regard.errors import RegardError
 
 EFFICIENTNET = "efficientnet-lite0"

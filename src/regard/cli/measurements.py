@@ -11,14 +11,14 @@ import click
 import msgspec
 
 from regard.cli.console import progress_bar, warn
+from regard.cli.file_checks import check_direction
+from regard.cli.model_loading import languages_of
 from regard.cli.options import (
     beam_option,
     captions_option,
-    check_direction,
     engine_option,
     json_option,
     labels_option,
-    languages_of,
     lowercase_option,
     pairs_option,
     plot_option,

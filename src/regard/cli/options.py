@@ -1,30 +1,18 @@
-"""Options that several commands share, checks of the files that a command reads and writes, and models to open."""
+"""The options and arguments that several commands share, with their callbacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from regard.config import Config
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, atomic_file, check_writable, find_model_directory, model_name
-from regard.languages import base_code, languages_swapped
-from regard.process import configure_malloc
-
-if TYPE_CHECKING:
-    from regard.bundle import Bundle
-    from regard.inference.interface import EngineName
-    from regard.inference.translator import Translator
-    from regard.interop.ctranslate2 import Quantization
 
 PATH = click.Path(path_type=Path)
 STANDARD_OUTPUT = Path("-")
 PLOT_SUFFIXES = (".svg", ".png", ".pdf")
-TEXTS_PER_BATCH = 256
 
 
 def none_for_standard_output(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
@@ -129,104 +117,3 @@ def reject_options(options: Mapping[str, object], whose: str, given: str) -> Non
     unfit = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
     if unfit:
         raise click.UsageError(f"{', '.join(unfit)} is for {whose}. Remove it, or remove {given}.")
-
-
-def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
-    """An error if an output file, named by its option, cannot be written or is read by the command as well."""
-    read = [path for path in inputs if path is not None and path.is_file()]
-    for option, output in outputs.items():
-        if output is None:
-            continue
-        if output.is_file() and any(output.samefile(path) for path in read):
-            raise RegardError(f"{option} {output} is also an input file. Give another name.")
-        check_writable(output)
-
-
-def check_new_directory(path: Path) -> None:
-    """An error if there is something at the path that would be overwritten."""
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise RegardError(f"{path} exists already. Remove it, or give another directory.")
-
-
-def text_batches(texts: Sequence[str], source: Path | None) -> Iterator[list[str]]:
-    """The texts of the command line, or those of a file, in batches."""
-    from regard.data.readers import check_monolingual
-    from regard.data.readers.lines import read_lines
-
-    if bool(texts) == (source is not None):
-        raise RegardError("give texts in quotation marks, or --input with a file of texts; - is standard input.")
-    if source is None:
-        yield list(texts)
-        return
-    check_monolingual(source)
-    lines = read_lines(source)
-    while batch := list(islice(lines, TEXTS_PER_BATCH)):
-        yield batch
-
-
-def write_texts(output: Path, texts: Iterable[str]) -> None:
-    """Write the texts, one per line."""
-    with atomic_file(output) as file:
-        file.writelines(f"{text}\n".encode() for text in texts)
-
-
-def check_direction(models: Iterable[Path], source: Path, target: Path, options: tuple[str, str]) -> None:
-    """An error if both files are one, or if their names end in the models' languages in the wrong order."""
-    both = " and ".join(options)
-    if source.is_file() and target.is_file() and source.samefile(target):
-        raise RegardError(f"{both} are the same file, {source}. Give the sentences and their translations.")
-    for model in models:
-        languages = languages_of(model)
-        if ending := languages_swapped(source, target, languages):
-            raise RegardError(
-                f"{source} and {target} end in {ending[0]} and {ending[1]}, but {model} translates "
-                f"{' to '.join(languages)}. Swap {both}, or rename the files if they are in these languages."
-            )
-
-
-def languages_of(model: Path) -> list[str]:
-    """The language codes in the config of a model or an export, read without its weights."""
-    try:
-        return Config.load(find_model_directory(model) / CONFIG_FILE).data.languages
-    except RegardError:
-        return []  # opening the model reports the problem
-
-
-def base_codes(languages: Sequence[str]) -> list[str]:
-    """The codes without regions: en of en-GB."""
-    return [base_code(code) for code in languages]
-
-
-def load_translator(
-    model: Path,
-    engine: EngineName | None = None,
-    quantization: Quantization | None = None,
-    *,
-    with_weights: bool = False,
-) -> Translator:
-    """The translator with the chosen engine, which is printed."""
-
-    from regard.inference.open import load
-
-    translator = load(
-        model, task="translation", engine=engine or "auto", quantization=quantization, with_weights=with_weights
-    )
-    if translator.engine.name == "torch":
-        configure_malloc()
-    click.echo(f"engine: {translator.engine.description}", err=True)
-    return translator
-
-
-def load_torch_model(model: Path) -> Bundle:
-    """The torch model of a translator, whose attention is read."""
-
-    from regard.inference.open import load
-
-    configure_malloc()
-    return load(model, task="translation", engine="torch").require_bundle("alignments")
-
-
-def distinct_names(models: Sequence[Path]) -> list[str]:
-    """A name for each model in a table: the name of its run, or its path if another model has the same name."""
-    names = [model_name(find_model_directory(model)) for model in models]
-    return [str(path) if names.count(name) > 1 else name for path, name in zip(models, names, strict=True)]

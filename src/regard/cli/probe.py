@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.console import print_json, print_table, progress_bar
-from regard.cli.options import PATH, check_outputs, json_option, model_argument, plot_option
+from regard.cli.file_checks import check_outputs
+from regard.cli.options import PATH, json_option, model_argument, plot_option
 from regard.errors import RegardError
 
 if TYPE_CHECKING:

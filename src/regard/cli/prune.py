@@ -9,15 +9,9 @@ import click
 
 from regard.cli.ablate import read_test_set, role_option, test_reference_option, test_source_option
 from regard.cli.console import echo, print_json, print_table
-from regard.cli.options import (
-    PATH,
-    beam_option,
-    check_outputs,
-    json_option,
-    load_translator,
-    model_argument,
-    plot_option,
-)
+from regard.cli.file_checks import check_outputs
+from regard.cli.model_loading import load_translator
+from regard.cli.options import PATH, beam_option, json_option, model_argument, plot_option
 from regard.config import decode_options
 from regard.errors import RegardError
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from regard.cli.console import echo, make_console, warn
-from regard.cli.options import PATH, beam_option, check_outputs
+from regard.cli.file_checks import check_outputs
+from regard.cli.options import PATH, beam_option
 from regard.config import decode_options
 from regard.errors import RegardError
 from regard.special_tokens import UNKNOWN

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.console import echo, progress_bar, warn
+from regard.cli.file_checks import check_outputs
+from regard.cli.model_loading import load_translator
 from regard.cli.options import (
     PATH,
     STANDARD_OUTPUT,
     beam_option,
-    check_outputs,
     engine_option,
     json_option,
-    load_translator,
     model_argument,
     nbest_option,
     none_for_standard_output,
