@@ -7,24 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from regard.cli.align import GoldLinks, ParallelTexts
 from regard.cli.console import print_json, print_table, progress_bar
-from regard.cli.file_checks import check_direction, check_outputs
+from regard.cli.file_checks import check_outputs
+from regard.cli.head_removal import read_evaluation_set, role_option, test_reference_option, test_source_option
 from regard.cli.model_loading import load_translator
 from regard.cli.options import PATH, beam_option, gold_index_base_option, json_option, model_argument, plot_option
 from regard.config import decode_options
 
 if TYPE_CHECKING:
-    from regard.inference.ablation import AblationReport, EvaluationSet
+    from regard.inference.ablation import AblationReport
     from regard.interventions import AttentionRole, HeadAction
-
-ROLES = ["encoder-self", "decoder-self", "cross"]
-
-test_source_option = click.option("--source", type=PATH, required=True, help="Source sentences, one per line.")
-test_reference_option = click.option("--reference", type=PATH, required=True, help="Their translations, line by line.")
-role_option = click.option(
-    "--role", "roles", type=click.Choice(ROLES), multiple=True, help="Only heads of this attention. [default: all]"
-)
 
 
 @click.command(
@@ -69,7 +61,7 @@ def command(
     from regard.inference.ablation import ablate_heads, heads_of
 
     check_outputs({"--plot": plot}, [source, reference, gold])
-    tests = read_test_set(model, source, reference, gold, gold_index_base)
+    tests = read_evaluation_set(model, source, reference, gold, gold_index_base)
     translator = load_translator(model, "torch")
     count = len(heads_of(translator.require_bundle("ablations"), roles))
     with progress_bar("removing heads", count) as advance:
@@ -97,16 +89,6 @@ def command(
         rows.append([f"{one.role} {one.layer}", str(one.head), *changes])
     names = ["without", "head", "BLEU", "chrF", *(["AER"] if baseline.aer is not None else [])]
     print_table(names, rows)
-
-
-def read_test_set(model: Path, source: Path, reference: Path, gold: Path | None, gold_index_base: int) -> EvaluationSet:
-    """The sentences of a test set, and their gold links if there are any."""
-    from regard.inference.ablation import EvaluationSet
-
-    check_direction([model], source, reference, ("--source", "--reference"))
-    links = GoldLinks.read(gold, gold_index_base) if gold else None
-    texts = ParallelTexts.read(source, reference, links)
-    return EvaluationSet(texts.sources, texts.targets, texts.gold)
 
 
 def _plot(report: AblationReport, path: Path) -> None:

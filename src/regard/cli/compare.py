@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from regard.cli.align import GoldLinks
 from regard.cli.console import echo, print_json, print_table, warn
+from regard.cli.evaluation_options import EvaluationOptions, ScoringOptions, evaluation_options
 from regard.cli.file_checks import check_outputs
+from regard.cli.gold_links import GoldLinks
 from regard.cli.measurements import (
-    EvaluationOptions,
-    ImageTestSet,
-    ScoringOptions,
-    evaluation_options,
     figures_of,
     format_score,
     format_word_range,
     measure_captioner,
     measure_classifier,
     measure_translator,
-    read_test_set,
     warn_about_tokenized_text,
     write_length_plot,
 )
 from regard.cli.model_loading import distinct_names, load_torch_model, load_translator
 from regard.cli.options import PATH, gold_index_base_option, reject_options
+from regard.cli.test_sets import ImageTestSet, read_labelled_set, read_translation_set
 from regard.files import EXPORT, directory_kind, find_model_directory
 
 if TYPE_CHECKING:
@@ -105,7 +102,7 @@ def _compare_translators(
 ) -> None:
     from regard.inference.evaluation import EvaluationReport
 
-    sources, references = read_test_set(options, models)
+    sources, references = read_translation_set(options, models)
     links = _read_gold_links(gold, index_base, sources, references)
     scoring = options.scoring(models, references)
     reports = []
@@ -257,7 +254,6 @@ def _print_image_comparison(reports: list[CaptionReport], *, as_json: bool) -> N
 
 
 def _compare_classifiers(models: Sequence[Path], labels: Path, *, resamples: int, as_json: bool) -> None:
-    from regard.cli.measurements import read_labelled_set
     from regard.inference.open import load
     from regard.metrics.classification import paired_test
 

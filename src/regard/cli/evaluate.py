@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from regard.cli.console import echo, print_json, print_table, progress_bar
+from regard.cli.evaluation_options import EvaluationOptions, evaluation_options
 from regard.cli.file_checks import check_outputs
 from regard.cli.measurements import (
-    EvaluationOptions,
-    ImageTestSet,
-    evaluation_options,
     figures_of,
     format_score,
     format_word_range,
     measure_captioner,
     measure_classifier,
     measure_translator,
-    read_test_set,
     warn_about_tokenized_text,
     write_length_plot,
 )
 from regard.cli.model_loading import load_translator
 from regard.cli.options import PATH, model_argument, reject_options
+from regard.cli.test_sets import ImageTestSet, read_translation_set
 from regard.errors import RegardError
 from regard.files import atomic_file
 
@@ -60,7 +58,7 @@ def command(model: Path, text: Path | None, output: Path | None, **given: Any) -
         case True, None, None, None:
             reject_options({"split": options.split}, "captioners", "--source")
             check_outputs({"--output": output, "--plot": options.plot}, options.files)
-            sources, references = read_test_set(options, [model])
+            sources, references = read_translation_set(options, [model])
             scoring = options.scoring([model], references)
             translator = load_translator(model, options.engine, options.quantization)
             report = measure_translator(translator, sources, references, scoring)

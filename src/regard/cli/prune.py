@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from regard.cli.ablate import read_test_set, role_option, test_reference_option, test_source_option
 from regard.cli.console import echo, print_json, print_table
 from regard.cli.file_checks import check_outputs
+from regard.cli.head_removal import read_evaluation_set, role_option, test_reference_option, test_source_option
 from regard.cli.model_loading import load_translator
 from regard.cli.options import PATH, beam_option, json_option, model_argument, plot_option
 from regard.config import decode_options
@@ -63,7 +63,7 @@ def command(
     check_outputs({"--plot": plot}, [source, reference])
     if out.exists():
         raise RegardError(f"{out} exists. Give another directory with --out.")
-    tests = read_test_set(model, source, reference, None, 0)
+    tests = read_evaluation_set(model, source, reference, None, 0)
     translator = load_translator(model, "torch")
     bundle = translator.require_bundle("pruning")
     config = translator.decoding_config(**decode_options(beam_size=beam_size))
