@@ -29,7 +29,7 @@ from sentencepiece import SentencePieceProcessor
 
 from regard.config import DataConfig, TokenizerConfig
 from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
-from regard.data.readers import read_blocks, read_pairs
+from regard.data.pair_readers import read_blocks, read_pairs
 from regard.data.token_store import write_store
 from regard.tokenization.tokenizer import Tokenizer, train_tokenizer_pair
 

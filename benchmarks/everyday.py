@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import regard
-from regard.data.readers.lines import read_lines
+from regard.data.text_lines import read_lines
 
 GENERATIONS = ("en-fr", "en-fr-rnn-attention", "en-fr-rnn")
 ENGLISH = """Where is the train station?

@@ -18,8 +18,8 @@ from typing import Any
 
 import regard
 from regard.bundle import load_bundle
-from regard.data.readers.po import read_po
-from regard.data.readers.text import Pair
+from regard.data.pair_readers.po import read_po
+from regard.data.pair_readers.text import Pair
 from regard.inference.open import load
 from regard.interop.ctranslate2 import export_ctranslate2
 from regard.interop.import_model import detect, write_model

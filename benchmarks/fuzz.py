@@ -38,8 +38,8 @@ import torch
 from regard.bundle import BUNDLE_FILES, load_bundle, named_tensors
 from regard.config import Config
 from regard.data.images import load_image
-from regard.data.readers import read_pairs
-from regard.data.readers.lines import read_lines
+from regard.data.pair_readers import read_pairs
+from regard.data.text_lines import read_lines
 from regard.documents import FORMATS, Segment, XmlTagRules, read_document, read_xml
 from regard.errors import RegardError
 from regard.files import MANIFEST_NAME, MODEL, MODEL_VERSION, read_manifest, verify_files

@@ -27,7 +27,7 @@ from regard import pretrained
 from regard.bundle import load_bundle, save_bundle
 from regard.data.captions import read_captioned
 from regard.data.labelled_examples import read_labelled_texts
-from regard.data.readers.lines import read_lines
+from regard.data.text_lines import read_lines
 from regard.files import CONFIG_FILE
 from regard.inference.evaluation import EvaluationReport, TranslationReport
 from regard.tokenization.known_words import KnownWords

@@ -11,8 +11,8 @@ from regard.cli import run
 from regard.config import Config
 from regard.data.captions import read_caption_json
 from regard.data.images import load_image
-from regard.data.readers import read_pairs
-from regard.data.readers.lines import read_lines
+from regard.data.pair_readers import read_pairs
+from regard.data.text_lines import read_lines
 from regard.errors import RegardError
 from regard.inference.evaluation import EvaluationReport
 from regard.worlds.scenes import read_boxes

@@ -80,7 +80,7 @@ def command(output: Path | None, as_json: bool, **given: Any) -> None:
     With --gold, precision, recall and the alignment error rate (AER) are printed too.
     """
 
-    from regard.data.readers.lines import read_lines
+    from regard.data.text_lines import read_lines
     from regard.metrics.alignment import GoldAlignment, format_alignment, parse_alignments
 
     options = AlignOptions(**given)

@@ -125,7 +125,7 @@ def _compare_translators(
 def _read_gold_links(
     gold: Path | None, index_base: int, sources: Sequence[str], references: Sequence[str]
 ) -> GoldLinks | None:
-    from regard.data.readers.text import Pair
+    from regard.data.pair_readers.text import Pair
 
     if gold is None:
         return None

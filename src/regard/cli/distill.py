@@ -86,7 +86,7 @@ def command(
 
 
 def _check_student(teachers: list[Path], source: Path, student: Config) -> None:
-    from regard.data.readers import check_monolingual
+    from regard.data.pair_readers import check_monolingual
 
     check_monolingual(source)
     if not teachers:
@@ -106,7 +106,7 @@ def _check_student(teachers: list[Path], source: Path, student: Config) -> None:
 def _translate(teachers: list[Path], source: Path, run: Path, beam_size: int | None) -> None:
     """Write the teachers' translations, and print how many lines were kept."""
 
-    from regard.data.readers.lines import read_lines
+    from regard.data.text_lines import read_lines
     from regard.training.distillation import translate_with_teachers
 
     is_blank = [not line.strip() for line in read_lines(source)]  # bad text is an error before the long work
@@ -136,7 +136,7 @@ def _export(run: Path, files: tuple[Path, Path]) -> None:
 
     from regard.bundle import load_bundle
     from regard.cli.export import print_export_difference
-    from regard.data.readers.lines import read_lines
+    from regard.data.text_lines import read_lines
     from regard.interop.ctranslate2 import export_ctranslate2, learn_shortlist
 
     bundle = load_bundle(run / "model")

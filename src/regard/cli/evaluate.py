@@ -157,8 +157,8 @@ def print_classification_report(report: ClassificationReport) -> None:
 
 
 def _evaluate_language_model(model: Path, source: Path, *, resamples: int, as_json: bool) -> None:
-    from regard.data.readers import check_monolingual
-    from regard.data.readers.text import read_monolingual
+    from regard.data.pair_readers import check_monolingual
+    from regard.data.pair_readers.text import read_monolingual
     from regard.inference.evaluation import evaluate_language_model
     from regard.inference.open import load
 

@@ -11,7 +11,7 @@ from regard.cli.console import warn
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.data.readers.text import Pair
+    from regard.data.pair_readers.text import Pair
     from regard.metrics.alignment import GoldAlignment, Links
 
 ONE_BASED_WARNING = "no link has index 0, so the file seems to count words from 1, but it was read as counting from 0"
@@ -30,7 +30,7 @@ class ParallelTexts:
     def read(cls, source: Path | None, target: Path | None, gold: GoldLinks | None) -> ParallelTexts:
         """The pairs of two files; the gold links must be theirs."""
 
-        from regard.data.readers import read_pairs
+        from regard.data.pair_readers import read_pairs
 
         pairs = list(read_pairs([str(source), str(target)]))
         if gold is not None:
@@ -59,7 +59,7 @@ class GoldLinks:
     def read(cls, path: Path, index_base: int) -> GoldLinks:
         """The links on each line."""
 
-        from regard.data.readers.lines import read_lines
+        from regard.data.text_lines import read_lines
         from regard.metrics.alignment import parse_alignments
 
         return cls(path, index_base, parse_alignments(read_lines(path), one_based=index_base == 1, origin=str(path)))
@@ -72,7 +72,7 @@ class GoldLinks:
     def check(self, pairs: Sequence[Pair]) -> None:
         """An error if the links cannot be those of the pairs."""
 
-        from regard.data.readers.lines import error_at
+        from regard.data.text_lines import error_at
 
         if len(self.alignments) != len(pairs):
             raise RegardError(

@@ -126,8 +126,8 @@ def _print_report(report: ProbeReport) -> None:
 
 
 def _read_sentences(words: Path, source: Path | None) -> list[TaggedSentence]:
-    from regard.data.readers.lines import read_lines
     from regard.data.tagged_words import read_tagged_words
+    from regard.data.text_lines import read_lines
 
     sentences = read_tagged_words(words)
     if source is None:

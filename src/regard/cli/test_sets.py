@@ -27,7 +27,7 @@ def read_translation_set(options: EvaluationOptions, models: Sequence[Path]) -> 
     """Sources and references from one file of pairs or from two files of lines, in the direction of the models."""
 
     from regard.data.inspection import MAX_CHECKED_PAIRS, are_columns_swapped
-    from regard.data.readers import read_pairs
+    from regard.data.pair_readers import read_pairs
 
     files = options.files
     if len(files) == 2:

@@ -11,8 +11,8 @@ TEXTS_PER_BATCH = 256
 
 def text_batches(texts: Sequence[str], source: Path | None) -> Iterator[list[str]]:
     """The texts of the command line, or those of a file, in batches."""
-    from regard.data.readers import check_monolingual
-    from regard.data.readers.lines import read_lines
+    from regard.data.pair_readers import check_monolingual
+    from regard.data.text_lines import read_lines
 
     if bool(texts) == (source is not None):
         raise RegardError("give texts in quotation marks, or --input with a file of texts; - is standard input.")

@@ -132,7 +132,7 @@ def _kind_of_examples(given: dict[str, Any], prefix: str) -> ExampleKind:
 
 
 def _expected_files(prefix: str) -> str:
-    from regard.data.readers import PAIR_FORMATS
+    from regard.data.pair_readers import PAIR_FORMATS
 
     formats = ", ".join(PAIR_FORMATS)
     return f"Give {prefix}source and {prefix}target, or {prefix}pairs with one file of pairs ({formats})"

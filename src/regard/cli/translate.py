@@ -212,7 +212,7 @@ def _translate_stream(
     to_stdout: bool,
 ) -> None:
     """Translate texts, a pipe or a terminal, each line as soon as it arrives, or to standard output or a device."""
-    from regard.data.readers.lines import STANDARD_INPUT, display_name, numbered_lines, stream_lines
+    from regard.data.text_lines import STANDARD_INPUT, display_name, numbered_lines, stream_lines
     from regard.inference.translate_files import compress_for, translate_chunks
 
     is_file, done = task.source.is_file(), 0
@@ -245,7 +245,7 @@ def _translate_stream(
 
 def _check_kind(source: str, paths: list[Path]) -> None:
     """An error unless all files are documents, or all are lines of text."""
-    from regard.data.readers import check_monolingual
+    from regard.data.pair_readers import check_monolingual
     from regard.documents.files import is_document
 
     lines = [path for path in paths if not is_document(str(path))]

@@ -11,9 +11,9 @@ from regard.data.batch_order import (
 )
 from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
 from regard.data.filters import FilterReport, held_out_hash, hold_out, pair_settings
-from regard.data.readers import PAIR_FORMATS, check_monolingual, read_blocks, read_pairs
-from regard.data.readers.lines import read_lines
-from regard.data.readers.text import Pair, PairBlock, monolingual_blocks, pair_blocks, read_monolingual
+from regard.data.pair_readers import PAIR_FORMATS, check_monolingual, read_blocks, read_pairs
+from regard.data.pair_readers.text import Pair, PairBlock, monolingual_blocks, pair_blocks, read_monolingual
+from regard.data.text_lines import read_lines
 from regard.data.token_store import TokenPair, TokenStore, fingerprint, open_store, write_store
 
 __all__ = [

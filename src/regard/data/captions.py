@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import msgspec
 
-from regard.data.readers.lines import error_at, numbered_lines
+from regard.data.text_lines import error_at, numbered_lines
 from regard.errors import RegardError
 from regard.files import MEBIBYTE, open_input, read_input
 from regard.tokenization.text import nfc

@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from regard.config import DataConfig
-from regard.data.readers.text import PairBlock
+from regard.data.pair_readers.text import PairBlock
 from regard.data.token_store import PackedPairs, drop_duplicates, pack
 from regard.errors import RegardError
 from regard.tokenization.tokenizer import Tokenizer

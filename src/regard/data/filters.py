@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import DataConfig
-from regard.data.readers.text import Pair
+from regard.data.pair_readers.text import Pair
 from regard.tokenization.text import nfc
 
 DROP_REASONS = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from regard.config_errors import shorten
 from regard.data.images import MAX_PIXELS, encode_png
-from regard.data.readers.lines import read_chunks
+from regard.data.text_lines import read_chunks
 from regard.errors import RegardError
 from regard.files import atomic_directory
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from regard.data.readers.po import PLACEHOLDER
-from regard.data.readers.text import Pair
+from regard.data.pair_readers.po import PLACEHOLDER
+from regard.data.pair_readers.text import Pair
 from regard.data.token_store import TokenStore
 from regard.languages import MAX_DETECTED_CHARACTERS, base_code, count_letters, detect_language, scripts_of
 from regard.tokenization.text import nfc

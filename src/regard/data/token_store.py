@@ -29,7 +29,7 @@ from regard.data.filters import (
     filter_by_length,
     hash_pair,
 )
-from regard.data.readers.text import PairBlock
+from regard.data.pair_readers.text import PairBlock
 from regard.errors import RegardError
 from regard.files import atomic_directory
 

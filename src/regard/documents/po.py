@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from regard.data.readers.po import PLACEHOLDER, parse_po_line
+from regard.data.pair_readers.po import PLACEHOLDER, parse_po_line
 from regard.documents.markup import tokenize_markup
 from regard.documents.template import SegmentBuilder, Template
 from regard.errors import RegardError

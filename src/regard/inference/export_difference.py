@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from regard.data.readers.text import Pair
+from regard.data.pair_readers.text import Pair
 from regard.inference.translator import Translator
 from regard.metrics.text import Metric, Score, evaluate, tokenization_for
 

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from regard.config import DecodingConfig
-from regard.data.readers.lines import LineRange, lines_between, numbered_lines, split_lines
+from regard.data.text_lines import LineRange, lines_between, numbered_lines, split_lines
 from regard.errors import RegardError
 from regard.inference.interface import EngineName
 from regard.inference.open import load

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Meta
 
 from regard.config import DecodingConfig
-from regard.data.readers.lines import numbered_lines
+from regard.data.text_lines import numbered_lines
 from regard.errors import RegardError
 from regard.files import MANIFEST_NAME, MEBIBYTE, atomic_file, read_input
 from regard.inference.translator import CHUNK_LINES, Translation, Translator

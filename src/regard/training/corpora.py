@@ -20,8 +20,8 @@ from regard.config import Config, EncoderOnlyConfig, ImageClassifierConfig, task
 from regard.data.batch_order import CorpusWeight, EpochPosition, Lengths, global_batches, slice_for_rank
 from regard.data.inspection import DataReport, InspectedCorpus, inspect_data
 from regard.data.labelled_examples import HELD_OUT_LABELS, describe_labels, labelled_blocks, read_labelled_texts
-from regard.data.readers import read_blocks, read_pairs
-from regard.data.readers.text import monolingual_blocks, read_monolingual
+from regard.data.pair_readers import read_blocks, read_pairs
+from regard.data.pair_readers.text import monolingual_blocks, read_monolingual
 from regard.errors import RegardError
 from regard.inference.mask_filler import MASK_TEXT
 from regard.tokenization.tokenizer import TokenizerPair

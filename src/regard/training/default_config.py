@@ -29,8 +29,8 @@ from regard.config import (
 from regard.data.captions import read_captioned
 from regard.data.images import image_side
 from regard.data.labelled_examples import are_images, find_labels, read_labelled_images, read_labelled_texts
-from regard.data.readers import read_pairs
-from regard.data.readers.text import Pair, read_monolingual
+from regard.data.pair_readers import read_pairs
+from regard.data.pair_readers.text import Pair, read_monolingual
 
 BYTES_PER_TOKEN = 4  # in UTF-8, about, whatever the script: longer words in letters, few characters in syllables
 NUM_VALIDATIONS = 25

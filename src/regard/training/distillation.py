@@ -11,7 +11,7 @@ from pathlib import Path
 
 from regard.bundle import Bundle, load_bundle
 from regard.config import decode_options
-from regard.data.readers.lines import read_lines
+from regard.data.text_lines import read_lines
 from regard.decoding.ensemble import Ensemble
 from regard.errors import RegardError
 from regard.files import atomic_file, weights_digest

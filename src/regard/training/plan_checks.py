@@ -12,8 +12,8 @@ import msgspec
 from regard.config import Config, DataConfig, ImageClassifierConfig, MetricName, Task, task_of
 from regard.data.inspection import MAX_CHECKED_PAIRS, are_columns_swapped
 from regard.data.labelled_examples import find_labels, list_labels, read_labelled_images, read_labelled_texts
-from regard.data.readers import check_monolingual, read_pairs
-from regard.data.readers.text import read_monolingual
+from regard.data.pair_readers import check_monolingual, read_pairs
+from regard.data.pair_readers.text import read_monolingual
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE
 from regard.languages import is_known_code, languages_from_names, languages_swapped, suggest_code

@@ -20,8 +20,8 @@ from regard.config import Config, DataConfig, SourceConfig
 from regard.data.batch_order import CorpusWeight
 from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
 from regard.data.filters import HELD_OUT_FRACTION, held_out_hash, hold_out, pair_settings
-from regard.data.readers import read_pairs
-from regard.data.readers.text import Pair, PairBlock
+from regard.data.pair_readers import read_pairs
+from regard.data.pair_readers.text import Pair, PairBlock
 from regard.data.token_store import TokenStore, fingerprint, open_store, write_store
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, MAX_METADATA_BYTES, atomic_file, read_input

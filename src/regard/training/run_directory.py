@@ -13,7 +13,7 @@ from regard.files import CONFIG_FILE, MEBIBYTE, atomic_file, read_input
 from regard.locks import lock_run
 
 if TYPE_CHECKING:
-    from regard.data.readers.text import Pair
+    from regard.data.pair_readers.text import Pair
 
 
 WORKING_DIRECTORY_FILE = "cwd.txt"
@@ -102,7 +102,7 @@ def load_run_config(run: Path) -> Config:
 
 def validation_pairs(run: Path) -> "list[Pair]":
     """The validation pairs of a run; none if it has no config or its files are gone."""
-    from regard.data.readers import read_pairs
+    from regard.data.pair_readers import read_pairs
     from regard.training.preprocessing import HELD_OUT_FILE
 
     if not (run / CONFIG_FILE).is_file():

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from regard.batch import Batch, ImageFeatures, Images
 from regard.bundle import Bundle
-from regard.data.readers.text import Pair
+from regard.data.pair_readers.text import Pair
 from regard.files import atomic_directory
 from regard.inference.captioner import Captioner, ImageInput
 from regard.inference.classifier import Classifier

@@ -16,7 +16,7 @@ import pytest
 
 from regard.config import DataConfig
 from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
-from regard.data.readers.text import Pair, PairBlock, pair_blocks
+from regard.data.pair_readers.text import Pair, PairBlock, pair_blocks
 from regard.data.token_store import TokenStore, drop_duplicates, pack, write_store
 from regard.errors import RegardError
 from regard.tokenization.tokenizer import Tokenizer

@@ -5,7 +5,7 @@ import pytest
 
 from regard.config import DataConfig
 from regard.data.filters import FilterReport, pair_settings
-from regard.data.readers.text import PairBlock
+from regard.data.pair_readers.text import PairBlock
 from regard.data.token_store import Column, PackedPairs, drop_duplicates, pack
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from regard.data.inspection import are_columns_swapped, count_overlap, inspect_pairs, near_form
-from regard.data.readers.text import Pair
+from regard.data.pair_readers.text import Pair
 
 TEXTS = {
     "en": ["The weather is fine today, and we are going for a walk.", "I like to eat fish with my children on Friday."],

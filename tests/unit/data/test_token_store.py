@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.config import DataConfig
-from regard.data.readers import read_pairs
-from regard.data.readers.text import Pair, PairBlock
+from regard.data.pair_readers import read_pairs
+from regard.data.pair_readers.text import Pair, PairBlock
 from regard.data.token_store import HEADER, PackedPairs, TokenStore, fingerprint, open_store, pack, write_store
 from regard.errors import RegardError
 

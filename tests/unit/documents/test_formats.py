@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.readers.po import read_po as read_pairs
+from regard.data.pair_readers.po import read_po as read_pairs
 from regard.documents import FORMATS, read_document
 from regard.documents.po import po_template
 from regard.documents.subtitles import read_srt, wrap

@@ -11,7 +11,7 @@ import regard
 from regard.batch import Batch
 from regard.bundle import load_bundle, named_tensors
 from regard.config import Config, EncoderOnlyConfig
-from regard.data.readers import read_pairs
+from regard.data.pair_readers import read_pairs
 from regard.errors import RegardError
 from regard.files import weights_digest
 from regard.interop.import_model import detect, write_model

@@ -11,7 +11,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from regard.data.images import encode_png
-from regard.data.readers.lines import read_lines
+from regard.data.text_lines import read_lines
 from regard.errors import RegardError
 from regard.inference.evaluation import EvaluationReport, TranslationReport
 from regard.inference.interface import Task

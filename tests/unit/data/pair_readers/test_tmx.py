@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.readers import read_pairs
-from regard.data.readers.lines import MAX_LINE_BYTES
-from regard.data.readers.text import Pair
+from regard.data.pair_readers import read_pairs
+from regard.data.pair_readers.text import Pair
+from regard.data.text_lines import MAX_LINE_BYTES
 from regard.errors import RegardError
 
 XML_CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.readers import PAIR_FORMATS, read_blocks, read_pairs
-from regard.data.readers.text import PairBlock
+from regard.data.pair_readers import PAIR_FORMATS, read_blocks, read_pairs
+from regard.data.pair_readers.text import PairBlock
 from regard.errors import RegardError
 
 GOOD = {

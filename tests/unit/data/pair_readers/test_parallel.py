@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.readers import read_blocks, read_pairs
-from regard.data.readers.lines import FILE_BLOCK_BYTES
-from regard.data.readers.text import MAX_BLOCK_PAIRS, MAX_SIDE_BYTES, Pair, PairBlock, pair_blocks
+from regard.data.pair_readers import read_blocks, read_pairs
+from regard.data.pair_readers.text import MAX_BLOCK_PAIRS, MAX_SIDE_BYTES, Pair, PairBlock, pair_blocks
+from regard.data.text_lines import FILE_BLOCK_BYTES
 from regard.errors import RegardError
 
 

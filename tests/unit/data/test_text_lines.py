@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.readers import read_pairs
-from regard.data.readers.lines import (
+from regard.data.pair_readers import read_pairs
+from regard.data.pair_readers.text import Pair
+from regard.data.text_lines import (
     MAX_LINE_BYTES,
     STREAM_BLOCK_BYTES,
     lines_between,
@@ -17,7 +18,6 @@ from regard.data.readers.lines import (
     split_lines,
     stream_lines,
 )
-from regard.data.readers.text import Pair
 from regard.errors import RegardError
 
 NOT_LINE_ENDS = "\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"

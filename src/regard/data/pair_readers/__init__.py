@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from regard.data.readers.csv_files import read_csv
-from regard.data.readers.lines import read_lines
-from regard.data.readers.po import read_po
-from regard.data.readers.text import (
+from regard.data.pair_readers.csv_files import read_csv
+from regard.data.pair_readers.po import read_po
+from regard.data.pair_readers.text import (
     Pair,
     PairBlock,
     monolingual_blocks,
@@ -17,7 +16,7 @@ from regard.data.readers.text import (
     read_parallel,
     read_tsv,
 )
-from regard.data.readers.tmx import read_tmx
+from regard.data.pair_readers.tmx import read_tmx
 from regard.errors import RegardError
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "monolingual_blocks",
     "pair_blocks",
     "read_blocks",
-    "read_lines",
     "read_monolingual",
     "read_pairs",
 ]

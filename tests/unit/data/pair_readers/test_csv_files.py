@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.readers import read_pairs
-from regard.data.readers.lines import read_lines
+from regard.data.pair_readers import read_pairs
+from regard.data.text_lines import read_lines
 from regard.errors import RegardError
 
 WANTED = [("Hello, world.", "안녕, 세상."), ("It is; so.", "그래; 맞아.")]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.readers import read_pairs
-from regard.data.readers.text import Pair
+from regard.data.pair_readers import read_pairs
+from regard.data.pair_readers.text import Pair
 from regard.errors import RegardError
 
 texts = st.text(st.characters(codec="utf-8"), max_size=20)

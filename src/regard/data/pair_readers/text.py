@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from regard.data.readers.lines import NEWLINE, count_newlines, empty_file_error, error_at, line_blocks, numbered_lines
+from regard.data.text_lines import NEWLINE, count_newlines, empty_file_error, error_at, line_blocks, numbered_lines
 from regard.errors import RegardError
 
 MAX_BLOCK_PAIRS = 4_000  # several blocks, with copies, are in memory at once

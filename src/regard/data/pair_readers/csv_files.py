@@ -6,8 +6,8 @@ from itertools import chain
 from pathlib import Path
 
 from regard.config_errors import shorten
-from regard.data.readers.lines import empty_file_error, error_at, numbered_lines
-from regard.data.readers.text import Pair, join_lines
+from regard.data.pair_readers.text import Pair, join_lines
+from regard.data.text_lines import empty_file_error, error_at, numbered_lines
 from regard.languages import language_name
 
 DELIMITERS = ",;\t"  # a spreadsheet writes a semicolon where the comma is the decimal point

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from regard.data.readers.lines import error_at, numbered_lines
-from regard.data.readers.text import Pair, join_lines
+from regard.data.pair_readers.text import Pair, join_lines
+from regard.data.text_lines import error_at, numbered_lines
 from regard.errors import RegardError
 
 _STATEMENT = re.compile(r'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d+\])?\s*"((?:[^"\\]|\\.)*+)"')

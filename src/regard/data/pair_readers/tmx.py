@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 from xml.parsers import expat
 
-from regard.data.readers.lines import MAX_LINE_BYTES, error_at, read_chunks
-from regard.data.readers.text import Pair, join_lines
+from regard.data.pair_readers.text import Pair, join_lines
+from regard.data.text_lines import MAX_LINE_BYTES, error_at, read_chunks
 from regard.errors import RegardError
 from regard.languages import plain_code
 
