@@ -18,8 +18,8 @@ from regard.bundle import save_bundle as save_bundle
 from regard.config import Config as Config
 from regard.config import DecodeOptions as DecodeOptions
 from regard.config import DecodingConfig as DecodingConfig
-from regard.data.tagged_words import TaggedSentence as TaggedSentence
-from regard.data.tagged_words import read_tagged_words as read_tagged_words
+from regard.data.conll import TaggedSentence as TaggedSentence
+from regard.data.conll import read_tagged_words as read_tagged_words
 from regard.decoding.hypothesis import Hypothesis as Hypothesis
 from regard.decoding.loop import generate as generate
 from regard.decoding.loop import rescore as rescore

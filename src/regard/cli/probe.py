@@ -14,7 +14,7 @@ from regard.cli.options import PATH, json_option, model_argument, plot_option
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.data.tagged_words import TaggedSentence
+    from regard.data.conll import TaggedSentence
     from regard.tracing.layer_vectors import Pooling, ProbedStack
     from regard.tracing.probing import ProbeReport
 
@@ -126,7 +126,7 @@ def _print_report(report: ProbeReport) -> None:
 
 
 def _read_sentences(words: Path, source: Path | None) -> list[TaggedSentence]:
-    from regard.data.tagged_words import read_tagged_words
+    from regard.data.conll import read_tagged_words
     from regard.data.text_lines import read_lines
 
     sentences = read_tagged_words(words)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from regard.bundle import Bundle
-from regard.data.tagged_words import TaggedSentence
+from regard.data.conll import TaggedSentence
 from regard.errors import RegardError
 from regard.languages import base_code
 from regard.tracing.layer_vectors import LayerVectors, Pooling, ProbedStack, layer_vectors, probed_stacks

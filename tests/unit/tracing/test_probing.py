@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from regard.batch import encode_source_rows
 from regard.config import Config
-from regard.data.tagged_words import TaggedSentence
+from regard.data.conll import TaggedSentence
 from regard.decoding.loop import forced_decode
 from regard.errors import RegardError
 from regard.layers.recurrent import RecurrentLayers

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.tagged_words import read_tagged_words
+from regard.data.conll import read_tagged_words
 from regard.errors import RegardError
 
 PLAIN = "The\tD\ncat\tN\n\nruns\tV\n"
