@@ -10,7 +10,8 @@ from regard.data.batch_order import (
     slice_for_rank,
 )
 from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
-from regard.data.filters import FilterReport, held_out_hash, hold_out, pair_settings
+from regard.data.filters import FilterReport, pair_settings
+from regard.data.held_out import held_out_hash, hold_out
 from regard.data.pair_readers import PAIR_FORMATS, check_monolingual, read_blocks, read_pairs
 from regard.data.pair_readers.text import Pair, PairBlock, monolingual_blocks, pair_blocks, read_monolingual
 from regard.data.text_lines import read_lines

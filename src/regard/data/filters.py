@@ -1,10 +1,5 @@
-"""Which pairs are used for training: filters by length, duplicates, and pairs held out for validation.
+"""Which pairs are used for training: filters by length and duplicates. What is dropped is counted with its reason."""
 
-Every dropped pair is counted with its reason. Pairs are held out by a hash of their text, so the same pairs are held
-out whatever the order of the corpus, and copies of a pair are never on both sides.
-"""
-
-from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -13,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import DataConfig
-from regard.data.pair_readers.text import Pair
 from regard.tokenization.text import nfc
 
 DROP_REASONS = {
@@ -23,9 +17,6 @@ DROP_REASONS = {
     "duplicate": "seen before",
     "held_out": "held out for validation",
 }
-HELD_OUT_FRACTION = 0.02  # of the distinct pairs
-MAX_HELD_OUT = 1000  # pairs: as many as one validation translates
-_HASH_RANGE = 2**64
 
 Lengths = NDArray[np.int32]  # tokens of each sentence
 Hashes = NDArray[np.uint64]
@@ -109,22 +100,3 @@ class HashSet:
         while len(self._runs) > 1 and len(self._runs[-2]) <= 2 * len(self._runs[-1]):
             self._runs[-2:] = [np.sort(np.concatenate(self._runs[-2:]), kind="stable")]
         return is_new
-
-
-def hold_out(pairs: Iterable[Pair], *, monolingual: bool = False, fraction: float = HELD_OUT_FRACTION) -> list[Pair]:
-    """The pairs with the lowest hashes, each once: a fraction of those that have text, at least one."""
-    lowest: dict[int, Pair] = {}
-    bound = _HASH_RANGE
-    for pair in pairs:
-        if (value := held_out_hash(pair)) < bound and pair.has_text(monolingual=monolingual):
-            lowest.setdefault(value, pair)
-            if len(lowest) == 2 * MAX_HELD_OUT:
-                lowest = dict(sorted(lowest.items())[:MAX_HELD_OUT])
-                bound = max(lowest)
-    chosen = sorted(lowest.items())[:MAX_HELD_OUT]
-    return [pair for rank, (value, pair) in enumerate(chosen) if rank == 0 or value < fraction * _HASH_RANGE]
-
-
-def held_out_hash(pair: Pair) -> int:
-    """The hash that decides whether a pair is held out."""
-    return hash_pair(comparison_form(pair.source.encode("utf-8")), comparison_form(pair.target.encode("utf-8")))

@@ -1,13 +1,11 @@
-"""Image files to square arrays of pixels, without trusting the file; and the flip that augments training.
+"""Image files to square arrays of pixels, without trusting the file.
 
 The size is read and limited before anything is decoded, only a few well-maintained decoders are used, and every failure
 inside them is reported as one error that names the file. Cropping and scaling come before colour conversion and
 orientation, so a large image is in memory at most twice.
 """
 
-import re
 import warnings
-from collections.abc import Iterable
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +16,6 @@ from numpy.typing import NDArray
 
 from regard.errors import RegardError
 from regard.files import MEBIBYTE, read_input
-from regard.tokenization.text import nfc
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -30,7 +27,6 @@ ImageInput = Path | str | bytes | NDArray[np.uint8]  # a file's path, its conten
 _ALPHA_MODES = ("RGBA", "LA", "PA", "RGBa", "La")
 _SIXTEEN_BIT_MODES = ("I;16", "I;16L", "I;16B", "I;16N")
 _ORIENTATION = 0x0112  # EXIF: how the camera was held, 1 to 8
-_LEFT_OR_RIGHT = re.compile(r"\b(left|right|leftmost|rightmost)\b|왼|오른|좌측|우측", re.IGNORECASE)
 
 
 def load_image(source: Path | bytes, *, size: int, name: str = "the image") -> NDArray[np.uint8]:
@@ -84,17 +80,6 @@ def encode_png(pixels: NDArray[np.uint8]) -> bytes:
     content = BytesIO()
     fromarray(np.ascontiguousarray(pixels)).save(content, format="PNG")
     return content.getvalue()
-
-
-def draw_flip(seed: int, epoch: int, index: int) -> bool:
-    """Whether an image is flipped in an epoch: a pure function, so a run that resumes flips the same images."""
-    # numpy guarantees the raw stream for all versions, but not its distributions.
-    return int(np.random.PCG64([seed, epoch, index]).random_raw()) < 2**63
-
-
-def mentions_left_or_right(captions: Iterable[str]) -> bool:
-    """Whether a caption mentions left or right, in English or Korean: it would be wrong for the flipped image."""
-    return any(_LEFT_OR_RIGHT.search(nfc(caption)) for caption in captions)
 
 
 def _open_image(content: bytes, display_name: str) -> "Image":

@@ -14,7 +14,7 @@ import msgspec
 
 from regard.config_errors import shorten
 from regard.data.captions import CaptionedImage
-from regard.data.filters import hold_out
+from regard.data.held_out import hold_out
 from regard.data.pair_readers.csv_files import csv_rows
 from regard.data.pair_readers.text import Pair, PairBlock, join_lines, pair_blocks
 from regard.data.text_lines import display_name, empty_file_error, error_at, numbered_lines

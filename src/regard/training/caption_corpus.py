@@ -14,7 +14,8 @@ from regard.batch import Batch, ImageFeatures, Images, TokenRows
 from regard.bundle import Bundle
 from regard.config import Config
 from regard.data.batch_order import CorpusWeight, Lengths
-from regard.data.images import draw_flip, load_image
+from regard.data.image_flips import draw_flip
+from regard.data.images import load_image
 from regard.decoding.hypothesis import max_output_tokens
 from regard.errors import RegardError
 from regard.special_tokens import UNKNOWN

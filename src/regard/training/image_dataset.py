@@ -13,8 +13,8 @@ from regard.batch import ImageFeatures, Images
 from regard.bundle import load_bundle
 from regard.config import Config, EfficientNetConfig, ImageEncoderConfig
 from regard.data.captions import CaptionedImage, read_captioned
+from regard.data.image_flips import mentions_left_or_right
 from regard.data.image_store import FeatureExtractor, ImageStore, build_image_store
-from regard.data.images import mentions_left_or_right
 from regard.interop.efficientnet import encoder_digest, pretrained_encoder
 from regard.layers.image_encoders import ImageEncoder
 

@@ -15,7 +15,8 @@ from regard.batch import Batch
 from regard.bundle import Bundle
 from regard.config import Config
 from regard.data.batch_order import CorpusWeight, Lengths
-from regard.data.images import draw_flip, load_image
+from regard.data.image_flips import draw_flip
+from regard.data.images import load_image
 from regard.data.labelled_examples import describe_labels, hold_out_images, read_labelled_images
 from regard.tokenization.tokenizer import TokenizerPair, train_label_tokenizers
 from regard.training.fine_tuning import START_FOLDER

@@ -19,7 +19,8 @@ from regard.batch import TokenRows
 from regard.config import Config, DataConfig, SourceConfig
 from regard.data.batch_order import CorpusWeight
 from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
-from regard.data.filters import HELD_OUT_FRACTION, held_out_hash, hold_out, pair_settings
+from regard.data.filters import pair_settings
+from regard.data.held_out import HELD_OUT_FRACTION, held_out_hash, hold_out
 from regard.data.pair_readers import read_pairs
 from regard.data.pair_readers.text import Pair, PairBlock
 from regard.data.token_store import TokenStore, fingerprint, open_store, write_store

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from regard.config import DataConfig
 from regard.data.corpus_tokenization import TokenizeJob, tokenize_corpus
-from regard.data.filters import MAX_HELD_OUT, held_out_hash, hold_out
+from regard.data.held_out import MAX_HELD_OUT, held_out_hash, hold_out
 from regard.data.pair_readers.text import Pair, pair_blocks
 from regard.data.token_store import TokenStore, write_store
 from regard.tokenization.tokenizer import Tokenizer

@@ -15,7 +15,7 @@ import torch
 from regard.bundle import load_bundle, new_bundle
 from regard.data.batch_order import EpochPosition
 from regard.data.captions import CaptionedImage
-from regard.data.images import draw_flip
+from regard.data.image_flips import draw_flip
 from regard.errors import RegardError
 from regard.inference.captioner import Captioner
 from regard.training import objective as objective_module

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from regard.data.images import draw_flip, mentions_left_or_right
+from regard.data.image_flips import draw_flip, mentions_left_or_right
 
 
 def test_half_of_the_images_are_flipped() -> None:
