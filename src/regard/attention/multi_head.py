@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention.attention_layer import PositionBias, Visible, attend_with_score
+from regard.attention.attend_with_score import PositionBias, Visible, attend_with_score
 from regard.attention.hooks import active_recording, edit, has_edits
 from regard.attention.key_value_cache import KeyValues
 from regard.attention.scores import DotScore, ScaledDotScore

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.attention_layer import PositionBias
+from regard.attention.attend_with_score import PositionBias
 from regard.attention.multi_head import RotaryFunction
 from regard.config import TransformerStackConfig, TransformerStyle
 from regard.errors import RegardError

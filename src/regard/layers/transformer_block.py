@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.attention_layer import PositionBias, Visible
+from regard.attention.attend_with_score import PositionBias, Visible
 from regard.attention.hooks import edit
 from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.attention.multi_head import MultiHeadAttention, RotaryFunction

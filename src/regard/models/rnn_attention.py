@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.attention_layer import AttentionLayer, Visible
+from regard.attention.attend_with_score import Visible
+from regard.attention.attention_layer import AttentionLayer
 from regard.attention.hooks import edit
 from regard.attention.key_value_cache import KeyValues, fold_beams
 from regard.attention.visibility import real_keys
