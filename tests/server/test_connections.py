@@ -60,7 +60,7 @@ def test_clients_that_never_read_are_closed(tmp_path: Path, number: int, descrip
     assert result["tracebacks"] == 0
 
 
-def test_time_in_which_the_server_cannot_run_is_not_the_clients(tmp_path: Path) -> None:
+def test_stalled_server_does_not_blame_the_client(tmp_path: Path) -> None:
     """As while a library of hundreds of megabytes is loaded, or while a laptop sleeps."""
     program = (
         "-c",

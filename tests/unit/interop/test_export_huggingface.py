@@ -65,7 +65,7 @@ def test_classifier_of_our_own_equals_its_export(tmp_path: Path, model_type: str
 
 
 @torch.inference_mode()
-def test_masked_language_model_of_our_own_equals_its_export(tmp_path: Path) -> None:
+def test_own_masked_language_model_equals_its_export(tmp_path: Path) -> None:
     bundle = own_model(BERT)
     assert export_family(bundle, tmp_path / "out") == "BertForMaskedLM"
     theirs = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "out").eval()
