@@ -12,7 +12,7 @@ const { language } = await import("../../src/regard/web/core/i18n.js");
 const { AttentionSteps, keysShown } = await import(
   "../../src/regard/web/components/attention_steps/attention_steps.js"
 );
-const { inPairs } = await import("../../src/regard/web/components/attention_steps/block.js");
+const { inPairs } = await import("../../src/regard/web/components/attention_steps/block_cards.js");
 const { residuals } = await import("../../src/regard/web/components/attention_steps/step_map.js");
 const { indexParam, stepChoice } = await import("../../src/regard/web/components/attention_steps/step_params.js");
 const { SCORE_FUNCTIONS } = await import("../../src/regard/web/components/score_functions.js");
@@ -21,7 +21,7 @@ const { hidesResults, NumberTable, numberText, smallText } = await import(
   "../../src/regard/web/components/number_table.js"
 );
 const { TokenRow } = await import("../../src/regard/web/components/token_row.js");
-const { VectorStrip } = await import("../../src/regard/web/components/vector_strip.js");
+const { VectorStrip } = await import("../../src/regard/web/components/vector_bar_list.js");
 const { subscript, WrittenSum } = await import("../../src/regard/web/components/written_sum.js");
 const { ACTIVATIONS } = await import("../../src/regard/web/math/block.js");
 const { exampleDetail } = await import("../../src/regard/web/math/worked_example.js");

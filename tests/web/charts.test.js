@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { newRoot, settle } from "./dom.js";
 
-const { pixelMap } = await import("../../src/regard/web/charts/pixel_map.js");
+const { matrixHeatmap } = await import("../../src/regard/web/charts/matrix_heatmap.js");
 const { heatmap } = await import("../../src/regard/web/charts/heatmap.js");
 const { lines } = await import("../../src/regard/web/charts/lines.js");
 const { Plot } = await import("../../src/regard/web/charts/plot.js");
@@ -45,7 +45,7 @@ const curve = () =>
     { width: 300 },
   );
 const numbers = () =>
-  pixelMap(
+  matrixHeatmap(
     {
       values: [1, 2, 3, 4, 5, 6],
       rows: 2,
@@ -242,7 +242,7 @@ const WORD = { text: "가", map: new Float32Array(4), peak: { weight: 1, row: 0,
 const CHARTS = {
   heatmap: map,
   lines: curve,
-  pixelMap: numbers,
+  matrixHeatmap: numbers,
   imageMaps: () => imageMaps({ grid: { rows: 2, columns: 2, image: "data:," }, words: [WORD], title: "an image" }),
   queryWeights: () =>
     queryWeights(

@@ -19,6 +19,19 @@ const RAMPS = {
     [0.93, 0.06, 215],
   ],
 };
+// Below zero, at zero and above it: every kind of colour vision distinguishes vermilion and blue.
+const DIVERGING = {
+  light: [
+    [178, 71, 0],
+    [250, 249, 246],
+    [0, 84, 148],
+  ],
+  dark: [
+    [240, 155, 77],
+    [26, 30, 38],
+    [98, 180, 240],
+  ],
+};
 // Okabe and Ito's colours, dark enough on paper and light enough on ink, told apart by their dashes too.
 const SERIES = {
   light: ["#0060a8", "#b34700", "#00785a", "#a0397a", "#6b5a00", "#3b3b3b", "#2f7fae"],
@@ -59,6 +72,17 @@ export function shadeBytes(weight, dark) {
 export function shadePixels(dark) {
   const bytes = Uint8ClampedArray.from(rampTable(dark ? "dark" : "light").flatMap((colour) => [...colour, 255]));
   return new Uint32Array(bytes.buffer);
+}
+
+/**
+ * Three bytes for a number from -1 to 1.
+ * @param {number} value
+ * @param {boolean} dark
+ */
+export function divergingBytes(value, dark) {
+  const [below, zero, above] = DIVERGING[dark ? "dark" : "light"];
+  const end = value < 0 ? below : above;
+  return zero.map((byte, channel) => Math.round(byte + (end[channel] - byte) * Math.min(1, Math.abs(value) || 0)));
 }
 
 /**

@@ -2,8 +2,7 @@
 
 import { isDark } from "../core/theme.js";
 import { h } from "../core/ui.js";
-import { shadeBytes } from "./colour.js";
-import { divergingBytes } from "./pixel_map.js";
+import { divergingBytes, shadeBytes } from "./colour.js";
 import { readableNumber } from "./scales.js";
 
 const STOPS = 9; // of the gradient

@@ -6,7 +6,7 @@ import { isDark, THEMES, theme } from "../core/theme.js";
 import { h, useEffect, useId, useLayoutEffect, useRef, useState } from "../core/ui.js";
 import { changedState, formatHash } from "../core/url.js";
 import { modelFor } from "../data/models.js";
-import { KeyDialog } from "./key_dialog.js";
+import { ApiKeyDialog } from "./api_key_dialog.js";
 import { LazyView } from "./lazy_view.js";
 
 /** @import { MessageKey } from "../core/i18n.js" */
@@ -72,7 +72,7 @@ export function Shell({ store, views, apiKey = null, ownsDocument = false }) {
     h("p", { class: "offline", role: "status" }, store.isOffline.value && t("shell.offline")),
     h(Panel, { store, current: isStarted ? current : null }),
     h("div", { class: "only-heard", "aria-live": "polite" }, store.announcement.value),
-    apiKey && h(KeyDialog, { apiKey }),
+    apiKey && h(ApiKeyDialog, { apiKey }),
   );
 }
 

@@ -3,7 +3,7 @@
 
 import { h, useMemo, useRef } from "../../core/ui.js";
 import { attend } from "../../math/attention.js";
-import { cardsAfter, cardsBefore } from "./block.js";
+import { cardsAfter, cardsBefore } from "./block_cards.js";
 import { ContextCard, OutputCard } from "./context.js";
 import { ProjectionCard } from "./projections.js";
 import { StepMap } from "./step_map.js";
@@ -38,7 +38,7 @@ export function AttentionSteps({ detail, params, onChange, onVisit, isBusy = fal
   const ids = cards.map(({ id }) => id);
   const alone = ids.find((id) => id === params.step) ?? "";
   const card = (
-    /** @type {import("./block.js").StepEntry} */ { id, Card, isHalf, ...props },
+    /** @type {import("./block_cards.js").StepEntry} */ { id, Card, isHalf, ...props },
     /** @type {number} */ at,
   ) =>
     (!alone || id === alone) &&
@@ -58,7 +58,7 @@ export function AttentionSteps({ detail, params, onChange, onVisit, isBusy = fal
 /**
  * The cards of a query in their order.
  * @param {Detail} detail
- * @returns {import("./block.js").StepEntry[]}
+ * @returns {import("./block_cards.js").StepEntry[]}
  */
 function stepCards(detail) {
   const changes = isScaled(detail) ? [{ id: "scaling", Card: ScalingCard, isHalf: true }] : [];

@@ -6,7 +6,7 @@ import { h } from "../../core/ui.js";
 import { tokenLabel } from "../../math/tokens.js";
 import { ATTENTION_FORMULAS } from "../formula.js";
 import { hidesResults, NumberList, numberSpan, Result, TableScroll } from "../number_table.js";
-import { VectorStrip } from "../vector_strip.js";
+import { VectorStrip } from "../vector_bar_list.js";
 import { DimensionField, dotTerms, timesParts, WrittenSum } from "../written_sum.js";
 import { MEANINGS } from "./projections.js";
 import { queryLabel, StepCard } from "./step_card.js";

@@ -7,7 +7,7 @@ import { ACTIVATIONS } from "../../math/block.js";
 import { BLOCK_FORMULAS } from "../formula.js";
 import { numberSpan } from "../number_table.js";
 import { withCode } from "../placeholders.js";
-import { VectorList } from "../vector_strip.js";
+import { VectorList } from "../vector_bar_list.js";
 import { biasTerm, DimensionField, dotTerms, subscript, WrittenSum } from "../written_sum.js";
 import { queryLabel, StepCard } from "./step_card.js";
 

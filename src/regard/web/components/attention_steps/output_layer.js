@@ -8,7 +8,7 @@ import { ACTIVATIONS, outputProbabilities } from "../../math/block.js";
 import { readableToken } from "../../math/tokens.js";
 import { BLOCK_FORMULAS } from "../formula.js";
 import { KeyTable, NormTable, numberSpan } from "../number_table.js";
-import { VectorList } from "../vector_strip.js";
+import { VectorList } from "../vector_bar_list.js";
 import { dotTerms, subscript, WrittenSum } from "../written_sum.js";
 import { queryLabel, StepCard } from "./step_card.js";
 

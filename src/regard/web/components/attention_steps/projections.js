@@ -8,7 +8,7 @@ import { EXAMPLE } from "../../math/worked_example.js";
 import { Segmented } from "../controls.js";
 import { ATTENTION_FORMULAS } from "../formula.js";
 import { MatrixTable, numberText } from "../number_table.js";
-import { VectorList } from "../vector_strip.js";
+import { VectorList } from "../vector_bar_list.js";
 import { DimensionField, matrixTerms, subscript, timesParts, WrittenSum } from "../written_sum.js";
 import { isRecurrent, keyLabel, queryLabel, StepCard } from "./step_card.js";
 

@@ -11,7 +11,7 @@ import { tokenLabel } from "../../math/tokens.js";
 import { ATTENTION_FORMULAS } from "../formula.js";
 import { hidesResults, KeyTable, numberSpan, numberText, Result, smallText, TableScroll } from "../number_table.js";
 import { SCORE_FUNCTIONS } from "../score_functions.js";
-import { VectorList } from "../vector_strip.js";
+import { VectorList } from "../vector_bar_list.js";
 import { DimensionField, matrixTerms, subscript, timesParts, WrittenSum } from "../written_sum.js";
 import { keyLabel, queryLabel, StepCard } from "./step_card.js";
 

@@ -2,7 +2,7 @@
 
 import { ColourLegend } from "../../charts/colour_legend.js";
 import { lines } from "../../charts/lines.js";
-import { pixelMap } from "../../charts/pixel_map.js";
+import { matrixHeatmap } from "../../charts/matrix_heatmap.js";
 import { Plot } from "../../charts/plot.js";
 import { rangeOf, readableNumber } from "../../charts/scales.js";
 import { Card } from "../../components/controls.js";
@@ -134,7 +134,7 @@ function mapChart({ values, length, width: columns }, trained, strength, width) 
     yLabel: t("positions.position"),
     shaded: trained === null ? null : { from: trained, label },
   };
-  return pixelMap({ values, rows: length, columns, ...labels, describe, ...strength }, { width });
+  return matrixHeatmap({ values, rows: length, columns, ...labels, describe, ...strength }, { width });
 }
 
 /**
@@ -166,7 +166,10 @@ function distancesChart(values, length, strength, width) {
     t("positions.distance_cell", { one, other, value: readableNumber(value) });
   const position = t("positions.position");
   const labels = { title: t("positions.distances"), xLabel: position, yLabel: position, isSquare: true };
-  return pixelMap({ values, rows: length, columns: length, ...labels, describe, ...strength }, { width, height: TALL });
+  return matrixHeatmap(
+    { values, rows: length, columns: length, ...labels, describe, ...strength },
+    { width, height: TALL },
+  );
 }
 
 /**

@@ -4,7 +4,7 @@
 import { h } from "../core/ui.js";
 import { xAxis, yAxis } from "./axes.js";
 import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_geometry.js";
-import { palette, shadeBytes } from "./colour.js";
+import { divergingBytes, palette, shadeBytes } from "./colour.js";
 import { linearScale, roundTicks } from "./scales.js";
 import { FONT } from "./text_width.js";
 
@@ -12,7 +12,7 @@ import { FONT } from "./text_width.js";
 /** @import { Cell } from "./cell_geometry.js" */
 
 /**
- * @typedef {object} PixelMapData
+ * @typedef {object} MatrixHeatmapData
  * @property {ArrayLike<number>} values row by row
  * @property {number} rows
  * @property {number} columns
@@ -26,27 +26,14 @@ import { FONT } from "./text_width.js";
  * @property {boolean} [isSquare]
  */
 
-// Below zero, at zero and above it: every kind of colour vision distinguishes vermilion and blue.
-const DIVERGING = {
-  light: [
-    [178, 71, 0],
-    [250, 249, 246],
-    [0, 84, 148],
-  ],
-  dark: [
-    [240, 155, 77],
-    [26, 30, 38],
-    [98, 180, 240],
-  ],
-};
 const STEPS = 512;
 
 /**
- * @param {PixelMapData} data
+ * @param {MatrixHeatmapData} data
  * @param {{ width: number, height?: number }} size
  * @returns {Chart<Cell>}
  */
-export function pixelMap(
+export function matrixHeatmap(
   { values, rows, columns, title, xLabel, yLabel, most, twoSided, describe, shaded, isSquare = false },
   { width, height = 260 },
 ) {
@@ -127,7 +114,7 @@ export function pixelMap(
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {Pick<PixelMapData, "values" | "rows" | "columns" | "most" | "twoSided">} data
+ * @param {Pick<MatrixHeatmapData, "values" | "rows" | "columns" | "most" | "twoSided">} data
  * @param {boolean} dark
  */
 function paintNumbers(canvas, { values, rows, columns, most, twoSided }, dark) {
@@ -144,15 +131,4 @@ function paintNumbers(canvas, { values, rows, columns, most, twoSided }, dark) {
     pixels[index] = colours[Math.min(STEPS - 1, Math.max(0, step))];
   }
   canvas.getContext("2d")?.putImageData(image, 0, 0);
-}
-
-/**
- * Three bytes for a number from -1 to 1.
- * @param {number} value
- * @param {boolean} dark
- */
-export function divergingBytes(value, dark) {
-  const [below, zero, above] = DIVERGING[dark ? "dark" : "light"];
-  const end = value < 0 ? below : above;
-  return zero.map((byte, channel) => Math.round(byte + (end[channel] - byte) * Math.min(1, Math.abs(value) || 0)));
 }

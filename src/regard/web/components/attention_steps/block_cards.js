@@ -5,7 +5,7 @@ import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 import { BLOCK_FORMULAS } from "../formula.js";
 import { NormTable, NumberTable } from "../number_table.js";
-import { VectorList } from "../vector_strip.js";
+import { VectorList } from "../vector_bar_list.js";
 import { InnerCard, OuterCard } from "./feed_forward.js";
 import { CandidatesCard, HeadCard } from "./output_layer.js";
 import { isRecurrent, queryLabel, StepCard } from "./step_card.js";

@@ -7,7 +7,7 @@ import { h, useId, useLayoutEffect, useRef } from "../core/ui.js";
 /** @import { ApiKey, KeyRequest } from "../data/api_key.js" */
 
 /** @param {{ apiKey: ApiKey }} props */
-export function KeyDialog({ apiKey }) {
+export function ApiKeyDialog({ apiKey }) {
   const request = apiKey.request.value;
   return request && h(Dialog, { request });
 }
