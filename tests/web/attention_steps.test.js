@@ -17,9 +17,9 @@ const { residuals } = await import("../../src/regard/web/components/attention_st
 const { indexParam, stepChoice } = await import("../../src/regard/web/components/attention_steps/step_params.js");
 const { SCORE_FUNCTIONS } = await import("../../src/regard/web/components/score_functions.js");
 const { SCORES } = await import("../../src/regard/web/math/attention.js");
-const { hidesResults, NumberTable, numberText, smallText } = await import(
-  "../../src/regard/web/components/number_table.js"
-);
+const { hidesResults } = await import("../../src/regard/web/components/exercise.js");
+const { NumberTable } = await import("../../src/regard/web/components/number_table.js");
+const { numberText, smallText } = await import("../../src/regard/web/components/number_text.js");
 const { TokenRow } = await import("../../src/regard/web/components/token_row.js");
 const { VectorStrip } = await import("../../src/regard/web/components/vector_bar_list.js");
 const { subscript, WrittenSum } = await import("../../src/regard/web/components/written_sum.js");

@@ -1,8 +1,8 @@
-/** Controls and frames that views share. */
+/** Controls that views share: buttons of which one is pressed, a drop-down list, a slider. */
 
 import { h } from "../core/ui.js";
 
-/** @import { ComponentChildren, Ref } from "../core/ui.js" */
+/** @import { Ref } from "../core/ui.js" */
 
 /**
  * A row of buttons of which one is pressed.
@@ -14,22 +14,6 @@ export function Segmented({ label, options, value, onChange }) {
     h("button", { key: one, type: "button", "aria-pressed": one === value, onClick: () => onChange(one) }, text),
   );
   return h("div", { class: "segments", role: "group", "aria-label": label }, buttons);
-}
-
-/** @param {{ title: string, explanation?: string, beside?: ComponentChildren, children?: ComponentChildren }} props */
-export function Card({ title, explanation, beside, children }) {
-  return h(
-    "section",
-    { class: "card stack-card" },
-    h("div", { class: "card-head" }, h("h2", null, title), beside),
-    explanation && h("p", { class: "faint explanation" }, explanation),
-    children,
-  );
-}
-
-/** @param {{ title: string, children?: ComponentChildren }} props */
-export function Lead({ title, children }) {
-  return h("div", { class: "lead" }, h("h1", null, title), h("p", null, children));
 }
 
 /**

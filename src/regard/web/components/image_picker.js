@@ -3,59 +3,14 @@
 import { t } from "../core/i18n.js";
 import { useQuery } from "../core/query.js";
 import { batch, h, useEffect, useMemo, useState } from "../core/ui.js";
-import { Card } from "./controls.js";
+import { sendable } from "../data/image_file.js";
+import { Card } from "./layout.js";
 
 /** @import { Store } from "../core/store.js" */
 /** @import { Backend, ImageExample, Model } from "../data/backend.js" */
-/** @typedef {{ example: number } | { image: Blob | null }} GivenImage an image of null is too large to send */
-/** @typedef {{ examples: ImageExample[], given: GivenImage | null, isLoading: boolean, error: Error | null }} ImageChoice */
+/** @import { ImageChoice } from "./image_choice.js" */
 
-const LARGEST_FILE = 4_000_000; // bytes that a server accepts; a larger image is scaled down here
-const MOST_PIXELS = 25_000_000; // that a server decodes, however small the file
-const LARGEST_SIDE = 1024; // pixels of an image that was scaled down
 const THUMB_SIDE = 64; // pixels
-
-/**
- * The image that a view shows: the example in the address, else the reader's own file, else the first example.
- * @param {Store} store
- * @param {Model | null} model
- * @returns {ImageChoice}
- */
-export function useImageChoice(store, model) {
-  const { data, ownImage } = store;
-  const query = useQuery(model && ((signal) => data.exampleImages(model.name, { signal })), [model?.name]);
-  const examples = query.data?.examples ?? [];
-  const { image } = store.url.value;
-  const own = ownImage.value;
-  const isLoading = query.isLoading;
-  const given = useMemo(
-    () => (isLoading ? null : givenImage(examples, image, own)),
-    [isLoading, examples.length, model?.name, image, own],
-  );
-  return { examples, given, isLoading, error: query.error };
-}
-
-/**
- * The request for what a model makes of an image: a caption, or a class.
- * @param {Pick<Model, "name" | "task">} model
- * @param {GivenImage | null} given
- */
-export function imageRequest({ name, task }, given) {
-  return { model: name, ...given, ...(task === "classification" && { classifies: true }) };
-}
-
-/**
- * @param {ImageExample[]} examples
- * @param {string | undefined} image the parameter of the address
- * @param {{ blob: Blob | null } | null} own
- * @returns {GivenImage | null}
- */
-export function givenImage(examples, image, own) {
-  const number = /^\d+$/.test(image ?? "") ? Number(image) : -1;
-  if (examples.some((example) => example.number === number)) return { example: number };
-  if (own) return { image: own.blob };
-  return examples.length ? { example: examples[0].number } : null;
-}
 
 /**
  * A card to choose an image with. A file may be dropped anywhere on the page: beside the field, a browser would leave the page to show it.
@@ -149,26 +104,4 @@ function catchDrops({ onOver, onFile, signal }) {
     const file = event.dataTransfer?.files[0];
     if (file) onFile(file);
   });
-}
-
-/**
- * A file in a size that a server accepts; null where that cannot be had. A format that the browser cannot read is sent as it is: the server may.
- * @param {File} file
- * @returns {Promise<Blob | null>}
- */
-async function sendable(file) {
-  const bitmap = await createImageBitmap(file).catch(() => null);
-  const isSmall = file.size <= LARGEST_FILE && (!bitmap || bitmap.width * bitmap.height <= MOST_PIXELS);
-  const blob = isSmall ? file : bitmap && (await scaledDown(bitmap));
-  bitmap?.close();
-  return blob;
-}
-
-/** @param {ImageBitmap} bitmap */
-function scaledDown(bitmap) {
-  const scale = Math.min(1, LARGEST_SIDE / Math.max(bitmap.width, bitmap.height));
-  const side = (/** @type {number} */ length) => Math.max(1, Math.round(length * scale));
-  const canvas = new OffscreenCanvas(side(bitmap.width), side(bitmap.height));
-  canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-  return canvas.convertToBlob({ type: "image/jpeg", quality: 0.92 });
 }

@@ -1,10 +1,12 @@
 /** The next token at each step of a generation: the most probable ones as bars, at a temperature. */
 
+import { useDebounced } from "../core/debounce.js";
 import { t } from "../core/i18n.js";
 import { useQuery } from "../core/query.js";
 import { h, useEffect, useState } from "../core/ui.js";
 import { readableToken } from "../math/tokens.js";
-import { Card, Slider } from "./controls.js";
+import { Slider } from "./controls.js";
+import { Card } from "./layout.js";
 import { Loading, Problem } from "./placeholders.js";
 import { TokenRow } from "./token_row.js";
 import { WeightBars } from "./weight_bars.js";
@@ -14,7 +16,6 @@ import { WeightBars } from "./weight_bars.js";
 
 const FRAME = 900; // ms of a step while it plays
 const HOTTEST = 2; // temperature
-const SETTLE = 250; // ms after the last move of the slider
 
 /**
  * @param {object} props
@@ -40,7 +41,7 @@ export function NextTokens({ store, withTrace, input }) {
 /** @param {Parameters<typeof NextTokens>[0]} props */
 function Steps({ store, withTrace, input }) {
   const { predict = "" } = store.url.value;
-  const settled = useSettled(temperatureOf(store));
+  const settled = useDebounced(temperatureOf(store));
   const query = useQuery(
     (signal) =>
       withTrace(
@@ -107,17 +108,4 @@ function Play({ position, last, onStep }) {
     setPlaying(!isPlaying);
   };
   return h("button", { type: "button", onClick: toggle }, t(isPlaying ? "timeline.pause" : "timeline.play"));
-}
-
-/**
- * A value once it has stayed the same for a moment: a slider passes many values that nobody asks for.
- * @param {number} value
- */
-export function useSettled(value, delay = SETTLE) {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), delay);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }

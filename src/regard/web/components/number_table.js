@@ -1,63 +1,19 @@
 // @ts-check
-/** Numbers on the page: one by itself, a matrix in full, vectors side by side, a row for each key. */
+/** Tables of numbers: a matrix in full, vectors side by side, a layer norm, a row for each key. */
 
 import { shade } from "../charts/colour.js";
 import { t } from "../core/i18n.js";
 import { isDark } from "../core/theme.js";
-import { h, signal, useState } from "../core/ui.js";
+import { h, useState } from "../core/ui.js";
 import { layerNorm } from "../math/block.js";
 import { tokenLabel } from "../math/tokens.js";
+import { hidesResults, Result } from "./exercise.js";
+import { numberSpan, shortText } from "./number_text.js";
 
 /** @import { ComponentChildren } from "../core/ui.js" */
 /** @import { Norm } from "../math/block.js" */
 
-const DIGITS = 4;
 const ROWS_SHOWN = 6;
-
-/**
- * A number with four digits after the point, or a power of ten where that would hide it.
- * @param {number} value
- */
-export function numberText(value) {
-  if (value === -Infinity) return "−∞";
-  const size = Math.abs(value);
-  const text = size !== 0 && (size >= 1e6 || size < 5e-5) ? value.toExponential(2) : value.toFixed(DIGITS);
-  return text.replaceAll("-", "−");
-}
-
-/**
- * A small number such as a difference, as a power of ten.
- * @param {number} value
- */
-export function smallText(value) {
-  return value === 0 ? "0" : value.toExponential(1).replaceAll("-", "−");
-}
-
-/**
- * A number; `data-value` has all of its digits.
- * @param {number} value
- */
-export function numberSpan(value) {
-  return h("span", { class: "number", "data-value": String(value) }, numberText(value));
-}
-
-/** Whether results are hidden until the reader has computed them. */
-export const hidesResults = signal(false);
-
-/**
- * A number that is the result of a step: in an exercise a button that shows it.
- * @param {{ value: number }} props
- */
-export function Result({ value }) {
-  const [isShown, setShown] = useState(false);
-  if (!hidesResults.value || isShown) return numberSpan(value);
-  const label = t("exercise.show");
-  return h(
-    "button",
-    { type: "button", class: "quiet hidden-result", title: label, "aria-label": label, onClick: () => setShown(true) },
-    "?",
-  );
-}
 
 /**
  * A table that scrolls sideways by itself.
@@ -94,11 +50,6 @@ export function MatrixTable({ rows, caption, rowLabels, columnLabels }) {
       h("tbody", null, body),
     ),
   );
-}
-
-/** @param {number} value */
-function shortText(value) {
-  return String(Number(value.toFixed(DIGITS))).replaceAll("-", "−");
 }
 
 /** @typedef {{ title: string, values: number[] }} NumberColumn */

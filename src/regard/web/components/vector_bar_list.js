@@ -5,7 +5,7 @@ import { dimensionByKey, stripSize, vectorBars } from "../charts/vector_bars.js"
 import { t } from "../core/i18n.js";
 import { isDark } from "../core/theme.js";
 import { h, useMemo } from "../core/ui.js";
-import { numberText } from "./number_table.js";
+import { numberText } from "./number_text.js";
 
 /** @typedef {{ values: number[], label: string, chosen?: number | null, onChoose?: (index: number) => void }} StripProps */
 

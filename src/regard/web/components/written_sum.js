@@ -4,7 +4,9 @@
 import { t } from "../core/i18n.js";
 import { h, useState } from "../core/ui.js";
 import { products } from "../math/attention.js";
-import { numberSpan, Result, TableScroll } from "./number_table.js";
+import { Result } from "./exercise.js";
+import { TableScroll } from "./number_table.js";
+import { numberSpan } from "./number_text.js";
 
 /** @import { ComponentChildren } from "../core/ui.js" */
 /** @import { Matrix, Vector } from "../math/attention.js" */

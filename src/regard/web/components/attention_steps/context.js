@@ -4,8 +4,10 @@
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 import { tokenLabel } from "../../math/tokens.js";
+import { hidesResults, Result } from "../exercise.js";
 import { ATTENTION_FORMULAS } from "../formula.js";
-import { hidesResults, NumberList, numberSpan, Result, TableScroll } from "../number_table.js";
+import { NumberList, TableScroll } from "../number_table.js";
+import { numberSpan } from "../number_text.js";
 import { VectorStrip } from "../vector_bar_list.js";
 import { DimensionField, dotTerms, timesParts, WrittenSum } from "../written_sum.js";
 import { MEANINGS } from "./projections.js";

@@ -5,7 +5,7 @@ import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
 import { ACTIVATIONS } from "../../math/block.js";
 import { BLOCK_FORMULAS } from "../formula.js";
-import { numberSpan } from "../number_table.js";
+import { numberSpan } from "../number_text.js";
 import { withCode } from "../placeholders.js";
 import { VectorList } from "../vector_bar_list.js";
 import { biasTerm, DimensionField, dotTerms, subscript, WrittenSum } from "../written_sum.js";

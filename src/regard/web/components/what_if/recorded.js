@@ -2,7 +2,7 @@
 
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
-import { Card } from "../controls.js";
+import { Card } from "../layout.js";
 import { OutputPair } from "./before_after.js";
 import { ChangeList } from "./change_list.js";
 

@@ -1,6 +1,6 @@
 /** Compare: the same sentence translated by each model, side by side, and their quality against sentence length. */
 
-import { Lead } from "../../components/controls.js";
+import { Lead } from "../../components/layout.js";
 import { Empty, NotReady, withCode } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { t } from "../../core/i18n.js";

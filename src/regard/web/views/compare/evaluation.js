@@ -2,7 +2,7 @@
 
 import { lines } from "../../charts/lines.js";
 import { Plot } from "../../charts/plot.js";
-import { Card } from "../../components/controls.js";
+import { Card } from "../../components/layout.js";
 import { Empty, Loading, Problem, withCode } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery, useWidth } from "../../core/query.js";

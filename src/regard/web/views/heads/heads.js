@@ -1,9 +1,11 @@
 /** Heads: every layer and head of an attention as small maps; one of them large. */
 
 import { attentionName, headName, layerHeadTitle } from "../../components/attention_names.js";
-import { Card, Lead, Segmented, Select } from "../../components/controls.js";
+import { Segmented, Select } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
-import { ImagePicker, imageRequest, useImageChoice } from "../../components/image_picker.js";
+import { imageRequest, useImageChoice } from "../../components/image_choice.js";
+import { ImagePicker } from "../../components/image_picker.js";
+import { Card, Lead } from "../../components/layout.js";
 import { Empty, Loading, NotReady, Problem, withCode } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import {
@@ -24,7 +26,7 @@ import { createMapCache } from "../../data/map_cache.js";
 import { headAction } from "../../math/interventions.js";
 import { HeadGrid } from "./head_grid.js";
 
-/** @import { ImageChoice } from "../../components/image_picker.js" */
+/** @import { ImageChoice } from "../../components/image_choice.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { AttentionLayer, AttentionMap, AnyTrace, AttentionRole, Backend, Model } from "../../data/backend.js" */
 /** @import { ScoredSelection } from "../../data/head_alignment.js" */

@@ -2,8 +2,9 @@
 /** Inside: the arithmetic of attention, step by step; first a worked example by hand, then the reader's sentence and model. */
 
 import { CheckBox } from "../../components/attention_steps/switches.js";
-import { Lead, Segmented } from "../../components/controls.js";
-import { hidesResults } from "../../components/number_table.js";
+import { Segmented } from "../../components/controls.js";
+import { hidesResults } from "../../components/exercise.js";
+import { Lead } from "../../components/layout.js";
 import { t } from "../../core/i18n.js";
 import { h, useLayoutEffect } from "../../core/ui.js";
 import { OwnSentence } from "./own_sentence.js";

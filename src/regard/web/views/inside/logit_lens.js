@@ -1,7 +1,7 @@
 // @ts-check
 /** The logit lens: what the output layer would make of each block's output at the chosen position. */
 
-import { Card } from "../../components/controls.js";
+import { Card } from "../../components/layout.js";
 import { TableScroll } from "../../components/number_table.js";
 import { Loading, Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";

@@ -5,8 +5,9 @@ import { AttentionSteps } from "../../components/attention_steps/attention_steps
 import { MEANINGS } from "../../components/attention_steps/projections.js";
 import { indexParam } from "../../components/attention_steps/step_params.js";
 import { CheckBox, Switches } from "../../components/attention_steps/switches.js";
-import { Card } from "../../components/controls.js";
-import { MatrixTable, smallText } from "../../components/number_table.js";
+import { Card } from "../../components/layout.js";
+import { MatrixTable } from "../../components/number_table.js";
+import { smallText } from "../../components/number_text.js";
 import { TokenRow } from "../../components/token_row.js";
 import { t } from "../../core/i18n.js";
 import { h, useMemo } from "../../core/ui.js";

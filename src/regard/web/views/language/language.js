@@ -1,14 +1,16 @@
 /** Language: a decoder-only model continues a prompt, an encoder-only model fills blanks; and how the tokens of the text attend to each other. */
 
 import { layerHeadTitle } from "../../components/attention_names.js";
-import { Card, Lead, Select } from "../../components/controls.js";
+import { Select } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
-import { NextTokens, TemperatureSlider, temperatureOf, useSettled } from "../../components/next_tokens.js";
+import { Card, Lead } from "../../components/layout.js";
+import { NextTokens, TemperatureSlider, temperatureOf } from "../../components/next_tokens.js";
 import { Empty, Loading, NotReady, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
 import { WeightBars } from "../../components/weight_bars.js";
 import { asRequest, changesOf, textExperiment } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
+import { useDebounced } from "../../core/debounce.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect, useState } from "../../core/ui.js";
@@ -112,7 +114,7 @@ function Continuations({ store, model, prompt }) {
 /** @param {{ store: Store, model: Model, prompt: string, chosen: string }} props */
 function Samples({ store, model, prompt, chosen }) {
   const changes = changesOf(store);
-  const settled = useSettled(temperatureOf(store));
+  const settled = useDebounced(temperatureOf(store));
   const [round, setRound] = useState(0);
   const query = useQuery(
     (signal) =>

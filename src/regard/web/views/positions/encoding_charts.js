@@ -5,7 +5,7 @@ import { lines } from "../../charts/lines.js";
 import { matrixHeatmap } from "../../charts/matrix_heatmap.js";
 import { Plot } from "../../charts/plot.js";
 import { rangeOf, readableNumber } from "../../charts/scales.js";
-import { Card } from "../../components/controls.js";
+import { Card } from "../../components/layout.js";
 import { language, t } from "../../core/i18n.js";
 import { useWidth } from "../../core/query.js";
 import { h, useEffect, useMemo, useState } from "../../core/ui.js";

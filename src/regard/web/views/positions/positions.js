@@ -1,7 +1,8 @@
 /** Positions: how a model gets the position of a token, as a map, as curves, as distances; and four criteria, measured live. */
 
 import { readableNumber } from "../../charts/scales.js";
-import { Card, Lead, Select, Slider } from "../../components/controls.js";
+import { Select, Slider } from "../../components/controls.js";
+import { Card, Lead } from "../../components/layout.js";
 import { Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";

@@ -2,7 +2,8 @@
 
 import { lines } from "../../charts/lines.js";
 import { Plot } from "../../charts/plot.js";
-import { Card, Slider } from "../../components/controls.js";
+import { Slider } from "../../components/controls.js";
+import { Card } from "../../components/layout.js";
 import { Empty } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useWidth } from "../../core/query.js";

@@ -2,7 +2,8 @@
 
 import { nearestIndex } from "../../charts/scales.js";
 import { attentionName, headOptions } from "../../components/attention_names.js";
-import { Card, Select } from "../../components/controls.js";
+import { Select } from "../../components/controls.js";
+import { Card } from "../../components/layout.js";
 import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";

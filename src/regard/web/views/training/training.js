@@ -1,6 +1,7 @@
 /** Training: a run's curves, its samples, and its attention at the steps where it was saved; live while the run goes on. */
 
-import { Lead, Select } from "../../components/controls.js";
+import { Select } from "../../components/controls.js";
+import { Lead } from "../../components/layout.js";
 import { Empty, Loading, Problem, withCode } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";

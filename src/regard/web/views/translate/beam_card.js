@@ -2,7 +2,8 @@
 
 import { beamTree } from "../../charts/beam_tree.js";
 import { Plot } from "../../charts/plot.js";
-import { Card, Slider } from "../../components/controls.js";
+import { Slider } from "../../components/controls.js";
+import { Card } from "../../components/layout.js";
 import { Loading, Problem } from "../../components/placeholders.js";
 import { asRequest, changesOf } from "../../components/what_if/experiment.js";
 import { t } from "../../core/i18n.js";

@@ -1,6 +1,6 @@
 /** The best outputs of the beam search; one of them is traced. */
 
-import { Card } from "../../components/controls.js";
+import { Card } from "../../components/layout.js";
 import { Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";

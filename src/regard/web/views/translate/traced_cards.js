@@ -3,7 +3,7 @@
 import { heatmap } from "../../charts/heatmap.js";
 import { SaveButtons } from "../../charts/plot.js";
 import { ribbons } from "../../charts/ribbons.js";
-import { Card } from "../../components/controls.js";
+import { Card } from "../../components/layout.js";
 import { EditableMap } from "../../components/what_if/weight_editor.js";
 import { t } from "../../core/i18n.js";
 import { useQuery, useWidth } from "../../core/query.js";

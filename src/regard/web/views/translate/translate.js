@@ -1,6 +1,6 @@
 /** Translate: the translation of a sentence as it is streamed, then the attention between its words. */
 
-import { Lead } from "../../components/controls.js";
+import { Lead } from "../../components/layout.js";
 import { NextTokens } from "../../components/next_tokens.js";
 import { NotReady, OtherModel, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
