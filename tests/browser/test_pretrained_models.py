@@ -77,3 +77,25 @@ def test_links_choose_a_model_for_their_view(page: Any, shipped: str) -> None:
     assert page.input_value("#source-text") == "Where is the train station?"
     page.go_back()
     page.wait_for_url("**#language?model=world-decoder-only&text=*")
+
+
+CUT_SELECTS = """
+Array.from(document.querySelectorAll("select")).filter((select) => {
+  const own = document.createElement("select");
+  own.append(select.selectedOptions[0].cloneNode(true));
+  own.style.cssText = "position: absolute; flex: none; width: max-content; max-width: none";
+  select.parentNode.append(own);
+  const width = own.getBoundingClientRect().width;
+  own.remove();
+  return select.getBoundingClientRect().width < width;
+}).map((select) => select.value)
+"""
+
+
+@pytest.mark.parametrize("view", ["translate?model=en-fr&text=Hello.", "language?model=world-decoder-only"])
+def test_chosen_options_are_readable(page: Any, shipped: str, view: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{shipped}#{view}")
+    page.wait_for_selector("main.panel select")
+    assert page.evaluate(CUT_SELECTS) == []
+    assert page.get_attribute(".model-picker", "title").startswith(page.input_value(".model-picker"))

@@ -170,20 +170,30 @@ function ModelPicker({ store }) {
   const models = store.models.value;
   const choose = (/** @type {Event} */ event) =>
     store.set({ model: /** @type {HTMLSelectElement} */ (event.target).value });
-  const options = models.map(({ name, source, target }) =>
-    h("option", { key: name, value: name }, source && target ? `${name} (${source} → ${target})` : name),
-  );
-  const value = store.model.value?.name;
+  const options = models.map((model) => h("option", { key: model.name, value: model.name }, labelOf(model)));
+  const chosen = store.model.value;
   return h(
     "label",
     { class: "model-choice", for: id },
     h("span", { class: "faint" }, t("shell.model")),
     h(
       "select",
-      { id, class: "model-picker", value, disabled: models.length < 2, onChange: choose },
+      {
+        id,
+        class: "model-picker",
+        value: chosen?.name,
+        title: chosen && labelOf(chosen), // in a narrow header the name is cut
+        disabled: models.length < 2,
+        onChange: choose,
+      },
       options.length ? options : h("option", { key: "" }, t("shell.no_model")),
     ),
   );
+}
+
+/** @param {Model} model */
+function labelOf({ name, source, target }) {
+  return source && target ? `${name} (${source} → ${target})` : name;
 }
 
 function LanguageSwitch() {
