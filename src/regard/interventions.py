@@ -173,22 +173,24 @@ class InterventionError(RegardError):
 # --- strings ---------------------------------------------------------------------------------------------------------
 
 _ROLES = "|".join(get_args(AttentionRole))
-_HEAD = rf"(?P<role>{_ROLES})\.(?P<layer>\d+|\*)\.(?P<head>\d+|\*)"
-_LIST = r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*"
-_NUMBER = r"\d*\.?\d+(?:e-?\d+)?"
+_INTEGER = "[0-9]{1,9}"  # an index is far smaller, and Python parses no number of 4,301 digits
+_HEAD = rf"(?P<role>{_ROLES})\.(?P<layer>{_INTEGER}|\*)\.(?P<head>{_INTEGER}|\*)"
+_LIST = rf"{_INTEGER}(?:-{_INTEGER})?(?:,{_INTEGER}(?:-{_INTEGER})?)*"
+_NUMBER = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
 _PATTERNS: dict[type[Intervention], str] = {
     HeadIntervention: rf"{_HEAD}=(?P<action>zero|mean|uniform)",
-    RowIntervention: rf"{_HEAD}@(?P<query>\d+(?:-\d+)?)(?:=(?P<action>uniform|renormalise)"
+    RowIntervention: rf"{_HEAD}@(?P<query>{_INTEGER}(?:-{_INTEGER})?)(?:=(?P<action>uniform|renormalise)"
     rf"|=(?P<weights>{_NUMBER}(?:,{_NUMBER})*)|>(?P<keys>{_LIST}))",
-    CellIntervention: rf"{_HEAD}@(?P<query>\d+|\*):(?P<key>\d+)=(?P<weight>{_NUMBER})(?:,(?P<rest>keep|scale))?",
-    HideIntervention: rf"hide\.(?P<side>source|target|image)\.(?P<position>\d+)"
-    rf"(?::(?P<role>{_ROLES})(?:\.(?P<layer>\d+))?)?",
+    CellIntervention: rf"{_HEAD}@(?P<query>{_INTEGER}|\*):(?P<key>{_INTEGER})=(?P<weight>{_NUMBER})"
+    r"(?:,(?P<rest>keep|scale))?",
+    HideIntervention: rf"hide\.(?P<side>source|target|image)\.(?P<position>{_INTEGER})"
+    rf"(?::(?P<role>{_ROLES})(?:\.(?P<layer>{_INTEGER}))?)?",
     WithoutIntervention: rf"without\.(?P<part>{'|'.join(get_args(Part))})(?::(?P<stack>{'|'.join(get_args(StackName))})"
-    rf"(?:\.(?P<layer>\d+)(?:\.(?P<sublayer>{'|'.join(get_args(SublayerName))}))?)?)?",
+    rf"(?:\.(?P<layer>{_INTEGER})(?:\.(?P<sublayer>{'|'.join(get_args(SublayerName))}))?)?)?",
     PatchIntervention: rf"patch\.(?P<site>head|block|memory)(?::(?:{_HEAD}"
-    rf"|(?P<stack>{'|'.join(get_args(StackName))})\.(?P<block>\d+)))?"
-    r"@(?P<position>\d+)<(?P<from_position>\d+);(?P<text>[^;]+)(?:;(?P<target>.+))?",
-    DecodeIntervention: rf"temperature=(?P<temperature>{_NUMBER})|top-k=(?P<top_k>\d+)|prefix=(?P<prefix>.+)",
+    rf"|(?P<stack>{'|'.join(get_args(StackName))})\.(?P<block>{_INTEGER})))?"
+    rf"@(?P<position>{_INTEGER})<(?P<from_position>{_INTEGER});(?P<text>[^;]+)(?:;(?P<target>.+))?",
+    DecodeIntervention: rf"temperature=(?P<temperature>{_NUMBER})|top-k=(?P<top_k>{_INTEGER})|prefix=(?P<prefix>.+)",
 }
 _INDICES = ("layer", "head", "query", "key", "position", "from_position")
 

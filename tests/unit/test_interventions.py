@@ -87,6 +87,8 @@ def test_a_range_of_rows_is_a_span() -> None:
         "top-k=0",
         "prefix=",
         "cross.1.1@1-9999>1",
+        pytest.param("hide.source." + "9" * 5_000, id="endless number"),
+        pytest.param("cross.1." + "9" * 5_000 + "=zero", id="endless head"),
     ],
 )
 def test_malformed_interventions_are_refused(text: str) -> None:

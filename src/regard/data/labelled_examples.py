@@ -197,6 +197,11 @@ def _checked(examples: Iterable[LabelledExample], labels: Sequence[str]) -> Iter
         yield one
 
 
+def is_label(text: str) -> bool:
+    """Whether a text is a label as a file can hold it: one line that is not blank, without spaces around it."""
+    return bool(text) and join_lines(text).strip() == text
+
+
 def list_labels(labels: Sequence[str]) -> str:
     """The first labels, for messages."""
     return ", ".join(shorten(one) for one in labels[:SHOWN_LABELS]) + (", ..." if len(labels) > SHOWN_LABELS else "")

@@ -15,6 +15,7 @@ from regard.batch import Images, PaddedTokens, encode_source_rows
 from regard.bundle import Bundle
 from regard.config import ImageClassifierConfig, task_of
 from regard.data.images import ImageInput, to_pixels
+from regard.data.labelled_examples import is_label, list_labels
 from regard.errors import RegardError
 from regard.inference.interface import BundlePipeline, Progress, batches_by_length, check_texts
 from regard.tracing.capture import capture
@@ -51,8 +52,13 @@ class Classifier(BundlePipeline):
             kind = type(config).__struct_config__.tag
             raise RegardError(f"model.kind is {kind!r}, which has no classes. Give a classifier.")
         super().__init__(bundle, directory=directory)
-        names = bundle.config.data.labels
-        self.labels = names or [str(number) for number in range(config.classes)]  # type: ignore[union-attr]
+        classes, labels = config.classes, bundle.config.data.labels  # type: ignore[union-attr]
+        if labels and not (len(set(labels)) == len(labels) == classes and all(map(is_label, labels))):
+            raise RegardError(
+                f"data.labels of the model are {list_labels(labels)}. Give a different one to each of the {classes} "
+                "classes, on a single line."
+            )
+        self.labels = labels or [str(number) for number in range(classes)]
         self.image_encoder = config.image_encoder if isinstance(config, ImageClassifierConfig) else None
 
     @property

@@ -12,6 +12,7 @@ from regard.documents.po import po_template
 from regard.documents.subtitles import read_srt, wrap
 from regard.documents.template import plain_text_template
 from regard.errors import RegardError
+from tests.support.hostile_files import bounded
 from tests.support.sentence_translators import reversing_translator, translated, word_translator
 
 shout = word_translator(str.upper)
@@ -180,3 +181,10 @@ def test_files_that_cannot_be_translated_are_refused() -> None:
         read_document("x.txt", b"a\xff")
     with pytest.raises(RegardError, match="no times"):
         read_document("x.srt", b"nonsense\n")
+
+
+@pytest.mark.parametrize("start", ["%0", "%1", "%(a", "{"])
+def test_what_is_almost_a_placeholder_takes_no_time(start: str) -> None:
+    text = start + start[-1] * 100_000
+    with bounded():
+        assert translated(po_template(f'msgid "{text}"\nmsgstr ""\n'), same).count(text) == 2

@@ -1,12 +1,15 @@
 """`Classifier`: batches equal single inputs, traces are those of the decision, and a saved model is the same."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 import torch
 
 import regard
+from regard.bundle import load_bundle
 from regard.errors import RegardError
 from regard.inference.classifier import Classifier
 from tests.support.shared_results import build_once
@@ -101,6 +104,18 @@ def test_what_cannot_be_classified_is_refused(reader: Classifier, labelled: Path
         seer.classify([tmp_path / "broken.png"])
     with pytest.raises(RegardError, match="is a model for classification, not for translation"):
         regard.load(labelled / "rnn", task="translation")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["a"], ["a", "b", "c"], ["a", "a"], ["a", ""], ["a", "b\nc"], ["a", " b"]],
+    ids=["fewer", "more", "equal", "blank", "two lines", "space"],
+)
+def test_labels_name_every_class_once(labelled: Path, labels: list[str]) -> None:
+    bundle = load_bundle(labelled / "rnn" / "model")
+    data = msgspec.structs.replace(bundle.config.data, labels=labels)
+    with pytest.raises(RegardError, match=r"data\.labels of the model"):
+        Classifier(replace(bundle, config=msgspec.structs.replace(bundle.config, data=data)))
 
 
 def test_long_text_is_truncated_and_marked(labelled: Path) -> None:

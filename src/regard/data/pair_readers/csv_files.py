@@ -50,7 +50,7 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _find_delimiter(row: str) -> str:
     """The delimiter that makes two columns of a row, or else the most columns."""
-    start = row[:MAX_CHARACTERS]
+    start = row[:MAX_CHARACTERS].replace("\r", " ")  # outside quotes an error, which belongs to the reading of the rows
     counts = {delimiter: len(next(csv.reader([start], delimiter=delimiter), [])) for delimiter in DELIMITERS}
     return max(counts, key=lambda delimiter: (counts[delimiter] == 2, counts[delimiter]))
 

@@ -13,10 +13,10 @@ from regard.data.pair_readers.text import Pair, join_lines
 from regard.data.text_lines import error_at, numbered_lines
 from regard.errors import RegardError
 
-_STATEMENT = re.compile(r'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d+\])?\s*"((?:[^"\\]|\\.)*+)"')
+_STATEMENT = re.compile(r'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[[0-9]\])?\s*"((?:[^"\\]|\\.)*+)"')
 # Placeholders of programs: %s, %(name)d, %1$s, {name}, {{ name }}, ${name}.
 PLACEHOLDER = re.compile(
-    r"(%(?:\(\w+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[diouxXeEfFgGcrsa](?![a-z])|%%"
+    r"(%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh?|ll?|[zjtL])?[diouxXeEfFgGcrsa](?![a-z])|%%"
     r"|\$\{[^{}\s]{1,64}\}|\{\{[^{}]{1,64}\}\}|%?\{[^{}\s]{0,64}\})"
 )
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
@@ -82,7 +82,9 @@ def _add_line(line: "PoLine", message: _Message, path: Path, number: int) -> Non
         message.texts[next(reversed(message.texts))] += line.text
         return
     keyword = line.keyword
-    if keyword in message.texts or (keyword not in ("msgctxt", "msgid") and "msgid" not in message.texts):
+    is_early = keyword not in ("msgctxt", "msgid") and "msgid" not in message.texts
+    is_unordered = keyword.startswith("msgstr[") and keyword != f"msgstr[{len(message.forms)}]"
+    if is_early or is_unordered or keyword in message.texts:
         raise error_at(path, number, f"{keyword} is in the wrong position. A message is one msgid, then its msgstr.")
     message.texts[keyword] = line.text
     message.line = message.line or number

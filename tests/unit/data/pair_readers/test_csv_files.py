@@ -36,10 +36,11 @@ def test_cells_of_several_lines_become_one(tmp_path: Path) -> None:
         ("one,하나\ntwo,old,둘\n", r"a\.csv:2: expected 2 columns, got 3: \['two', 'old', '둘'\]"),
         ('one,하나\n"two,둘\n', r"a\.csv:2: unexpected end of data"),
         ("id,text\n1\n", r"a\.csv:2: expected 2 columns, got 1"),
+        ("one,하나\rtwo,둘\r", r"a\.csv:1: new-line character seen in unquoted field"),
     ],
 )
 def test_broken_table_is_named_by_line(tmp_path: Path, content: str, problem: str) -> None:
-    (tmp_path / "a.csv").write_text(content, encoding="utf-8")
+    (tmp_path / "a.csv").write_bytes(content.encode())
     with pytest.raises(RegardError, match=problem):
         list(read_pairs([tmp_path / "a.csv"]))
 
