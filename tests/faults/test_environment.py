@@ -17,7 +17,7 @@ from regard.errors import RegardError
 from regard.inference.evaluation import EvaluationReport
 from regard.worlds.scenes import read_boxes
 from tests.support.commands import command, environment
-from tests.support.hostile_files import NOT_FILES, bounded, write_small_bundle
+from tests.support.hostile_files import NOT_FILES, bounded, make_socket, write_small_bundle
 
 # Every command with each file that it reads; {bad} is not a file, {model} and {text} are good.
 READING = [
@@ -90,6 +90,45 @@ def test_what_is_not_a_file_is_refused(
     assert code == 2
     assert printed.lower().count("error: ") == 1
     assert "defect" not in printed
+
+
+# Every command with a file that it writes.
+WRITING = [
+    "translate {model} --input {text} --output {bad}",
+    "translate {model} --input {text} --output {tmp}/out --alignments {bad}",
+    "classify {model} --input {text} --output {bad}",
+    "evaluate {model} --source {text} --reference {text} --output {bad}",
+    "compare {model} --source {text} --reference {text} --report {bad}",
+    "align {model} --source {text} --target {text} --output {bad}",
+    "data inspect --pairs {text}.tsv --languages en,ko --report {bad}.html",
+]
+
+
+@pytest.mark.parametrize("kind", ["socket", "long name", "closed descriptor"])
+@pytest.mark.parametrize("line", WRITING)
+def test_outputs_that_cannot_be_written_are_refused_first(
+    line: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before a model is loaded: here is none."""
+    text = tmp_path / "text"
+    text.write_text("ba be\n")
+    bad = {"socket": "bad", "long name": "b" * 300, "closed descriptor": "/dev/fd/999"}[kind]
+    places = {"bad": tmp_path / bad, "model": "nowhere", "text": text, "tmp": tmp_path}
+    if kind == "socket":
+        make_socket(Path(line.split()[-1].format(**places)))
+    with bounded():
+        assert run([word.format(**places) for word in line.split()]) == 2
+    printed = capsys.readouterr().err
+    expected = {"socket": "is a socket", "long name": "File name too long", "closed descriptor": "/dev/fd/999"}[kind]
+    assert expected in printed
+    assert "nowhere" not in printed
+    assert "defect" not in printed
+
+
+@pytest.mark.parametrize("line", ["fill {model}", "translate {model}", "show {model} --layer", "info", "translate x a"])
+def test_errors_do_not_repeat_a_long_text(line: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run([*(word.format(model=model) for word in line.split()), "a" * 100_000])
+    assert len(capsys.readouterr().err) < 5_000
 
 
 @pytest.mark.parametrize("kind", NOT_FILES)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 import msgspec
 
+from regard.errors import shorten_message
 from regard.training.events import (
     CheckpointSaved,
     ProbesSaved,
@@ -47,7 +48,7 @@ def try_to_echo(message: str) -> None:
 
 def warn(message: str) -> None:
     """Print a warning to standard error."""
-    click.echo(f"warning: {message}", err=True)
+    click.echo(f"warning: {shorten_message(message)}", err=True)
 
 
 def print_json(value: object) -> None:
