@@ -165,7 +165,10 @@ def _translate_documents(translator: Translator, tasks: list[FileTask], config: 
 
     for task in tasks:
         content = read_input(task.source, max_bytes=MAX_DOCUMENT_BYTES)
-        translated = translate_document(translator, task.source.name, content, config)
+        try:
+            translated = translate_document(translator, task.source.name, content, config)
+        except RegardError as error:
+            raise RegardError(f"{task.source}: {error}") from None
         [target] = task.outputs
         if target == STANDARD_OUTPUT:
             sys.stdout.buffer.write(translated)
@@ -246,13 +249,14 @@ def _translate_stream(
 def _check_kind(source: str, paths: list[Path]) -> None:
     """An error unless all files are documents, or all are lines of text."""
     from regard.data.readers import check_monolingual
-    from regard.documents.files import is_document
+    from regard.documents.files import check_plain_text, is_document
 
     lines = [path for path in paths if not is_document(str(path))]
     if 0 < len(lines) < len(paths):
         raise RegardError(f"--input {source} matches documents and lines of text. Give one kind at a time.")
     for path in lines:
         check_monolingual(path)
+        check_plain_text(str(path))
 
 
 class ProgressReport:
