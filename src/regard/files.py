@@ -415,7 +415,12 @@ def find_model_directory(path: Path) -> Path:
 def model_name(directory: Path) -> str:
     """A short name for a model: that of its run, or of its own directory."""
     resolved = Path(os.path.realpath(directory))  # `resolve` fails for circular links
-    return resolved.parent.name if resolved.name == "model" else resolved.name
+    return printable(resolved.parent.name if resolved.name == "model" else resolved.name)
+
+
+def printable(name: str) -> str:
+    """A file name as text for JSON and pages, which are UTF-8; the bytes of a file name need not be."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def weights_digest(directory: Path) -> str:

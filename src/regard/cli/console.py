@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from regard.inference.interface import GeneratedText
 
 FILE_COLUMNS = 120  # width of a table that is written to a file or a pipe
+_LINE_BREAKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 MAX_SAMPLE_CHARACTERS = 100  # an untrained model can generate very long texts
 
 
@@ -61,6 +62,11 @@ def print_line(text: str) -> None:
     """Print a line in UTF-8 whatever the locale is, at once. The bytes of a file name need not be UTF-8."""
     sys.stdout.buffer.write(f"{text}\n".encode(errors="surrogateescape"))
     sys.stdout.buffer.flush()
+
+
+def on_one_line(name: str) -> str:
+    """A file name or a text that begins a line of output, which must stay one line."""
+    return name.translate(_LINE_BREAKS)
 
 
 def print_outputs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from regard.config import Config
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, atomic_file, check_writable, find_model_directory, model_name
+from regard.files import CONFIG_FILE, atomic_file, check_writable, find_model_directory, model_name, printable
 from regard.languages import base_code, languages_swapped
 from regard.process import configure_malloc
 
@@ -144,7 +145,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
 
 def check_new_directory(path: Path) -> None:
     """An error if there is something at the path that would be overwritten."""
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+    if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):  # a link may lead nowhere
         raise RegardError(f"{path} exists already. Remove it, or give another directory.")
 
 
@@ -229,4 +230,4 @@ def load_torch_model(model: Path) -> Bundle:
 def distinct_names(models: Sequence[Path]) -> list[str]:
     """A name for each model in a table: the name of its run, or its path if another model has the same name."""
     names = [model_name(find_model_directory(model)) for model in models]
-    return [str(path) if names.count(name) > 1 else name for path, name in zip(models, names, strict=True)]
+    return [printable(str(path)) if names.count(name) > 1 else name for path, name in zip(models, names, strict=True)]

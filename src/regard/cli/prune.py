@@ -12,6 +12,7 @@ from regard.cli.console import echo, print_json, print_table
 from regard.cli.options import (
     PATH,
     beam_option,
+    check_new_directory,
     check_outputs,
     json_option,
     load_translator,
@@ -67,8 +68,7 @@ def command(
     if (heads is None) == (max_loss is None):
         raise click.UsageError("Give either --heads or --max-loss.")
     check_outputs({"--plot": plot}, [source, reference])
-    if out.exists():
-        raise RegardError(f"{out} exists. Give another directory with --out.")
+    check_new_directory(out)
     tests = read_test_set(model, source, reference, None, 0)
     translator = load_translator(model, "torch")
     bundle = translator.require_bundle("pruning")
