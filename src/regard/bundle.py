@@ -1,6 +1,7 @@
 """A saved model: config, vocabularies, weights, and a manifest of hashes. Loading one runs no code from the file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -155,7 +156,9 @@ def load_bundle(directory: str | PathLike[str], *, device: str = "cpu") -> Bundl
 def _read_bundle(files: VerifiedFiles) -> Bundle:
     files.require(*BUNDLE_FILES)
     config = Config.from_toml(files.read(CONFIG_FILE), origin=str(files.directory / CONFIG_FILE))
-    tokenizers = TokenizerPair.from_bytes(files.read(SOURCE_TOKENIZER_FILE), files.read(TARGET_TOKENIZER_FILE))
+    vocabularies = files.read(SOURCE_TOKENIZER_FILE), files.read(TARGET_TOKENIZER_FILE)
+    with _named_problems(files.directory):
+        tokenizers = TokenizerPair.from_bytes(*vocabularies)
     weights = files.directory / WEIGHTS_FILE
 
     def check_header(header: dict[str, TensorInfo]) -> None:
@@ -177,8 +180,18 @@ def _read_bundle(files: VerifiedFiles) -> Bundle:
             "training diverged: train it again with a lower training.learning_rate, or use another checkpoint."
         )
     load_weights(model, tensors, origin=str(weights))
-    known_words = None if known is None else KnownWords.from_bytes(known)
+    with _named_problems(files.directory / KNOWN_WORDS_FILE):
+        known_words = None if known is None else KnownWords.from_bytes(known)
     return Bundle(config, tokenizers, model, digest=files.digests[WEIGHTS_FILE], known_words=known_words)
+
+
+@contextmanager
+def _named_problems(path: Path) -> Iterator[None]:
+    """Add a path to an error about content that was read from it."""
+    try:
+        yield
+    except RegardError as error:
+        raise RegardError(f"{path}: {error}") from None
 
 
 def named_tensors(model: nn.Module) -> dict[str, Tensor]:

@@ -144,23 +144,31 @@ def atomic_file(final: Path) -> Iterator[BinaryIO]:
     as /dev/stdout, is written directly: it cannot be replaced.
     """
     if is_written_directly(final):
-        with _open_for_writing(final, final) as file:
+        with named_errors(str(final)), _open_for_writing(final, final) as file:
             yield file
         return
     target = Path(os.path.realpath(final))
     _remove_stale_beside(target)
     staging = _temporary_path(target, "new")
     try:
-        with _open_for_writing(staging, final) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(staging, target)
-    except OSError as error:
-        error.filename = error.filename or str(final)  # the error of a failed write has no file name
-        raise
+        with named_errors(str(final)):
+            with _open_for_writing(staging, final) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(staging, target)
     finally:
         _unlink_temporary(staging)
+
+
+@contextmanager
+def named_errors(name: str) -> Iterator[None]:
+    """Add the name of a file to the error of a failed write, which has none."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or name
+        raise
 
 
 def check_writable(final: Path) -> None:
@@ -170,7 +178,9 @@ def check_writable(final: Path) -> None:
     if final.is_fifo():
         with _open_for_writing(final, final) as pipe:
             os.dup(pipe.fileno())  # stays open: its reader ends when the last writer closes it
-    elif not is_written_directly(final):
+    elif is_written_directly(final):
+        _open_for_writing(final, final).close()
+    else:
         staging = _temporary_path(Path(os.path.realpath(final)), "new")
         try:
             _open_for_writing(staging, final).close()
@@ -201,6 +211,8 @@ def _open_for_writing(path: Path, final: Path) -> BinaryIO:
         return os.fdopen(descriptor, "wb")
     except OSError as error:
         if error.errno == errno.ENXIO:
+            if not final.is_fifo():
+                raise RegardError(f"{final} is a socket. Give the path of a file.") from None
             raise RegardError(f"{final} is a named pipe that no program reads. Start its reader first.") from None
         raise RegardError(
             f"{final} cannot be written: {error.strerror or error}. Choose a directory that can be written."
@@ -403,7 +415,12 @@ def find_model_directory(path: Path) -> Path:
 def model_name(directory: Path) -> str:
     """A short name for a model: that of its run, or of its own directory."""
     resolved = Path(os.path.realpath(directory))  # `resolve` fails for circular links
-    return resolved.parent.name if resolved.name == "model" else resolved.name
+    return printable(resolved.parent.name if resolved.name == "model" else resolved.name)
+
+
+def printable(name: str) -> str:
+    """A file name as text for JSON and pages, which are UTF-8; the bytes of a file name need not be."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def weights_digest(directory: Path) -> str:

@@ -176,7 +176,7 @@ _ROLES = "|".join(get_args(AttentionRole))
 _INTEGER = "[0-9]{1,9}"  # an index is far smaller, and Python parses no number of 4,301 digits
 _HEAD = rf"(?P<role>{_ROLES})\.(?P<layer>{_INTEGER}|\*)\.(?P<head>{_INTEGER}|\*)"
 _LIST = rf"{_INTEGER}(?:-{_INTEGER})?(?:,{_INTEGER}(?:-{_INTEGER})?)*"
-_NUMBER = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
+_NUMBER = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:e-?[0-9]+)?"  # one way to match, or long lists would take for ever
 _PATTERNS: dict[type[Intervention], str] = {
     HeadIntervention: rf"{_HEAD}=(?P<action>zero|mean|uniform)",
     RowIntervention: rf"{_HEAD}@(?P<query>{_INTEGER}(?:-{_INTEGER})?)(?:=(?P<action>uniform|renormalise)"
@@ -197,7 +197,12 @@ _INDICES = ("layer", "head", "query", "key", "position", "from_position")
 
 def read_interventions(given: Iterable[GivenIntervention]) -> list[AnyIntervention]:
     """Strings and objects as objects; a string with a range of rows becomes one object for each row."""
-    return [one for item in given for one in (parse_intervention(item) if isinstance(item, str) else [item])]
+    found: list[AnyIntervention] = []
+    for item in given:
+        found += parse_intervention(item) if isinstance(item, str) else [item]
+        if len(found) > MAX_RANGE:
+            raise InterventionError(item, f"brings the changed rows to more than {MAX_RANGE}. Give fewer.")
+    return found
 
 
 def parse_intervention(text: str) -> list[AnyIntervention]:

@@ -1,23 +1,33 @@
 """What is not a file, streams that are closed, and options that no machine can meet: an error at once, in words."""
 
 import gzip
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from regard.cli import run
 from regard.config import Config
 from regard.data.captions import read_caption_json
-from regard.data.images import load_image
+from regard.data.images import encode_png, load_image
 from regard.data.pair_readers import read_pairs
 from regard.data.text_lines import read_lines
 from regard.errors import RegardError
 from regard.inference.evaluation import EvaluationReport
 from regard.worlds.scenes import read_boxes
 from tests.support.commands import command, environment
-from tests.support.hostile_files import NOT_FILES, bounded, write_small_bundle
+from tests.support.hostile_files import (
+    NOT_FILES,
+    bounded,
+    dangling_link,
+    link_to_itself,
+    make_fifo,
+    make_socket,
+    write_small_bundle,
+)
 
 # Every command with each file that it reads; {bad} is not a file, {model} and {text} are good.
 READING = [
@@ -90,6 +100,45 @@ def test_what_is_not_a_file_is_refused(
     assert code == 2
     assert printed.lower().count("error: ") == 1
     assert "defect" not in printed
+
+
+# Every command with a file that it writes.
+WRITING = [
+    "translate {model} --input {text} --output {bad}",
+    "translate {model} --input {text} --output {tmp}/out --alignments {bad}",
+    "classify {model} --input {text} --output {bad}",
+    "evaluate {model} --source {text} --reference {text} --output {bad}",
+    "compare {model} --source {text} --reference {text} --report {bad}",
+    "align {model} --source {text} --target {text} --output {bad}",
+    "data inspect --pairs {text}.tsv --languages en,ko --report {bad}.html",
+]
+
+
+@pytest.mark.parametrize("kind", ["socket", "long name", "closed descriptor"])
+@pytest.mark.parametrize("line", WRITING)
+def test_outputs_that_cannot_be_written_are_refused_first(
+    line: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before a model is loaded: here is none."""
+    text = tmp_path / "text"
+    text.write_text("ba be\n")
+    bad = {"socket": "bad", "long name": "b" * 300, "closed descriptor": "/dev/fd/999"}[kind]
+    places = {"bad": tmp_path / bad, "model": "nowhere", "text": text, "tmp": tmp_path}
+    if kind == "socket":
+        make_socket(Path(line.split()[-1].format(**places)))
+    with bounded():
+        assert run([word.format(**places) for word in line.split()]) == 2
+    printed = capsys.readouterr().err
+    expected = {"socket": "is a socket", "long name": "File name too long", "closed descriptor": "/dev/fd/999"}[kind]
+    assert expected in printed
+    assert "nowhere" not in printed
+    assert "defect" not in printed
+
+
+@pytest.mark.parametrize("line", ["fill {model}", "translate {model}", "show {model} --layer", "info", "translate x a"])
+def test_errors_do_not_repeat_a_long_text(line: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run([*(word.format(model=model) for word in line.split()), "a" * 100_000])
+    assert len(capsys.readouterr().err) < 5_000
 
 
 @pytest.mark.parametrize("kind", NOT_FILES)
@@ -206,3 +255,55 @@ def test_shortages_are_not_defects(
     shown = capsys.readouterr().err
     assert printed in shown
     assert "defect" not in shown
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\nb", "a\tb"], ids=ascii)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "info {model} --json",
+        "translate {model} ba --json",
+        "evaluate {model} --pairs {tmp}/pairs.tsv --resamples 2 --json",
+        "compare {model} {model} --pairs {tmp}/pairs.tsv --resamples 2 --json",
+        "show {model} ba --out {tmp}/page.html",
+    ],
+)
+def test_models_may_have_any_name(
+    line: str, name: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("ba be\tda de\n")
+    shutil.copytree(model, tmp_path / name)
+    places = {"model": tmp_path / name, "tmp": tmp_path}
+    assert run([word.format(**places) for word in line.split()]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", "a\tb"], ids=ascii)
+def test_names_of_inputs_stay_on_one_line(
+    name: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    image = tmp_path / f"{name}.png"
+    image.write_bytes(encode_png(np.zeros((8, 8, 3), np.uint8)))
+    assert run(["caption", "scenes", str(image), str(image)]) == 0
+    assert run(["classify", "world-classifier", f"the man{name}", "the girl"]) == 0
+    lines = capsysbinary.readouterr().out.removesuffix(b"\n").split(b"\n")
+    assert [line.count(b"\t") for line in lines] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("attack", [link_to_itself, dangling_link, make_fifo])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export {model} --to ctranslate2 {bad}",
+        "export {model} --to argos {bad}",
+        "prune {model} --heads 1 --source {text} --reference {text} --out {bad}",
+        "import efficientnet-lite0 --out {bad}",
+    ],
+)
+def test_new_directories_replace_nothing(
+    line: str, attack: Callable[[Path], None], model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("ba be\n")
+    attack(tmp_path / "bad")
+    places = {"bad": tmp_path / "bad", "model": model, "text": tmp_path / "text"}
+    assert run([word.format(**places) for word in line.split()]) == 2
+    assert "exists already" in capsys.readouterr().err

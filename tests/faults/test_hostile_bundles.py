@@ -18,6 +18,7 @@ from tests.support.hostile_files import (
     link_to_zeros,
     make_fifo,
     manifest_with_file,
+    replaced,
     sparse_file,
     write_small_bundle,
 )
@@ -42,6 +43,17 @@ def test_a_hostile_bundle_is_refused(name: str, whole: Path, tmp_path: Path) -> 
         with bounded(), pytest.raises(RegardError) as problem:
             open_model(hostile)
         assert len(str(problem.value)) < 20_000
+
+
+@pytest.mark.parametrize("name", ["source.spm", "target.spm", "words.bin"])
+def test_a_broken_vocabulary_is_named(name: str, whole: Path, tmp_path: Path) -> None:
+    """Its hash is right, as in a bundle that was written so."""
+    hostile = tmp_path / "model"
+    shutil.copytree(whole, hostile)
+    manifest_with_file(name)(hostile)
+    replaced(name, b"x")(hostile)
+    with pytest.raises(RegardError, match=str(hostile)):
+        load_bundle(hostile)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from regard.interventions import (
     WithoutIntervention,
     format_intervention,
     parse_intervention,
+    read_interventions,
 )
 
 FORMS: dict[str, AnyIntervention] = {
@@ -89,11 +90,18 @@ def test_a_range_of_rows_is_a_span() -> None:
         "cross.1.1@1-9999>1",
         pytest.param("hide.source." + "9" * 5_000, id="endless number"),
         pytest.param("cross.1." + "9" * 5_000 + "=zero", id="endless head"),
+        pytest.param("cross.1.1@3=" + "11," * 5_000 + "x", id="long list of weights"),
+        pytest.param("temperature=" + "1" * 100_000 + "x", id="long number"),
     ],
 )
 def test_malformed_interventions_are_refused(text: str) -> None:
     with pytest.raises(InterventionError):
         parse_intervention(text)
+
+
+def test_ranges_of_rows_are_bounded_together() -> None:
+    with pytest.raises(InterventionError, match="512"):
+        read_interventions(["cross.*.*@1-512>1"] * 2)
 
 
 @pytest.mark.parametrize(

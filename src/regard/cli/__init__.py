@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import click
 
 from regard import __version__
-from regard.errors import RegardError, suggest
+from regard.errors import RegardError, shorten_message, suggest
 from regard.process import open_standard_streams
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 EXIT_FAILED, EXIT_WRONG_INPUT = 1, 2
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
+WRONG_PATH_ERRORS = (
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP),
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+)
 DEBUG_VARIABLE = "REGARD_DEBUG"
 NOT_UTF8 = "has bytes that are not UTF-8. Rename the file, or give the text in UTF-8."
 OUT_OF_MEMORY = "there is not enough memory. Use a smaller batch, beam or model."
@@ -167,6 +171,7 @@ def run(arguments: Sequence[str]) -> int:
             option = problem.param
             advice = f"Give {option.opts[0]} {option.metavar or 'VALUE'}: {option.help}"
             problem = click.MissingParameter(advice, ctx=problem.ctx, param=option)
+        problem.message = shorten_message(problem.message)  # type: ignore[misc]  # may repeat a value
         with suppress(OSError):
             problem.show()
         return problem.exit_code
@@ -178,7 +183,8 @@ def run(arguments: Sequence[str]) -> int:
     except RegardError as error:
         return _print_error(f"error: {error}", EXIT_WRONG_INPUT)
     except OSError as error:
-        return _print_error(f"error: {_describe_os_error(error)}", EXIT_FAILED)
+        code = EXIT_WRONG_INPUT if error.errno in WRONG_PATH_ERRORS else EXIT_FAILED
+        return _print_error(f"error: {_describe_os_error(error)}", code)
     except MemoryError:
         return _print_error(f"error: {OUT_OF_MEMORY}", EXIT_FAILED)
     except UnicodeEncodeError as error:  # only arguments and file names have bytes that are not UTF-8
@@ -193,7 +199,8 @@ def _describe_os_error(error: OSError) -> str:
         return "standard output is closed. Redirect it to a file, or to /dev/null."
     if error.errno in DISK_FULL_ERRORS:  # a failed write to standard output has no file name
         return f"{error.filename or 'the output'} cannot be written: {reason}. Free some space, or write elsewhere."
-    return f"{error.filename}: {reason}" if error.filename else reason
+    advice = ". Give another path, or change its permissions." if error.errno in WRONG_PATH_ERRORS else ""
+    return f"{error.filename}: {reason}{advice}" if error.filename else reason
 
 
 def _describe_unexpected(error: Exception) -> str:
@@ -218,7 +225,7 @@ def _print_error(message: str, code: int) -> int:
     with suppress(OSError):  # the reader of standard error may be gone as well
         if os.environ.get(DEBUG_VARIABLE) == "1":
             traceback.print_exc()
-        click.echo(message, err=True)
+        click.echo(shorten_message(message), err=True)
     return code
 
 

@@ -240,6 +240,7 @@ def _align_with_models(options: AlignOptions, gold: GoldLinks | None) -> tuple[l
 def _align_direction(
     options: AlignOptions, model: Path | None, texts: ParallelTexts, dev: ParallelTexts
 ) -> tuple[list[Links], str]:
+    from regard.tokenization.text import WORD
     from regard.tracing.alignment import HeadSelection, align, best_head
 
     assert model is not None  # noqa: S101  (checked with the options)
@@ -254,7 +255,8 @@ def _align_direction(
         description = f"attention: {selection}"
     alignments = align(bundle, texts.sources, texts.targets, selection)
     for number, (alignment, source, target) in enumerate(zip(alignments, texts.sources, texts.targets, strict=True), 1):
-        if len(alignment.source_words) < len(source.split()) or len(alignment.target_words) < len(target.split()):
+        lengths = len(WORD.findall(source)), len(WORD.findall(target))
+        if len(alignment.source_words) < lengths[0] or len(alignment.target_words) < lengths[1]:
             limit = f"more than {bundle.max_source_tokens} tokens on a side"
             warn(f"pair {number} has {limit}; only its beginning was aligned")
     return [alignment.links for alignment in alignments], description

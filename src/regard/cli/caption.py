@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from regard.cli.console import print_outputs, progress_bar, warn
+from regard.cli.console import on_one_line, print_outputs, progress_bar, warn
 from regard.cli.options import PATH, beam_option, json_option, model_argument, nbest_option
 from regard.config import decode_options
 from regard.errors import RegardError
+from regard.files import printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,12 +59,11 @@ def command(
             outputs = captioner.iter_captions([pixels for _, pixels in batch], decoding, progress=progress)
             for (number, _), captions in zip(batch, outputs, strict=True):
                 image = images[number]
-                # JSON is UTF-8; a file name need not be.
-                record: dict[str, Any] = {"image": str(image).encode(errors="backslashreplace").decode()}
+                record: dict[str, Any] = {"image": printable(str(image))}
                 if maps:
                     words = word_image_maps(captioner.trace(image, captions[0].tokens))
                     record["words"] = [{"word": word, "weights": weights.tolist()} for word, weights in words]
-                prefix = f"{image}\t" if len(images) > 1 else ""
+                prefix = f"{on_one_line(str(image))}\t" if len(images) > 1 else ""
                 print_outputs(number, captions, nbest=nbest, record=record if as_json else None, prefix=prefix)
             described += len(batch)
     if described < len(images):

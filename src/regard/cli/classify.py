@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from regard.cli.console import progress_bar
+from regard.cli.console import on_one_line, progress_bar
 from regard.cli.file_checks import check_outputs
 from regard.cli.options import PATH, json_option, model_argument, none_for_standard_output
 from regard.cli.text_input import text_batches
 from regard.errors import RegardError
-from regard.files import atomic_file
+from regard.files import atomic_file, printable
 
 if TYPE_CHECKING:
     from regard.inference.classifier import Classification
@@ -68,7 +68,7 @@ def command(
                 raise RegardError(f"{source}:{number}: the line is blank. Remove it, or write a text.")
             for given, found in zip(batch, classifier.iter_classes(batch, progress=progress), strict=True):
                 shown = top_k or (len(found.probabilities) if as_json else 1 if source else MAX_SHOWN_CLASSES)
-                prefix = f"{given}\t" if len(inputs) > 1 else ""
+                prefix = f"{on_one_line(given)}\t" if len(inputs) > 1 else ""
                 file.write(_format(given, found, shown, as_json=as_json, prefix=prefix))
                 file.flush()
             done += len(batch)
@@ -78,7 +78,6 @@ def _format(given: str, found: Classification, shown: int, *, as_json: bool, pre
     """One line: a JSON object, or the label, and where several classes are wanted their probabilities."""
     ranked = dict(list(found.probabilities.items())[:shown])
     if as_json:
-        name = given.encode(errors="backslashreplace").decode()  # JSON is UTF-8; a file name need not be
-        return msgspec.json.encode({"input": name, "label": found.label, "probabilities": ranked}) + b"\n"
+        return msgspec.json.encode({"input": printable(given), "label": found.label, "probabilities": ranked}) + b"\n"
     text = found.label if shown == 1 else ", ".join(f"{label} {value:.3f}" for label, value in ranked.items())
     return f"{prefix}{text}\n".encode(errors="surrogateescape")

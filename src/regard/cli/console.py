@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from regard.errors import shorten_message
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from regard.inference.interface import GeneratedText
 
 FILE_COLUMNS = 120  # width of a table that is written to a file or a pipe
+_LINE_BREAKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
 def echo(message: str, *, to_error: bool = False) -> None:
@@ -35,7 +38,7 @@ def try_to_echo(message: str) -> None:
 
 def warn(message: str) -> None:
     """Print a warning to standard error."""
-    click.echo(f"warning: {message}", err=True)
+    click.echo(f"warning: {shorten_message(message)}", err=True)
 
 
 def print_json(value: object) -> None:
@@ -48,6 +51,11 @@ def print_line(text: str) -> None:
     """Print a line in UTF-8 whatever the locale is, at once. The bytes of a file name need not be UTF-8."""
     sys.stdout.buffer.write(f"{text}\n".encode(errors="surrogateescape"))
     sys.stdout.buffer.flush()
+
+
+def on_one_line(name: str) -> str:
+    """A file name or a text that begins a line of output, which must stay one line."""
+    return name.translate(_LINE_BREAKS)
 
 
 def print_outputs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
 
 def check_new_directory(path: Path) -> None:
     """An error if there is something at the path that would be overwritten."""
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+    if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):  # a link may lead nowhere
         raise RegardError(f"{path} exists already. Remove it, or give another directory.")
 
 

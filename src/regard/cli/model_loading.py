@@ -10,7 +10,7 @@ import click
 
 from regard.config import Config
 from regard.errors import RegardError
-from regard.files import CONFIG_FILE, find_model_directory, model_name
+from regard.files import CONFIG_FILE, find_model_directory, model_name, printable
 from regard.languages import base_code
 from regard.process import configure_malloc
 
@@ -66,4 +66,4 @@ def load_torch_model(model: Path) -> Bundle:
 def distinct_names(models: Sequence[Path]) -> list[str]:
     """A name for each model in a table: the name of its run, or its path if another model has the same name."""
     names = [model_name(find_model_directory(model)) for model in models]
-    return [str(path) if names.count(name) > 1 else name for path, name in zip(models, names, strict=True)]
+    return [printable(str(path)) if names.count(name) > 1 else name for path, name in zip(models, names, strict=True)]

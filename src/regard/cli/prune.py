@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.console import echo, print_json, print_table
-from regard.cli.file_checks import check_outputs
+from regard.cli.file_checks import check_new_directory, check_outputs
 from regard.cli.head_removal import read_evaluation_set, role_option, test_reference_option, test_source_option
 from regard.cli.model_loading import load_translator
 from regard.cli.options import PATH, beam_option, json_option, model_argument, plot_option
@@ -61,8 +61,7 @@ def command(
     if (heads is None) == (max_loss is None):
         raise click.UsageError("Give either --heads or --max-loss.")
     check_outputs({"--plot": plot}, [source, reference])
-    if out.exists():
-        raise RegardError(f"{out} exists. Give another directory with --out.")
+    check_new_directory(out)
     tests = read_evaluation_set(model, source, reference, None, 0)
     translator = load_translator(model, "torch")
     bundle = translator.require_bundle("pruning")

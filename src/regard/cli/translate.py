@@ -6,8 +6,8 @@ import glob
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ from regard.cli.options import (
 )
 from regard.config import decode_options
 from regard.errors import RegardError
-from regard.files import atomic_file, find_model_directory, is_written_directly, read_input
+from regard.files import atomic_file, find_model_directory, is_written_directly, named_errors, read_input
 
 if TYPE_CHECKING:
     from regard.config import DecodingConfig
@@ -165,7 +165,10 @@ def _translate_documents(translator: Translator, tasks: list[FileTask], config: 
 
     for task in tasks:
         content = read_input(task.source, max_bytes=MAX_DOCUMENT_BYTES)
-        translated = translate_document(translator, task.source.name, content, config)
+        try:
+            translated = translate_document(translator, task.source.name, content, config)
+        except RegardError as error:
+            raise RegardError(f"{task.source}: {error}") from None
         [target] = task.outputs
         if target == STANDARD_OUTPUT:
             sys.stdout.buffer.write(translated)
@@ -222,7 +225,6 @@ def _translate_stream(
     if is_file:
         blocks = [(line for _, line in numbered_lines(task.source))]
     with ExitStack() as stack:
-        stack.enter_context(_named_output("standard output" if to_stdout else str(task.outputs[0])))
         files = [] if not to_stdout else [sys.stdout.buffer]
         files += [stack.enter_context(atomic_file(path)) for path in task.outputs[len(files) :]]
         is_shown = is_file and not (to_stdout and sys.stdout.isatty())
@@ -234,8 +236,9 @@ def _translate_stream(
         for lines in blocks:
             for chunk in translate_chunks(translator, lines, config, wanted, done=done):
                 for file, path, content in zip(files, task.outputs, chunk.contents, strict=True):
-                    file.write(compress_for(path, content))
-                    file.flush()
+                    with named_errors("standard output" if path == STANDARD_OUTPUT else str(path)):
+                        file.write(compress_for(path, content))
+                        file.flush()
                 for number in chunk.truncated:
                     limit = f"more than {translator.max_source_tokens} tokens"
                     warn(f"{display_name(task.source)}:{number} has {limit}; only its beginning was translated")
@@ -246,23 +249,14 @@ def _translate_stream(
 def _check_kind(source: str, paths: list[Path]) -> None:
     """An error unless all files are documents, or all are lines of text."""
     from regard.data.pair_readers import check_monolingual
-    from regard.documents.files import is_document
+    from regard.documents.files import check_plain_text, is_document
 
     lines = [path for path in paths if not is_document(str(path))]
     if 0 < len(lines) < len(paths):
         raise RegardError(f"--input {source} matches documents and lines of text. Give one kind at a time.")
     for path in lines:
         check_monolingual(path)
-
-
-@contextmanager
-def _named_output(name: str) -> Iterator[None]:
-    """Add the file name to an error of writing to a device or to standard output, which has none."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or name
-        raise
+        check_plain_text(str(path))
 
 
 class ProgressReport:

@@ -24,6 +24,7 @@ STREAM_BLOCK_BYTES = 2**16  # read at once from a pipe: its capacity
 FILE_BLOCK_BYTES = 2**17  # read at once from a file: a block is searched several times and should fit the cache
 MAX_COMPRESSION_RATIO = 200  # gzip makes text 3 times smaller, tables 30 times; zeros, or one line, 1,000 times
 MIN_BOMB_BYTES = 16 * 2**20  # less than this is harmless
+MAX_BYTES_SEARCHED, MIN_UTF16_CHARACTERS = 1_000, 4  # of the first line, for signs of UTF-16
 STANDARD_INPUT = "-"
 NEWLINE = ord("\n")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -161,6 +162,8 @@ def _check_block(block: bytes, path: Path, first: int) -> Iterator[bytes]:
         block = block.removeprefix(_BYTE_ORDER_MARK)
         if block.startswith(_OFFICE_FILES):
             raise error_at(path, 1, "a document or an archive, not text. Save it as plain text in UTF-8.")
+        if _is_utf16(block[:MAX_BYTES_SEARCHED].partition(b"\n")[0]):
+            raise error_at(path, 1, "UTF-16: every second byte is NUL. Save the file as UTF-8.")
     if _line_problem(block):  # of one of its lines, or the block is longer than a line may be
         lines = block.split(b"\n")
         for index, line in enumerate(lines):
@@ -169,6 +172,13 @@ def _check_block(block: bytes, path: Path, first: int) -> Iterator[bytes]:
                     yield b"\n".join(lines[:index]).replace(b"\r\n", b"\n").removesuffix(b"\r")
                 raise error_at(path, first + index, problem)
     yield block.replace(b"\r\n", b"\n").removesuffix(b"\r") if b"\r" in block else block
+
+
+def _is_utf16(line: bytes) -> bool:
+    """Whether a line is UTF-16 without a mark: that of Latin letters is valid UTF-8, with a NUL beside each letter."""
+    halves = line[::2], line[1::2]
+    nuls = sorted(half.count(0) / max(1, len(half)) for half in halves)
+    return len(line) >= 2 * MIN_UTF16_CHARACTERS and nuls == [0, 1]
 
 
 def _line_problem(line: bytes) -> str | None:

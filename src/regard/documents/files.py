@@ -7,17 +7,31 @@ from pathlib import PurePath
 from regard.config import DecodingConfig
 from regard.documents import FORMATS, read_document
 from regard.documents.translate import SentenceTranslator, translate
+from regard.errors import RegardError
 from regard.files import MEBIBYTE
 from regard.inference.translator import Translation, Translator
 
 BATCH_SENTENCES = 64
 MAX_DOCUMENT_BYTES = 64 * MEBIBYTE
 DOCUMENT_FORMATS = tuple(suffix for suffix in FORMATS if suffix != ".txt")  # a text is translated line by line
+OTHER_MARKUP = (".json", ".svg", ".vtt", ".xhtml", ".xlf", ".xliff", ".xml")  # would be translated as if it were text
 
 
 def is_document(name: str) -> bool:
     """Whether the name is that of a file with markup, of which only the texts may be translated."""
     return PurePath(name).suffix.lower() in DOCUMENT_FORMATS
+
+
+def check_plain_text(name: str) -> None:
+    """Refuse a file whose lines have markup that nothing here separates from the text."""
+    suffix = PurePath(name.lower().removesuffix(".gz")).suffix
+    if suffix in DOCUMENT_FORMATS:
+        raise RegardError(f"{name} is a compressed document. Decompress it first, for example with gunzip.")
+    if suffix in OTHER_MARKUP:
+        raise RegardError(
+            f"{name} has markup, which would be translated as words. Give plain text, or a document of one of the "
+            f"formats {', '.join(DOCUMENT_FORMATS)}."
+        )
 
 
 def translate_document(

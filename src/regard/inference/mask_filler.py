@@ -14,6 +14,7 @@ from regard.attention.hooks import active_edits
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
 from regard.config import EncoderOnlyConfig
+from regard.config_errors import shorten
 from regard.errors import RegardError
 from regard.inference.interface import BundlePipeline, check_texts
 from regard.inference.text_generator import LIKELIHOOD_BATCH_ROWS, token_log_likelihoods
@@ -122,7 +123,7 @@ class MaskFiller(BundlePipeline):
         row = self.encode(text)
         masks = [index for index, token in enumerate(row) if token == MASK]
         if not masks:
-            raise RegardError(f"{text!r} has no mask. Write {MASK_TEXT} where a word is missing.")
+            raise RegardError(f"{shorten(text)} has no mask. Write {MASK_TEXT} where a word is missing.")
         predictions: dict[int, list[TokenPrediction]] = {}
         while left := [index for index in masks if index not in predictions]:
             probabilities = self._probabilities(row, left)

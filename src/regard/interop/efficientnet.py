@@ -5,6 +5,7 @@ process (unpickle.py), which loads tensors and nothing else. This is the one exc
 """
 
 import hashlib
+import os
 from pathlib import Path
 
 from torch import Tensor, nn
@@ -92,7 +93,7 @@ def import_efficientnet(path: Path, out: Path) -> int:
 
 def _check_output_directory(out: Path) -> None:
     """A directory is replaced as a whole, so it may contain only an earlier import."""
-    if not out.exists():
+    if not os.path.lexists(out):
         return
     found = {path.name for path in out.iterdir()} if out.is_dir() else {out.name}
     is_import = directory_kind(out) == PRETRAINED_KIND and found == {PRETRAINED_WEIGHTS_FILE, MANIFEST_NAME}

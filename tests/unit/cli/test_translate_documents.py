@@ -40,3 +40,19 @@ def test_options_for_lines_are_refused_for_documents(regard: Regard, tmp_path: P
 def test_plain_text_is_lines_not_a_document() -> None:
     assert [is_document(name) for name in ("a.txt", "a.en", "A.HTML")] == [False, False, True]
     assert set(DOCUMENT_FORMATS) == {".srt", ".po", ".html", ".htm"}
+
+
+@pytest.mark.parametrize("name", ["a.xml", "a.XLIFF", "a.vtt", "a.json", "a.html.gz", "a.srt.gz"])
+def test_other_markup_is_not_translated_as_words(regard: Regard, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("<p>Hello.</p>\n")
+    ended = regard("translate", "en-fr", "--input", tmp_path / name)
+    assert (ended.code, ended.out) == (2, "")
+    assert "has markup" in ended.err or "Decompress it first" in ended.err
+
+
+def test_broken_document_is_named(regard: Regard, tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>Hello.</p>\n")
+    (tmp_path / "b.html").write_bytes(b"<p>caf\xe9</p>\n")
+    ended = regard("translate", "en-fr", "--input", f"{tmp_path}/*.html", "--output", tmp_path / "out")
+    assert ended.code == 2
+    assert f"error: {tmp_path / 'b.html'}: Byte 7 of the file is not UTF-8" in ended.err

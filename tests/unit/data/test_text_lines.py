@@ -81,6 +81,13 @@ def test_invalid_utf8_is_named_by_line(tmp_path: Path, bad: bytes) -> None:
         list(read_lines(path))
 
 
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_is_refused_with_and_without_a_mark(tmp_path: Path, codec: str) -> None:
+    path = written(tmp_path / "text", "the man\nthe girl\n".encode(codec))
+    with pytest.raises(RegardError, match=r"text:1: .*UTF-8"):
+        list(read_lines(path))
+
+
 def test_file_without_newlines_is_refused_early(tmp_path: Path) -> None:
     path = tmp_path / "zeros"
     with path.open("wb") as file:
