@@ -19,7 +19,7 @@ export function HeadControls({ layers, heads, selection, onChange }) {
   const choose = (/** @type {Partial<HeadSelection>} */ changes) => onChange({ ...selection, ...changes });
   return h(
     "div",
-    { class: "controls", role: "group", "aria-label": t("translate.selection") },
+    { class: "controls reading", role: "group", "aria-label": t("translate.selection") },
     h(Select, {
       label: t("translate.layer"),
       options: [
