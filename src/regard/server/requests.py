@@ -21,6 +21,9 @@ MULTIPART = "multipart/form-data"
 MAX_FIELDS = 1000  # of a form or a query string
 MAX_PART_HEADER_BYTES = 10_000  # of a multipart form, in addition to the file
 
+# What was given, in an error of msgspec, which does not escape it; the path after it, if any, has our own names.
+_GIVEN = re.compile(r"(unknown field|value) [`'\"].*?[`'\"]( - at `\$[\w.\[\]]*`)?\Z", re.DOTALL)
+
 Fields = TypeVar("Fields")
 
 
@@ -218,7 +221,7 @@ def _validation_reason(error: Exception, kind: Any) -> str:
     """The reason without the names and values that were sent; for an unknown field, with the allowed fields."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    reason = re.sub(r"(unknown field|enum value|tag value|value) [`'\"].*?[`'\"]( - at|$)", r"\1\2", str(error))
+    reason = _GIVEN.sub(r"\1\2", str(error))
     if missing := re.fullmatch(r"Object missing required field `(\w+)`", reason):
         reason = f"missing {missing[1]} parameter"
     if reason.endswith("unknown field") and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
