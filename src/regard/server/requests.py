@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from regard.server.errors import JSON, ApiError, ClientDisconnected
 from regard.server.limits import Limits
+from regard.struct_decoding import convert, decode_json
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -185,7 +186,7 @@ def media_type(request: Request) -> str:
 def parse_json(body: bytes, kind: type[Fields]) -> Fields:
     """JSON of this type: no NaN, no number out of range, no lone surrogate."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        return decode_json(body, kind)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ApiError(400, "bad_request", f"The body is not valid: {_validation_reason(error, kind)}.") from None
     except (msgspec.DecodeError, ValueError):
@@ -195,7 +196,7 @@ def parse_json(body: bytes, kind: type[Fields]) -> Fields:
 def convert_fields(fields: dict[str, Any], kind: type[Fields], *, is_text: bool, code: str = "bad_request") -> Fields:
     """The fields as a struct; with `is_text` numbers may be written as strings."""
     try:
-        return msgspec.convert(fields, kind, strict=not is_text)
+        return convert(fields, kind, strict=not is_text)
     except msgspec.ValidationError as error:
         raise ApiError(400, code, f"Invalid request: {_validation_reason(error, kind)}") from None
 
