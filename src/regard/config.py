@@ -20,6 +20,7 @@ from msgspec import Meta
 from regard.config_errors import MAX_SHOWN_PROBLEMS, find_problems, format_problems, override_hint, shorten
 from regard.errors import RegardError
 from regard.files import MEBIBYTE, read_input
+from regard.struct_decoding import convert
 
 PositiveInt = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 NonNegativeInt = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -581,7 +582,7 @@ class DecodingConfig(ConfigSection, frozen=True, kw_only=True):
         table = msgspec.to_builtins(self) | options
         if problems := list(find_problems(table, DecodingConfig, "decoding")):
             raise RegardError(format_problems(problems, "the decoding options"))
-        return msgspec.convert(table, DecodingConfig)
+        return convert(table, DecodingConfig)
 
 
 class Config(ConfigSection, frozen=True, kw_only=True):
@@ -613,7 +614,7 @@ class Config(ConfigSection, frozen=True, kw_only=True):
         problems = [line + override_hint(line, overrides) for line in found]
         if problems:
             raise RegardError(format_problems(problems, origin))
-        return msgspec.convert(table, cls)
+        return convert(table, cls)
 
     def to_toml(self) -> str:
         """The whole config, defaults included, as TOML that `from_toml` reads back as an equal config."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from regard.errors import suggest
+from regard.struct_decoding import convert
 
 MAX_SHOWN_PROBLEMS = 50
 
@@ -79,7 +80,7 @@ def _value_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
             yield f"{path}: {shorten(one)} has a NUL character"
             return
     try:
-        msgspec.convert(value, expected)
+        convert(value, expected)
     except (msgspec.ValidationError, OverflowError) as error:
         if get_origin(expected) is Literal and isinstance(value, str):
             choices = get_args(expected)

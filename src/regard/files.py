@@ -32,6 +32,7 @@ from regard.pretrained import find as find_pretrained
 from regard.pretrained import names as pretrained_names
 from regard.process import available_memory
 from regard.safetensors_header import TensorInfo, read_tensor_header
+from regard.struct_decoding import decode_json
 
 MEBIBYTE = 1 << 20
 Result = TypeVar("Result")
@@ -462,7 +463,7 @@ def _decode_manifest(directory: Path) -> Manifest:
     path = directory / MANIFEST_NAME
     content = read_input(path, max_bytes=MEBIBYTE, advice=RESTORE)
     try:
-        manifest = msgspec.json.decode(content, type=Manifest)
+        manifest = decode_json(content, Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RegardError(f"{path} is damaged: {error}. {RESTORE}") from None
     if strays := [name for name in manifest.files if not _FILE_NAME.fullmatch(name)]:

@@ -24,6 +24,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from regard.errors import RegardError
+from regard.struct_decoding import convert
 
 AttentionRole = Literal["encoder-self", "decoder-self", "cross", "image-cross", "image-self"]
 Side = Literal["source", "target", "image"]
@@ -238,7 +239,7 @@ def _convert(kind: type[Intervention], fields: dict[str, str], text: str) -> Any
         values["keys"] = [key - 1 for key in _read_list(fields["keys"])]
     try:
         tagged = values | {"kind": kind.__struct_config__.tag}
-        return msgspec.convert(tagged, AnyIntervention, strict=False)  # type: ignore[no-any-return]
+        return convert(tagged, AnyIntervention, strict=False)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
         reason = str(error).split(" - at")[0]
         raise InterventionError(text, f"is not valid: {reason}; numbers count from 1.") from None

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from regard.errors import RegardError
+from regard.struct_decoding import decode_json
 
 MAX_HEADER_BYTES = 16 << 20  # of more than a hundred thousand tensors
 _LENGTH_BYTES = 8  # a file begins with the length of its header
@@ -42,9 +43,9 @@ def read_tensor_header(file: BufferedReader, path: Path, advice: str) -> dict[st
     if not 0 < length <= min(MAX_HEADER_BYTES, size - _LENGTH_BYTES):
         raise _damaged(path, f"it is not a safetensors file: the header has {length:,} bytes", advice)
     try:
-        header = msgspec.json.decode(file.read(length), type=dict[str, msgspec.Raw])
+        header = decode_json(file.read(length), dict[str, msgspec.Raw])
         header.pop("__metadata__", None)
-        tensors = {name: msgspec.json.decode(entry, type=TensorInfo) for name, entry in header.items()}
+        tensors = {name: decode_json(entry, TensorInfo) for name, entry in header.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _damaged(path, f"the header of the safetensors file is damaged: {error}", advice) from None
     expected = _LENGTH_BYTES + length + sum(one.data_offsets[1] - one.data_offsets[0] for one in tensors.values())

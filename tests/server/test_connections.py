@@ -4,12 +4,12 @@ import asyncio
 import signal
 import socket
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from benchmarks import serving
-from benchmarks.http_load import TRANSLATE, Client, posted, with_descriptors
+from benchmarks.http_load import TRANSLATE, Client, head_of, posted, with_descriptors
 from benchmarks.http_load import serving as served
 
 from regard.server.lifecycle import MAX_HEADER_BYTES
@@ -75,8 +75,9 @@ def test_stalled_server_does_not_blame_the_client(tmp_path: Path) -> None:
         time.sleep(4)
         server.process.send_signal(signal.SIGCONT)
         time.sleep(0.2)
-        for client in clients:
+        for client in clients:  # all before the first response, which waits until the APIs are imported
             client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for client in clients:
             assert client.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
@@ -94,3 +95,76 @@ def test_idle_connections_make_room_for_new_ones(tmp_path: Path) -> None:
     with served([], tmp_path / "log", wait=False, program=with_descriptors(200)) as server:
         assert asyncio.run(connect()) == [200] * 5
     assert "raceback" not in server.log.read_text()
+
+
+UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+
+
+def test_wish_for_http2_is_ignored_with_its_body(own_api: OwnApiServer) -> None:
+    """As Java's client and `curl --http2` send it; the body must not become the next request."""
+    head, body = posted(TRANSLATE, {"texts": ["one red cat"], "model": "there"})
+    wishing = head.replace(b"\r\n\r\n", b"\r\n" + UPGRADE + b"\r\n")
+    smuggled = b"GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n".ljust(len(body))
+
+    async def statuses(*parts: bytes) -> list[int]:
+        async with Client(own_api.server.port) as client:
+            for part in parts:
+                await client.send(part)
+                await asyncio.sleep(0.05)
+            return [(await client.receive()).status for _ in range(3)]
+
+    probe = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + UPGRADE + b"\r\n"
+    assert asyncio.run(statuses(wishing + body + probe + probe)) == [200] * 3
+    assert (
+        asyncio.run(statuses(wishing[:100], wishing[100:-2], wishing[-2:] + body[:9], body[9:] + probe * 2))
+        == [200] * 3
+    )
+    assert asyncio.run(statuses(wishing, smuggled, probe * 2)) == [400, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://localhost/api/v1/models", "localhost", 200),
+        ("http://evil.example/api/v1/models", "localhost", 400),
+        ("http://localhost/api/v1/models", "evil.example", 400),
+        ("http://evil.example/api/v1/models", "evil.example", 421),
+        ("http://localhost@evil.example/api/v1/models", "localhost", 400),
+    ],
+)
+def test_absolute_target_names_the_same_host(own_api: OwnApiServer, target: str, host: str, status: int) -> None:
+    async def ask() -> int:
+        async with Client(own_api.server.port) as client:
+            await client.send(f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            return (await client.receive()).status
+
+    assert asyncio.run(ask()) == status
+
+
+@pytest.mark.parametrize("piece", [b"X-Trailer: a\r\n", b"x"])
+def test_endless_trailers_are_refused_at_the_bound(own_api: OwnApiServer, piece: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", own_api.server.port), timeout=30) as connection:
+        connection.sendall(head_of(TRANSLATE, "Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n")
+        sent = 0
+        with suppress(ConnectionError):
+            while sent < 100 * MAX_HEADER_BYTES:
+                connection.sendall(piece * (10_000 // len(piece)))
+                sent += 10_000
+    assert sent < 100 * MAX_HEADER_BYTES
+
+
+@pytest.mark.parametrize("requests", [b"", b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_blank_lines_do_not_hold_a_connection(tmp_path: Path, requests: bytes) -> None:
+    program = (
+        "-c",
+        "from regard.server import lifecycle; lifecycle.HEADER_TIMEOUT = 1; from regard.cli import main; main()",
+    )
+    with (
+        served([], tmp_path / "log", wait=False, program=program) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection,
+    ):
+        connection.sendall(requests)
+        while requests and not connection.recv(10_000).endswith(b"alive\n"):
+            pass
+        connection.sendall(b"\r\n")
+        assert connection.recv(10_000) == b""

@@ -261,6 +261,22 @@ def test_path_with_a_slash_is_not_redirected(http: httpx.Client, path: str) -> N
     assert set(answer.json()) <= {"error", "message"}
 
 
+def test_values_that_an_option_lacks_are_refused(http: httpx.Client) -> None:
+    for name, value in (("format", "text\n"), ("format", "HTML"), ("alternatives", "1e1"), ("target", "ko\n")):
+        answer = http.post("/translate", json={**ASKED, name: value})
+        assert answer.status_code == 400
+        assert set(answer.json()) == {"error"}
+
+
+@pytest.mark.parametrize("ranges", ["bytes=0-1", "bytes=9-1", "bytes=999999-", "items=0-1", "x"])
+def test_a_download_is_whole_whatever_the_range(http: httpx.Client, ranges: str) -> None:
+    files = {"file": ("a.txt", TEXT.encode())}
+    url = http.post("/translate_file", data=ASKED, files=files).json()["translatedFileUrl"]
+    answer = http.get(url, headers={"range": ranges})
+    assert (answer.status_code, answer.headers["accept-ranges"]) == (200, "none")
+    assert answer.text == http.get(url).text
+
+
 def test_file_needs_form_file_and_key(http: httpx.Client) -> None:
     assert http.post("/translate_file", json=ASKED).status_code == 415
     assert http.post("/translate_file", data=ASKED, files={"other": b"x"}).status_code == 400

@@ -20,6 +20,7 @@ import msgspec
 from regard.data.text_lines import error_at, numbered_lines
 from regard.errors import RegardError
 from regard.files import MEBIBYTE, open_input, read_input
+from regard.struct_decoding import decode_json
 from regard.tokenization.text import nfc
 
 CAPTIONS_FILE = "captions.txt"
@@ -279,7 +280,7 @@ def read_caption_jsonl(path: Path) -> Iterator[CaptionRow]:
         if not text.strip():
             continue
         try:
-            line = msgspec.json.decode(text, type=CaptionLine)
+            line = decode_json(text, CaptionLine)
         except (msgspec.DecodeError, RecursionError) as error:
             example = '{"image": "dog.jpg", "caption": "A dog"}'
             raise error_at(path, number, f"{error}. Write an object such as {example}.") from None
@@ -320,7 +321,7 @@ def _karpathy_rows(path: Path, content: bytes) -> Iterator[CaptionRow]:
 
 def _decode_json(path: Path, content: bytes, json_type: type[JsonType]) -> JsonType:
     try:
-        return msgspec.json.decode(content, type=json_type)
+        return decode_json(content, json_type)
     except msgspec.ValidationError as error:
         allowed = "COCO files (images, annotations) and Karpathy files (images with sentences)"
         raise RegardError(f"{path}: {error}. Allowed are {allowed}.") from None

@@ -22,6 +22,7 @@ from regard.data.images import load_image
 from regard.data.token_store import fingerprint
 from regard.errors import RegardError
 from regard.locks import LOCK_NAME, wait_for_lock
+from regard.struct_decoding import decode_json
 
 VERSION = 1  # of the layout on disk
 HEADER, VALUES, BLOCKS = "images.json", "values", "blocks.jsonl"
@@ -143,7 +144,7 @@ def _compute_rows(images: Sequence[Path], size: int, features: FeatureExtractor 
 def _read_matching_header(directory: Path, store_fingerprint: str) -> ImageStoreHeader | None:
     """The header, if the directory contains this store, finished or not."""
     try:
-        header = msgspec.json.decode((directory / HEADER).read_bytes(), type=ImageStoreHeader)
+        header = decode_json((directory / HEADER).read_bytes(), ImageStoreHeader)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     return header if (header.version, header.fingerprint) == (VERSION, store_fingerprint) else None
@@ -184,7 +185,7 @@ def _is_finished(directory: Path, header: ImageStoreHeader) -> bool:
 def _read_block_list(path: Path) -> Iterator[StoredBlock]:
     for line in path.read_bytes().split(b"\n"):
         try:
-            yield msgspec.json.decode(line, type=StoredBlock)
+            yield decode_json(line, StoredBlock)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return
 

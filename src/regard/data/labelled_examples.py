@@ -19,6 +19,7 @@ from regard.data.pair_readers.csv_files import csv_rows
 from regard.data.pair_readers.text import Pair, PairBlock, join_lines, pair_blocks
 from regard.data.text_lines import display_name, empty_file_error, error_at, numbered_lines
 from regard.errors import RegardError
+from regard.struct_decoding import decode_json
 
 LABEL_FORMATS = (".tsv", ".jsonl", ".csv")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
@@ -82,7 +83,7 @@ def _jsonl_rows(path: Path, key: Key) -> Iterator[tuple[int, str, str]]:
         if not line.strip():
             continue
         try:
-            record = msgspec.json.decode(line)
+            record = decode_json(line)
         except (msgspec.DecodeError, RecursionError) as error:
             raise error_at(path, number, f"not JSON: {error}. Write one JSON object on each line.") from None
         content, label = (record.get(name) for name in (key, "label")) if isinstance(record, dict) else (None, None)

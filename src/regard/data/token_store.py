@@ -32,6 +32,7 @@ from regard.data.filters import (
 from regard.data.pair_readers.text import PairBlock
 from regard.errors import RegardError
 from regard.files import atomic_directory
+from regard.struct_decoding import decode_json
 
 VERSION = 2  # of the layout on disk
 HEADER = "token_store.json"
@@ -160,7 +161,7 @@ def open_store(directory: Path | str, expected_fingerprint: str | None) -> Token
     """The store, if it has this fingerprint (None: any) and its files are undamaged; else None."""
     directory = Path(directory)
     try:
-        header = msgspec.json.decode((directory / HEADER).read_bytes(), type=TokenStoreHeader)
+        header = decode_json((directory / HEADER).read_bytes(), TokenStoreHeader)
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     except OSError as error:

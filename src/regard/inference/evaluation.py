@@ -29,6 +29,7 @@ from regard.metrics.text import (
     tokenization_for,
 )
 from regard.metrics.text import evaluate as score_translations
+from regard.struct_decoding import decode_json
 from regard.tracing.alignment import HeadAlignment
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
         advice = "Give a file that regard compare --report wrote."
         content = read_input(path, max_bytes=1024 * MEBIBYTE, advice=advice)
         try:
-            report = msgspec.json.decode(content, type=cls)
+            report = decode_json(content, cls)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RegardError(f"{path} is not a file of regard compare --report: {error}. Write it again.") from None
         counts = {

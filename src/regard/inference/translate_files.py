@@ -26,6 +26,7 @@ from regard.files import MANIFEST_NAME, MEBIBYTE, atomic_file, read_input
 from regard.inference.translator import CHUNK_LINES, Translation, Translator
 from regard.locks import try_lock
 from regard.metrics.alignment import GoldAlignment, format_alignment
+from regard.struct_decoding import decode_json
 
 PARTIAL_SUFFIX, PROGRESS_SUFFIX = ".partial", ".progress.json"
 GZIP_LEVEL = 6
@@ -174,7 +175,7 @@ def read_progress(path: Path, settings: dict[str, str]) -> TranslationProgress:
         return TranslationProgress(settings)
     try:
         content = read_input(path, max_bytes=MEBIBYTE, advice=START_OVER)
-        progress = msgspec.json.decode(content, type=TranslationProgress)
+        progress = decode_json(content, TranslationProgress)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RegardError(f"{path} cannot be read: {error}. {START_OVER}") from None
     changed = [name for name, value in settings.items() if progress.settings.get(name) != value]

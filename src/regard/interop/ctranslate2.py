@@ -32,6 +32,7 @@ from regard.files import (
     write_manifest,
 )
 from regard.special_tokens import BEGIN, END, RESERVED, UNKNOWN
+from regard.struct_decoding import decode_json
 from regard.tokenization.tokenizer import TokenizerPair
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def parse_export(files: dict[str, bytes], directory: Path) -> ExportedModel:
 def parse_export_info(content: bytes, directory: Path) -> ExportInfo:
     """Where the export in a directory comes from."""
     try:
-        return msgspec.json.decode(content, type=ExportInfo)
+        return decode_json(content, ExportInfo)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RegardError(f"{directory / EXPORT_INFO_FILE} is damaged: {error}. Export the model again.") from None
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from regard.errors import RegardError, suggest
+from regard.struct_decoding import decode_json
 
 CARD_FILE = "card.json"  # of a model's directory, beside its config and weights
 EXAMPLES_FOLDER = Path(__file__).parent / "examples"  # sentences with word alignments, as `regard serve --gold` reads
@@ -77,6 +78,6 @@ def read_card(model: Path) -> ModelCard:
     """The card in a model's directory."""
     path = model / CARD_FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ModelCard)
+        return decode_json(path.read_bytes(), ModelCard)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RegardError(f"{path} cannot be read: {error}. Install regard again.") from None

@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from starlette.responses import FileResponse
+from starlette.types import Receive, Scope, Send
 
 from regard.errors import RegardError
 from regard.server.errors import ApiError
@@ -57,6 +58,15 @@ def result_name(name: str, language: str) -> str:
     return f"{stem}_{re.sub('[^a-z]', '', language)}{path.suffix.lower()}"
 
 
+class WholeFileResponse(FileResponse):
+    """A file without regard to Range, which a server may ignore: its errors would have the format of no API."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.headers["accept-ranges"] = "none"
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        await super().__call__({**scope, "headers": headers}, receive, send)
+
+
 class DocumentJobs:
     """The jobs of a server; the oldest results are deleted first, and all of them with the process."""
 
@@ -84,7 +94,7 @@ class DocumentJobs:
     def download(self, job: DocumentJob) -> FileResponse:
         """The result as an attachment, which a browser never shows as a page of this server."""
         job.settled.set()
-        return FileResponse(self.path(job), media_type="application/octet-stream", filename=job.name)
+        return WholeFileResponse(self.path(job), media_type="application/octet-stream", filename=job.name)
 
     def path(self, job: DocumentJob) -> Path:
         """The path of the result, which exists once the job is done."""

@@ -6,6 +6,7 @@ import gc
 import heapq
 import math
 import os
+import re
 import signal
 import socket
 import sys
@@ -15,6 +16,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -236,6 +238,34 @@ def max_connections() -> int:
     return sys.maxsize if soft == resource.RLIM_INFINITY else max(RESERVED_DESCRIPTORS, soft - RESERVED_DESCRIPTORS)
 
 
+class Http1Parser(httptools.HttpRequestParser):
+    """Ignores that a client wants another protocol, as Java and curl want HTTP/2 with each request.
+
+    httptools would take the body of such a request for the next request.
+    """
+
+    def __init__(self, protocol: "TimedHttpProtocol") -> None:
+        self._protocol = protocol
+        self._start()
+
+    def _start(self) -> None:
+        super().__init__(self._protocol)
+        self.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+
+    def feed_data(self, data: Any) -> None:
+        """Parse; headers with such a wish are parsed again without it."""
+        while True:
+            try:
+                super().feed_data(data)
+            except httptools.HttpParserUpgrade as stopped:
+                if not self._protocol.wants_upgrade:  # the method is CONNECT
+                    raise
+                data = self._protocol.head_without_upgrade() + data[stopped.args[0] :]
+                self._start()
+            else:
+                return
+
+
 class TimedHttpProtocol(HttpToolsProtocol):
     """A connection bounded in time and bytes, which uvicorn does not do with httptools.
 
@@ -249,7 +279,11 @@ class TimedHttpProtocol(HttpToolsProtocol):
     _unsent = 0  # bytes that waited for the client at the last check
     _is_in_headers = False
     _is_in_request = False
-    _header_bytes = 0  # received of headers that are not complete
+    _header_bytes = 0  # received since the request or the last part of its body: headers, trailers, or chunk extensions
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.parser = Http1Parser(self)
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -270,18 +304,28 @@ class TimedHttpProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def data_received(self, data: bytes) -> None:
+        self._header_bytes += len(data)
         super().data_received(data)
         if not self._unsent:  # otherwise a client that sends and never reads would not be disconnected
             self.active_at = self.loop.time()
-        is_answered = self.cycle is None or self.cycle.response_complete
-        if not self._is_in_headers and not (self._is_in_request and is_answered):
+        if not self._is_in_headers and self.cycle is not None and not self.cycle.response_complete:
             self._header_deadline = math.inf
         elif self._header_deadline == math.inf:
             self._header_deadline = self.loop.time() + HEADER_TIMEOUT
-        self._header_bytes += len(data)
-        if self._is_in_headers and self._header_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
+        if self._is_in_request and self._header_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
             self.transport.write(HEADERS_TOO_LARGE)
             self.transport.close()
+
+    @property
+    def wants_upgrade(self) -> bool:
+        """Whether the headers ask for another protocol; they are parsed again without that."""
+        return self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers)
+
+    def head_without_upgrade(self) -> bytes:
+        """The request line and the headers that were parsed last, without the wish for another protocol."""
+        first = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        others = [b"%s: %s" % (name, value) for name, value in self.headers if name != b"upgrade"]
+        return b"\r\n".join([first, *others, b"", b""])
 
     def on_message_begin(self) -> None:
         self._is_in_headers = self._is_in_request = True
@@ -289,10 +333,21 @@ class TimedHttpProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        if self.wants_upgrade:
+            return
         self._is_in_headers = False
+        target = re.match(rb"[^/]+://([^/?#]*)", self.url)
+        if target and (b"host", target[1]) not in self.headers:
+            self.headers.append((b"host", target[1]))  # refused: the hosts must agree
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        self._header_bytes = 0
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
+        if self.wants_upgrade:
+            return
         self._is_in_request = False
         super().on_message_complete()
 

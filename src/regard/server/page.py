@@ -1,5 +1,7 @@
 """The routes of the page: its HTML at /, its files under /page/ by names with a hash."""
 
+import re
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -21,6 +23,13 @@ def page_routes() -> list[Route]:
     return [Route("/", _index), Route("/page/{name}", _file)]
 
 
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether the header names gzip; the weight zero refuses it."""
+    items = (item.partition(";") for item in accept_encoding.lower().split(","))
+    weights = [weight.strip() for name, _, weight in items if name.strip() == "gzip"]
+    return bool(weights) and not re.fullmatch(r"q=0(\.0*)?", weights[0])
+
+
 async def _index(request: Request) -> Response:
     page = served_page()
     headers = {"etag": page.tag, "cache-control": "no-cache"}
@@ -34,6 +43,6 @@ async def _file(request: Request) -> Response:
     if file is None:
         raise ApiError(404, "not_found", "There is no such file. Reload the page.")
     headers = {"cache-control": FOR_EVER, "vary": "accept-encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if accepts_gzip(request.headers.get("accept-encoding", "")):
         return Response(file.compressed, headers=headers | {"content-encoding": "gzip"}, media_type=file.media_type)
     return Response(file.content, headers=headers, media_type=file.media_type)

@@ -15,11 +15,15 @@ from starlette.requests import ClientDisconnect, Request
 
 from regard.server.errors import JSON, ApiError, ClientDisconnected
 from regard.server.limits import Limits
+from regard.struct_decoding import convert, decode_json
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 MAX_FIELDS = 1000  # of a form or a query string
 MAX_PART_HEADER_BYTES = 10_000  # of a multipart form, in addition to the file
+
+# What was given, in an error of msgspec, which does not escape it; the path after it, if any, has our own names.
+_GIVEN = re.compile(r"(unknown field|value) [`'\"].*?[`'\"]( - at `\$[\w.\[\]]*`)?\Z", re.DOTALL)
 
 Fields = TypeVar("Fields")
 
@@ -182,7 +186,7 @@ def media_type(request: Request) -> str:
 def parse_json(body: bytes, kind: type[Fields]) -> Fields:
     """JSON of this type: no NaN, no number out of range, no lone surrogate."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        return decode_json(body, kind)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ApiError(400, "bad_request", f"The body is not valid: {_validation_reason(error, kind)}.") from None
     except (msgspec.DecodeError, ValueError):
@@ -192,7 +196,7 @@ def parse_json(body: bytes, kind: type[Fields]) -> Fields:
 def convert_fields(fields: dict[str, Any], kind: type[Fields], *, is_text: bool, code: str = "bad_request") -> Fields:
     """The fields as a struct; with `is_text` numbers may be written as strings."""
     try:
-        return msgspec.convert(fields, kind, strict=not is_text)
+        return convert(fields, kind, strict=not is_text)
     except msgspec.ValidationError as error:
         raise ApiError(400, code, f"Invalid request: {_validation_reason(error, kind)}") from None
 
@@ -218,7 +222,7 @@ def _validation_reason(error: Exception, kind: Any) -> str:
     """The reason without the names and values that were sent; for an unknown field, with the allowed fields."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    reason = re.sub(r"(unknown field|enum value|tag value|value) [`'\"].*?[`'\"]( - at|$)", r"\1\2", str(error))
+    reason = _GIVEN.sub(r"\1\2", str(error))
     if missing := re.fullmatch(r"Object missing required field `(\w+)`", reason):
         reason = f"missing {missing[1]} parameter"
     if reason.endswith("unknown field") and isinstance(kind, type) and issubclass(kind, msgspec.Struct):

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.errors import RegardError
-from regard.server.auth import SECURITY_HEADERS, HostPolicy, parse_proxy_address
+from regard.server.auth import SECURITY_HEADERS, HostPolicy, parse_host, parse_proxy_address
 from regard.server.errors import ApiError
 from regard.server.lifecycle import STOP_SIGNALS, Lifecycle, Server
 from regard.server.monitoring import start_logs
@@ -86,7 +86,7 @@ class PageFirst:
 
     def _is_for_page(self, scope: Scope) -> bool:
         try:
-            self._host_policy.check_host(Headers(scope=scope).get("host", ""))
+            self._host_policy.check_host(parse_host(Headers(scope=scope).getlist("host")))
         except ApiError:
             return False
         return is_of_page(scope["method"], scope["path"])

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from regard.models.interface import AttentionRole, KeySide, QuerySide
+from regard.struct_decoding import convert
 from regard.tracing.activations import Array, FloatRow, FloatRows, LinearArrays
 from regard.tracing.output_layer import OutputArithmetic
 
@@ -174,7 +174,7 @@ def block_arithmetic(block: BlockArrays, position: int, attention: int, rows: Fe
             f"{name}_weight": linear.weight[row].tolist(),
             f"{name}_bias": None if linear.bias is None else float(linear.bias[row]),
         }
-    return msgspec.convert(numbers, BlockArithmetic)
+    return convert(numbers, BlockArithmetic)
 
 
 # --- an attention ----------------------------------------------------------------------------------------------------

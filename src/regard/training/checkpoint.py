@@ -22,6 +22,7 @@ from regard.bundle import read_tensors
 from regard.data.batch_order import EpochPosition
 from regard.errors import RegardError
 from regard.files import atomic_directory, read_verified, remove_stale_temporaries, verify_files, write_manifest
+from regard.struct_decoding import decode_json
 from regard.training.distributed import full_state, shard_like
 from regard.training.events import CheckpointSaved
 from regard.training.step import Trainer
@@ -99,7 +100,7 @@ def load_checkpoint(directory: Path) -> Checkpoint:
     """The checkpoint in a directory, every file checked against its hash."""
     files = read_verified(directory, CHECKPOINT_KIND, CHECKPOINT_VERSION)
     try:
-        state = msgspec.json.decode(files[STATE_FILE], type=TrainerState)
+        state = decode_json(files[STATE_FILE], TrainerState)
         weights, optimizer, average = (
             read_tensors(files[name], directory / name) for name in (WEIGHTS_FILE, OPTIMIZER_FILE, EMA_FILE)
         )

@@ -9,6 +9,7 @@ import msgspec
 
 from regard.errors import RegardError
 from regard.files import MEBIBYTE, atomic_file, read_input
+from regard.struct_decoding import decode_json
 
 EVENT_LOG = "events.jsonl"
 MAX_LOG_BYTES = 1024 * MEBIBYTE
@@ -111,7 +112,7 @@ class EventLog:
         events = []
         for number, line in enumerate(read_input(self.path, max_bytes=MAX_LOG_BYTES).split(b"\n")[:-1], start=1):
             try:
-                events.append(msgspec.json.decode(line, type=TrainingEvent))
+                events.append(decode_json(line, TrainingEvent))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise RegardError(f"{self.path}:{number} is not an event: {error}. Remove the line.") from None
         return events

@@ -22,6 +22,7 @@ from regard.errors import RegardError
 from regard.files import CONFIG_FILE, MEBIBYTE, read_input
 from regard.locks import LOCK_NAME
 from regard.models.interface import AttentionRole, role_of
+from regard.struct_decoding import decode_json
 from regard.tracing.trace import TokenSequence
 from regard.training.events import EVENT_LOG, MAX_LOG_BYTES
 
@@ -179,7 +180,7 @@ class Run:
         events = []
         for line in content.split(b"\n")[:-1]:
             with suppress(msgspec.DecodeError, UnicodeDecodeError):
-                events.append(msgspec.json.decode(line, type=dict[str, Any]))
+                events.append(decode_json(line, dict[str, Any]))
         return events
 
     def _state(self, events: list[dict[str, Any]]) -> RunState:
@@ -215,7 +216,7 @@ class Run:
 
 def _decode_labels(labels: bytes) -> list[ProbeLabels]:
     try:
-        return msgspec.json.decode(labels, type=list[ProbeLabels])
+        return decode_json(labels, list[ProbeLabels])
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise RegardError("The labels of that step cannot be read.") from None
 

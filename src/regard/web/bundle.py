@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from regard.errors import RegardError
+from regard.struct_decoding import decode_json
 
 _STATEMENT = re.compile(
     r"""^import\s*(?:(?P<names>\{[^}]*\})|\*\s*as\s+(?P<space>\w+)|(?P<default>\w+))\s*from\s*"(?P<from>[^"]+)"
@@ -203,7 +204,7 @@ def _with_short_keys(text: str, modules: Iterable[Path]) -> str:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    return decode_json(path.read_bytes(), dict[str, Any])
 
 
 def _squeezed(path: Path, text: str) -> str:

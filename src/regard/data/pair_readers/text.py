@@ -13,6 +13,7 @@ import numpy as np
 
 from regard.data.text_lines import NEWLINE, count_newlines, empty_file_error, error_at, line_blocks, numbered_lines
 from regard.errors import RegardError
+from regard.struct_decoding import decode_json
 
 MAX_BLOCK_PAIRS = 4_000  # several blocks, with copies, are in memory at once
 MAX_SIDE_BYTES = 2**21  # lines may be long; the last line of a block may exceed it
@@ -202,7 +203,7 @@ def read_jsonl(path: Path, *, names: Sequence[tuple[str, str]]) -> Iterator[Pair
 
 def _texts_of_record(line: str, path: Path, number: int, names: Sequence[tuple[str, str]]) -> tuple[str, str]:
     try:
-        record = msgspec.json.decode(line)
+        record = decode_json(line)
     except (msgspec.DecodeError, RecursionError) as error:
         raise error_at(path, number, f"not JSON: {error}. Write one JSON object on each line.") from None
     record = record.get("translation", record) if isinstance(record, dict) else record

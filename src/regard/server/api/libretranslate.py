@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 import msgspec
@@ -33,7 +33,7 @@ class LibreTranslateFields(msgspec.Struct, frozen=True, kw_only=True):
     q: str | list[str]
     target: LanguageCode
     source: LanguageCode | None = None
-    format: Annotated[str, Meta(pattern="^(text|html|)$")] | None = None
+    format: Literal["text", "html", ""] | None = None
     alternatives: Annotated[int, Meta(ge=0, le=100)] | Annotated[str, Meta(pattern="^[0-9]{0,2}$")] | None = None
     api_key: str | None = None
 

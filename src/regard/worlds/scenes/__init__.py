@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from regard.errors import RegardError
 from regard.files import MEBIBYTE, read_input
+from regard.struct_decoding import decode_json
 from regard.worlds import SeededRandom, written_corpus
 from regard.worlds.scenes.captions import english_caption, korean_caption
 from regard.worlds.scenes.scene import (
@@ -209,7 +210,7 @@ def read_boxes(path: Path) -> dict[str, GoldBoxes]:
     boxes_by_image = {}
     for number, line in enumerate(lines, start=1):
         try:
-            boxes = msgspec.json.decode(line, type=GoldBoxes)
+            boxes = decode_json(line, GoldBoxes)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RegardError(f"{path}:{number}: {error}. Generate the corpus again.") from None
         boxes_by_image[boxes.image] = boxes
