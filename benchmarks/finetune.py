@@ -24,7 +24,7 @@ import msgspec
 
 import regard
 from regard.inference.open import load
-from regard.training.default_config import fine_tuning_rate
+from regard.training.default_config import default_replay_weight, fine_tuning_rate
 from regard.training.events import StepsLogged, Validated
 
 NEW, OLD = "multi30k/{part}.{language}", "tatoeba/enfr.{part}.{language}"
@@ -87,7 +87,8 @@ def train(given: argparse.Namespace, name: str, rate: float | None = None, setti
     data: dict[str, Any] = {"train": new, "valid": new_valid, "old_valid": old_valid, "languages": ["en", "fr"]}
     if name == "replay":
         del data["train"]
-        data["sources"] = [{"files": new}, {"files": old, "weight": round(len(read(new[0])) / len(read(old[0])), 3)}]
+        weight = default_replay_weight(new=len(read(new[0])), old=len(read(old[0])))
+        data["sources"] = [{"files": new}, {"files": old, "weight": weight}]
         rate = rate or fine_tuning_rate(load(given.model, task="translation").config.model, is_replay=True)
     if setting:
         given_rate, weight, *schedule = setting.split(",")

@@ -105,7 +105,7 @@ Examples:
 @click.option(
     "--replay-weight",
     type=click.FloatRange(0, 100, min_open=True),
-    help="Uses of each replayed example in an epoch. [default: as many examples as there are new ones]",
+    help="Uses of each replayed example in an epoch. [default: three old examples for each new one, each at most once]",
 )
 @click.option(
     "--old-valid",

@@ -63,7 +63,7 @@ class TextFiles:
     is_by_endings: bool = False  # the languages come from the endings of the file names
     kind: ExampleKind = "pairs"
     replay: tuple[Path, ...] = ()  # fine-tuning: a corpus like that of the start model, used beside the others
-    replay_weight: float | None = None  # None: as many examples as of the other corpora
+    replay_weight: float | None = None  # None: three examples for each of the other corpora
     old_valid: tuple[Path, ...] = ()
 
     def data(self) -> DataConfig:

@@ -510,7 +510,7 @@ def test_fine_tuning_prints_where_it_started(regard: Regard, transformer: Path, 
     assert f"tensors loaded from {transformer}; none initialised" in ended.out
 
 
-def test_replayed_pairs_are_as_many_as_new(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
+def test_three_old_pairs_are_replayed_for_each_new(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
     lines = [(corpus / f"train.{code}").read_text(encoding="utf-8").splitlines() for code in ("en", "ko")]
     rows = ["\t".join(pair) for pair in zip(*lines, strict=True)]
     (tmp_path / "new.tsv").write_text("\n".join(rows[:10]) + "\n", encoding="utf-8")
@@ -525,7 +525,7 @@ def test_replayed_pairs_are_as_many_as_new(regard: Regard, transformer: Path, co
     config = Config.load(tmp_path / "run" / CONFIG_FILE)
     new, replayed = config.data.sources
     assert new.weight == 1.0
-    assert replayed.weight == pytest.approx(10 / len(rows), abs=0.001)
+    assert replayed.weight == pytest.approx(3 * 10 / len(rows), abs=0.001)
     assert config.training.learning_rate == fine_tuning_rate(config.model, is_replay=True)
     assert config.training.learning_rate < fine_tuning_rate(config.model)  # the old data are to be kept
 
