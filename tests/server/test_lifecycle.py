@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -123,6 +124,24 @@ def test_stop_signal_under_load_loses_no_request(toys: Path, tmp_path: Path, num
     assert result["outcomes"]["200"] >= 16
     assert set(result["outcomes"]) <= {"200", "503"}
     assert (result["code"], result["tracebacks"]) == (128 + number, 0)
+
+
+def test_requests_before_the_apis_are_imported_get_responses(tmp_path: Path) -> None:
+    slow = (
+        "import importlib, time; real = importlib.import_module;"
+        "importlib.import_module = lambda name: time.sleep(6 * (name == 'regard.server.app')) or real(name);"
+        "from regard.cli import main; main()"
+    )
+    with served([], tmp_path / "log", wait=False, program=("-c", slow)) as server, ThreadPoolExecutor() as threads:
+        missing = httpx.get(server.url + "/page/none", timeout=60)
+        assert (missing.status_code, set(missing.json())) == (404, {"error"})
+        waiting = threads.submit(httpx.get, server.url + "/v2/usage", timeout=60)
+        time.sleep(1)
+        server.process.send_signal(signal.SIGTERM)
+        refused = waiting.result()
+        assert (refused.status_code, set(refused.json())) == (503, {"message"})
+        assert server.process.wait(60) == 128 + signal.SIGTERM
+    assert "raceback" not in server.log.read_text()
 
 
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])

@@ -105,9 +105,12 @@ class Lifecycle:
 class Server(uvicorn.Server):
     """uvicorn's server, which drains before it stops; a second signal stops it at once."""
 
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[str], object]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_start: Callable[[str], object], *, on_early_stop: Callable[[], object]
+    ) -> None:
         super().__init__(config)
         self.on_start = on_start
+        self.on_early_stop = on_early_stop  # called if the server stops before the APIs are imported
         self.lifecycle: Lifecycle | None = None  # until the APIs are imported: no request has been admitted
         self.stopped_by: int | None = None
         self._tasks: set[asyncio.Task[object]] = set()
@@ -178,18 +181,21 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """Drain on the first signal, stop without draining on the second, and end the process on the third."""
-        lifecycle = self.lifecycle
         if self.stopped_by is None:
             self.stopped_by = sig
-            if lifecycle is None:
-                self.stop_now()
-                return
             with suppress(RuntimeError):  # the event loop is closed: the server has stopped by itself
-                self._loop.call_soon_threadsafe(lambda: self._start_task(lifecycle.drain(self.stop_now)))
+                self._loop.call_soon_threadsafe(self._begin_stop)
         elif not self.force_exit:
             self.should_exit = self.force_exit = True
         else:
             os._exit(128 + self.stopped_by)
+
+    def _begin_stop(self) -> None:
+        if self.lifecycle is None:
+            self.on_early_stop()
+            self.stop_now()
+        else:
+            self._start_task(self.lifecycle.drain(self.stop_now))
 
     async def on_tick(self, counter: int) -> bool:
         self._extend_deadlines()

@@ -11,15 +11,18 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.errors import RegardError
 from regard.server.auth import SECURITY_HEADERS, HostPolicy, parse_host, parse_proxy_address
-from regard.server.errors import ApiError
+from regard.server.errors import ApiError, error_response, to_api_error
 from regard.server.lifecycle import STOP_SIGNALS, Lifecycle, Server
 from regard.server.monitoring import start_logs
 from regard.server.page import is_of_page, page_routes
@@ -67,7 +70,8 @@ class PageFirst:
     """Sends the page while the APIs are imported; every other request waits for them."""
 
     def __init__(self, host_policy: HostPolicy) -> None:
-        self._page, self._host_policy = Starlette(routes=page_routes()), host_policy
+        errors: Any = {ApiError: _send_error, 404: _send_error}
+        self._page, self._host_policy = Starlette(routes=page_routes(), exception_handlers=errors), host_policy
         self._app: ASGIApp | None = None
         self._is_open = asyncio.Event()
 
@@ -75,6 +79,10 @@ class PageFirst:
         """Give all further requests, and those that wait, to this app."""
         self._app = app
         self._is_open.set()
+
+    def refuse(self) -> None:
+        """Refuse the requests that wait: the server stops before it can serve them."""
+        self.open(_refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None and self._is_for_page(scope):
@@ -90,6 +98,15 @@ class PageFirst:
         except ApiError:
             return False
         return is_of_page(scope["method"], scope["path"])
+
+
+async def _send_error(request: Request, error: Exception) -> Response:
+    return error_response(request.url.path, to_api_error(error))
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    response = error_response(scope["path"], to_api_error(asyncio.CancelledError()))
+    await response(scope, receive, _with_security_headers(send))
 
 
 def _with_security_headers(send: Send) -> Send:
@@ -116,7 +133,7 @@ async def _run_server(parts: ServerParts, sockets: list[socket.socket], on_start
         lifespan="off",
         ws="none",
     )
-    server = Server(config, on_start)
+    server = Server(config, on_start, on_early_stop=app.refuse)
     serving_apis = asyncio.ensure_future(_serve_apis(parts, server, app))
     serving_apis.add_done_callback(lambda _: server.stop_now())  # it ends by itself only if it fails
     await server.serve(sockets)
