@@ -1,6 +1,7 @@
 """What is not a file, streams that are closed, and options that no machine can meet: an error at once, in words."""
 
 import gzip
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -178,6 +179,16 @@ def test_closed_streams_leave_no_traceback(line: str, closed: str, model: Path, 
     assert "defect" not in printed
 
 
+@pytest.mark.parametrize("line", ["info", "info {model}", "show {model} ba"])
+def test_a_closed_pipe_has_its_own_code(line: str, model: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = command(*line.format(model=model).split())
+    ended = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, env=environment(), check=False, timeout=300)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
 @pytest.mark.parametrize(
     "setting",
     [
@@ -307,3 +318,11 @@ def test_new_directories_replace_nothing(
     places = {"bad": tmp_path / "bad", "model": model, "text": tmp_path / "text"}
     assert run([word.format(**places) for word in line.split()]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("event", ["{}", "[]", '{"event": "progress"}', '{"event": "x", "step": 1}', "nan", "\x00"])
+def test_what_is_no_event_is_left_out_of_a_page(event: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.toml").write_text("")
+    (tmp_path / "events.jsonl").write_text(f"{event}\n")
+    run(["show", "--run", str(tmp_path), "--out", str(tmp_path / "page.html")])
+    assert "defect" not in capsys.readouterr().err

@@ -108,8 +108,12 @@ def make_console(*, to_error: bool = False) -> "Console":
     """A console as wide as the terminal; FILE_COLUMNS wide for a file or a pipe."""
     from rich.console import Console
 
+    class PipedConsole(Console):
+        def on_broken_pipe(self) -> None:  # rich's own would exit with 1
+            raise BrokenPipeError
+
     stream = sys.stderr if to_error else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else FILE_COLUMNS, highlight=False, markup=False)
+    return PipedConsole(file=stream, width=None if stream.isatty() else FILE_COLUMNS, highlight=False, markup=False)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from regard.locks import LOCK_NAME
 from regard.models.interface import AttentionRole, role_of
 from regard.struct_decoding import decode_json
 from regard.tracing.trace import TokenSequence
-from regard.training.events import EVENT_LOG, MAX_LOG_BYTES
+from regard.training.events import EVENT_LOG, MAX_LOG_BYTES, TrainingEvent
 
 MODEL, PROBES = "model", "probes"
 LABELS_FILE, ATTENTION_FILE = "labels.json", "attention.safetensors"  # of the probes of one step
@@ -180,7 +180,7 @@ class Run:
         events = []
         for line in content.split(b"\n")[:-1]:
             with suppress(msgspec.DecodeError, UnicodeDecodeError):
-                events.append(decode_json(line, dict[str, Any]))
+                events.append(msgspec.to_builtins(decode_json(line, TrainingEvent)))
         return events
 
     def _state(self, events: list[dict[str, Any]]) -> RunState:
