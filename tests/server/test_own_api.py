@@ -146,6 +146,12 @@ def test_untranslatable_request_is_refused_with_a_code(
 # --- looking inside --------------------------------------------------------------------------------------------------
 
 
+def test_too_long_text_is_refused_before_it_is_translated(own_api: OwnApiServer) -> None:
+    for target in (None, "x"):
+        answer = own_api.post("traces", model="there", text="one " * 1200, target=target)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "text_too_long")
+
+
 def test_trace_is_of_the_model_own_output(own_api: OwnApiServer, translator: Translator) -> None:
     answer = own_api.trace()
     expected = trace_texts(translator.bundle, "one red cat", answer["text"])

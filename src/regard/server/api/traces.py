@@ -311,11 +311,14 @@ def trace_translation(
     bundle: Bundle, job: TranslateJob, text: str, target: str | None
 ) -> tuple[Trace, Translation | None]:
     """The trace of a text with the given target, or with its translation."""
+    row = bundle.tokenizers.source.encode(text)
+    if len(row) > MAX_TRACE_TOKENS:  # checked before the translation, which would take long for nothing
+        raise ApiError(413, "text_too_long", f"A trace takes a text of at most {MAX_TRACE_TOKENS} tokens. Send less.")
     output = job.run([text])[0][0] if target is None else None
     with job.intervene([text]):
         if output is None:
             return trace_texts(bundle, text, target or ""), None
-        return trace_pair(bundle, bundle.tokenizers.source.encode(text), output.tokens, text=text), output
+        return trace_pair(bundle, row, output.tokens, text=text), output
 
 
 @ENDPOINTS.add("GET", "/api/v1/traces/{trace_id}/weights", response=FLOATS)
