@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from regard.cli.console import echo, print_json, print_table, warn
-from regard.cli.file_checks import check_direction, check_outputs
 from regard.cli.gold_links import ONE_BASED_WARNING, GoldLinks, ParallelTexts, seem_one_based, swap_links
-from regard.cli.model_loading import base_codes, languages_of, load_torch_model
+from regard.cli.inputs import base_codes, check_direction, check_outputs, languages_of, load_torch_model
 from regard.cli.options import PATH, gold_index_base_option, json_option, none_for_standard_output
 from regard.errors import RegardError
 from regard.files import atomic_file

@@ -11,9 +11,8 @@ import click
 import msgspec
 
 from regard.cli.console import on_one_line, progress_bar
-from regard.cli.file_checks import check_outputs
+from regard.cli.inputs import check_outputs, text_batches
 from regard.cli.options import PATH, json_option, model_argument, none_for_standard_output
-from regard.cli.text_input import text_batches
 from regard.errors import RegardError
 from regard.files import atomic_file, printable
 

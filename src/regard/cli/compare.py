@@ -11,8 +11,8 @@ import msgspec
 
 from regard.cli.console import echo, print_json, print_table, warn
 from regard.cli.evaluation_options import EvaluationOptions, ScoringOptions, evaluation_options
-from regard.cli.file_checks import check_outputs
 from regard.cli.gold_links import GoldLinks
+from regard.cli.inputs import check_outputs, distinct_names, load_torch_model, load_translator
 from regard.cli.measurements import (
     figures_of,
     format_score,
@@ -23,7 +23,6 @@ from regard.cli.measurements import (
     warn_about_tokenized_text,
     write_length_plot,
 )
-from regard.cli.model_loading import distinct_names, load_torch_model, load_translator
 from regard.cli.options import PATH, gold_index_base_option, reject_options
 from regard.cli.test_sets import ImageTestSet, read_labelled_set, read_translation_set
 from regard.files import EXPORT, directory_kind, find_model_directory

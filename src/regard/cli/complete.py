@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from regard.cli.console import print_outputs, progress_bar
+from regard.cli.inputs import text_batches
 from regard.cli.options import PATH, beam_option, json_option, model_argument, nbest_option
-from regard.cli.text_input import text_batches
 from regard.config import decode_options
 from regard.errors import RegardError
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from regard.cli.console import echo, format_table, print_json
-from regard.cli.file_checks import check_outputs
+from regard.cli.inputs import check_outputs
 from regard.cli.training_display import make_display
 from regard.errors import RegardError
 from regard.files import atomic_file

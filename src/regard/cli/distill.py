@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from regard.cli.console import echo, progress_bar
-from regard.cli.model_loading import base_codes, languages_of
+from regard.cli.inputs import base_codes, languages_of
 from regard.cli.options import PATH, json_option
 from regard.cli.train import run_training
 from regard.config import CaptionerConfig, Config

@@ -10,7 +10,7 @@ import click
 
 from regard.cli.console import echo, print_json, print_table, progress_bar
 from regard.cli.evaluation_options import EvaluationOptions, evaluation_options
-from regard.cli.file_checks import check_outputs
+from regard.cli.inputs import check_outputs, load_translator
 from regard.cli.measurements import (
     figures_of,
     format_score,
@@ -21,7 +21,6 @@ from regard.cli.measurements import (
     warn_about_tokenized_text,
     write_length_plot,
 )
-from regard.cli.model_loading import load_translator
 from regard.cli.options import PATH, model_argument, reject_options
 from regard.cli.test_sets import ImageTestSet, read_translation_set
 from regard.errors import RegardError

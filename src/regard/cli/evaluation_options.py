@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.console import warn
-from regard.cli.model_loading import languages_of
+from regard.cli.inputs import languages_of
 from regard.cli.options import (
     beam_option,
     captions_option,

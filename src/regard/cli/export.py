@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from regard.cli.console import echo
-from regard.cli.file_checks import check_new_directory
+from regard.cli.inputs import check_new_directory
 from regard.cli.options import PATH, model_argument
 from regard.files import MAX_METADATA_BYTES, find_model_directory, read_input
 from regard.interop.export_model import EXPORT_FORMATS, FLOAT32

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from regard.cli.console import print_json, print_line, progress_bar
+from regard.cli.inputs import text_batches
 from regard.cli.options import PATH, json_option, model_argument
-from regard.cli.text_input import text_batches
 
 
 @click.command(

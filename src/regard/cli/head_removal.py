@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from regard.cli.file_checks import check_direction
 from regard.cli.gold_links import GoldLinks, ParallelTexts
+from regard.cli.inputs import check_direction
 from regard.cli.options import PATH
 
 if TYPE_CHECKING:

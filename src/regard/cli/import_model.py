@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from regard.cli.console import echo
-from regard.cli.file_checks import check_new_directory
+from regard.cli.inputs import check_new_directory
 from regard.cli.options import PATH
 from regard.errors import RegardError
 

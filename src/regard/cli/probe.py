@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.console import print_json, print_table, progress_bar
-from regard.cli.file_checks import check_outputs
+from regard.cli.inputs import check_outputs
 from regard.cli.options import PATH, json_option, model_argument, plot_option
 from regard.errors import RegardError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from regard.cli.console import echo, make_console, warn
-from regard.cli.file_checks import check_outputs
+from regard.cli.inputs import check_outputs
 from regard.cli.options import PATH, beam_option
 from regard.config import decode_options
 from regard.errors import RegardError

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.evaluation_options import EvaluationOptions
-from regard.cli.file_checks import check_direction
-from regard.cli.model_loading import languages_of
+from regard.cli.inputs import check_direction, languages_of
 from regard.errors import RegardError
 
 if TYPE_CHECKING:

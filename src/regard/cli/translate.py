@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.console import echo, progress_bar, warn
-from regard.cli.file_checks import check_outputs
-from regard.cli.model_loading import load_translator
+from regard.cli.inputs import check_outputs, load_translator
 from regard.cli.options import (
     PATH,
     STANDARD_OUTPUT,
