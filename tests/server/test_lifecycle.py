@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 from benchmarks import serving
-from benchmarks.http_load import Client
+from benchmarks.http_load import Client, Served, head_of, posted
 from benchmarks.http_load import serving as served
 
 from regard import pretrained
@@ -124,6 +124,33 @@ def test_stop_signal_under_load_loses_no_request(toys: Path, tmp_path: Path, num
     assert result["outcomes"]["200"] >= 16
     assert set(result["outcomes"]) <= {"200", "503"}
     assert (result["code"], result["tracebacks"]) == (128 + number, 0)
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_requests_that_outlast_the_drain_get_errors(toys: Path, tmp_path: Path, signals: int) -> None:
+    seconds = 0.5 if signals == 1 else 60
+    setup = (
+        f"from regard.server import lifecycle; lifecycle.DRAIN_SECONDS = {seconds}; from regard.cli import main; main()"
+    )
+
+    async def stop(server: Served) -> tuple[bytes, int]:
+        long = {"text": "one red cat " * 330, "beam_size": 10}
+        async with Client(server.port) as stream, Client(server.port) as unsent:
+            await stream.send(*posted("/api/v1/stream", long))
+            await unsent.send(head_of("/v2/translate", "Content-Length: 1000"))
+            assert stream.reader is not None
+            await stream.reader.readuntil(b"partial")
+            for _ in range(signals):
+                server.process.send_signal(signal.SIGTERM)
+                await asyncio.sleep(0.3)
+            return await stream.reader.read(), (await unsent.receive()).status
+
+    with served([toys / "there"], tmp_path / "log", program=("-c", setup)) as server:
+        events, status = asyncio.run(stop(server))
+        assert server.process.wait(60) == 128 + signal.SIGTERM
+    assert b"event: done" in events or b'event: error\ndata: {"code":"stopped"' in events
+    assert status == 503
+    assert "raceback" not in server.log.read_text()
 
 
 def test_requests_before_the_apis_are_imported_get_responses(tmp_path: Path) -> None:

@@ -226,13 +226,20 @@ class EventStream:
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
+        async def send_event(name: str, data: object) -> None:
+            body = f"event: {name}\ndata: {msgspec.json.encode(data).decode()}\n\n".encode()
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+
         async def send_events() -> None:
             async for name, data in self.events:
-                body = f"event: {name}\ndata: {msgspec.json.encode(data).decode()}\n\n".encode()
-                await send({"type": "http.response.body", "body": body, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+                await send_event(name, data)
 
-        await cancel_on_disconnect(self.request, send_events())
+        try:
+            await cancel_on_disconnect(self.request, send_events())
+        except asyncio.CancelledError as stopped:
+            error = to_api_error(stopped)
+            await send_event("error", {"code": error.code, "message": error.message})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def stream_events(

@@ -218,6 +218,11 @@ class Server(uvicorn.Server):
         for task in self._accepting:
             task.cancel()
         await super().shutdown(sockets)
+        tasks = set(self.server_state.tasks)
+        for task in tasks if self.force_exit else ():  # otherwise uvicorn has cancelled those that took too long
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=1)  # each still sends its error
         for connection in list(self.server_state.connections):
             connection.transport.abort()  # otherwise a client that reads nothing would hold the process
 

@@ -104,6 +104,8 @@ class AdmissionMiddleware:
             self.metrics.client_disconnects.inc()
             context.status = context.status or CLIENT_CLOSED_REQUEST
         except (Exception, asyncio.CancelledError) as error:
+            if context.status and isinstance(error, asyncio.CancelledError):
+                return  # the server stops, and uvicorn closes the connection
             if context.status:
                 raise  # the response has started: it cannot be replaced by an error
             api_error = to_api_error(error, context.path)
