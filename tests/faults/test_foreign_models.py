@@ -28,6 +28,7 @@ from tests.support.foreign_models import (
     write_marian,
     write_vit,
 )
+from tests.support.hostile_files import bounded
 from tests.support.random_translators import marian_translator
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
@@ -112,6 +113,16 @@ MARIAN_FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "deep json": (overwrite("vocab.json", b"[" * 100_000), "is not JSON"),
     "json list": (overwrite("vocab.json", b"[]"), "expected is a dict"),
     "foreign architecture": (set_option("model_type", "mamba"), "model_type 'mamba'"),
+    "architecture in a list": (set_option("model_type", ["marian"]), "model_type ['marian']"),
+    "sparse sentencepiece": (lambda directory: os.truncate(directory / "source.spm", 1 << 33), "at most 67,108,864"),
+    "sparse vocabulary": (lambda directory: os.truncate(directory / "vocab.json", 1 << 33), "at most 67,108,864"),
+    "sparse pickle": (
+        lambda directory: (
+            replace_weights("pytorch_model.bin", b"")(directory),
+            os.truncate(directory / "pytorch_model.bin", 1 << 40),
+        ),
+        "are allowed",
+    ),
     "many layers": (set_option("encoder_layers", 10**9), "encoder_layers is 1000000000"),
     "huge width": (set_option("d_model", 2**16), "weight"),
     "huge vocabulary": (set_option("vocab_size", 2**20), "vocab_size"),
@@ -311,6 +322,14 @@ def test_every_truncated_or_tampered_binary_is_refused(ctranslate2: Path, tmp_pa
             assert not (tmp_path / "changed").exists()
         else:  # the byte is part of a number that the model uses, such as alignment_heads
             shutil.rmtree(tmp_path / "changed")
+
+
+@pytest.mark.parametrize("name", ["shared_vocabulary.json", "source.spm", "config.json"])
+def test_sparse_metadata_is_not_read(name: str, ctranslate2: Path, tmp_path: Path) -> None:
+    shutil.copytree(ctranslate2, tmp_path / "copy")
+    os.truncate(tmp_path / "copy" / name, 1 << 33)
+    with bounded():
+        assert "at most 67,108,864" in refused(tmp_path / "copy", tmp_path / "out")
 
 
 def test_vocabulary_of_another_size_is_refused(ctranslate2: Path, tmp_path: Path) -> None:

@@ -21,13 +21,14 @@ from regard.bundle import Bundle, load_weights, new_bundle, read_tensors
 from regard.config import Config
 from regard.config_errors import MAX_SHOWN_PROBLEMS
 from regard.errors import RegardError
-from regard.files import open_input, read_input
+from regard.files import MAX_METADATA_BYTES, open_input, read_input
 from regard.interop.ctranslate2 import SUPPRESSED_LOGIT, require_finite_weights
+from regard.process import available_memory
 from regard.safetensors_header import read_tensor_header
 from regard.special_tokens import BEGIN, RESERVED
 from regard.tokenization.tokenizer import TokenizerPair
 
-MAX_JSON_BYTES = 64 << 20
+MAX_JSON_BYTES = MAX_METADATA_BYTES
 MAX_MODEL_BYTES = 16 << 30  # of all weights; the checkpoints that this program can train are far smaller
 UNPICKLE_SECONDS, UNPICKLE_BYTES_PER_SECOND = 60, 20e6  # on a busy machine
 ADVICE = "Give a complete model."
@@ -104,9 +105,14 @@ class Misfits:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read_file(path: Path, *, limit: int = MAX_MODEL_BYTES) -> bytes:
+def read_file(path: Path, *, limit: int = MAX_METADATA_BYTES) -> bytes:
     """The bytes of a file of at most `limit` bytes."""
     return read_input(path, max_bytes=limit, advice=ADVICE)
+
+
+def read_weights(path: Path) -> bytes:
+    """The bytes of a file of weights, of at most half of the memory: their tensors are a copy."""
+    return read_file(path, limit=min(MAX_MODEL_BYTES, available_memory() // 2))
 
 
 def parse_json(content: bytes, origin: Path | str, kind: type = dict) -> Any:
@@ -143,7 +149,7 @@ def read_huggingface_tensors(directory: Path) -> Tensors:
         for name in _shard_names(index):
             tensors |= read_safetensors(directory / name)
     elif (pickle := directory / "pytorch_model.bin").exists():
-        tensors = read_tensors(convert_pickle(read_file(pickle), pickle), pickle)
+        tensors = read_tensors(convert_pickle(read_weights(pickle), pickle), pickle)
     else:
         raise RegardError(
             f"{directory} has no weights: no model.safetensors and no pytorch_model.bin. Download the whole model."
@@ -155,7 +161,7 @@ def read_safetensors(path: Path) -> Tensors:
     """The tensors of a safetensors file; its header is compared with its size before memory is allocated for it."""
     with open_input(path, advice=ADVICE) as file:
         read_tensor_header(file, path, ADVICE)
-    return read_tensors(read_file(path), path)
+    return read_tensors(read_weights(path), path)
 
 
 def _shard_names(index: Path) -> list[str]:

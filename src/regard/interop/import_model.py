@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.bundle import Bundle, save_bundle
+from regard.config_errors import shorten
 from regard.errors import RegardError
 from regard.files import MODEL, directory_kind
 from regard.interop.argos import import_argos, is_argos
 from regard.interop.ctranslate2_import import MODEL_FILE, Sources, import_ctranslate2
-from regard.interop.foreign import ForeignModel, read_file, read_json
+from regard.interop.foreign import ForeignModel, read_file, read_json, read_weights
 from regard.interop.gguf import import_gguf, is_gguf
 from regard.interop.hub import download, is_hub_id
 from regard.interop.huggingface import FAMILIES
@@ -73,9 +74,10 @@ def _detect_directory(path: Path, tokenizers: tuple[Path, ...]) -> Format:
         return Format("CTranslate2 directory", path, lambda: _import_directory(path, tokenizers))
     if (path / "config.json").exists():
         kind = read_json(path / "config.json").get("model_type")
-        if kind not in HUGGINGFACE:
+        if not isinstance(kind, str) or kind not in HUGGINGFACE:
             raise RegardError(
-                f"{path} is a Hugging Face directory with the model_type {kind!r}; supported: {', '.join(HUGGINGFACE)}."
+                f"{path} is a Hugging Face directory with the model_type {shorten(kind)}; supported: "
+                f"{', '.join(HUGGINGFACE)}."
             )
         return Format(f"Hugging Face directory, {kind}", path, lambda: HUGGINGFACE[kind](path))
     raise _unknown(path)
@@ -103,7 +105,8 @@ def _import_directory(path: Path, tokenizers: tuple[Path, ...]) -> ForeignModel:
         target = source if tokenizers else None
 
     def read(name: str) -> bytes | None:
-        return read_file(path / name) if (path / name).exists() else None
+        read_one = read_weights if name == MODEL_FILE else read_file
+        return read_one(path / name) if (path / name).exists() else None
 
     return import_ctranslate2(
         Sources(str(path), read, read_file(source), None if target is None else read_file(target))

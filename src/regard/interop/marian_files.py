@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.interop.foreign import MAX_MODEL_BYTES, ZIP_ERRORS, read_file
+from regard.interop.foreign import MAX_MODEL_BYTES, ZIP_ERRORS, read_weights
 
 Array = NDArray[np.float32]
 Options = dict[str, str | list[str]]
@@ -60,7 +60,7 @@ def is_checkpoint(path: Path) -> bool:
 
 def read_checkpoint(path: Path) -> MarianCheckpoint:
     """A checkpoint as float32."""
-    content = read_file(path)
+    content = read_weights(path)
     items = _read_npz(content, path) if content.startswith(b"PK") else _read_bin(content, path)
     options, arrays, is_quantized = None, dict[str, Array](), False
     for item in items:
@@ -76,7 +76,7 @@ def read_checkpoint(path: Path) -> MarianCheckpoint:
 
 def read_activation_scales(path: Path) -> dict[str, float]:
     """By the name of a matrix: the factor that Bergamot multiplies its input by before it rounds to int8."""
-    items = (item for item in _read_bin(read_file(path), path) if item.name.endswith(ACTIVATION_SCALE))
+    items = (item for item in _read_bin(read_weights(path), path) if item.name.endswith(ACTIVATION_SCALE))
     return {item.name.removesuffix(ACTIVATION_SCALE): float(_to_float32(item, path).flat[0]) for item in items}
 
 
