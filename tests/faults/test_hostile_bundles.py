@@ -94,3 +94,12 @@ def test_a_folder_of_many_files_is_opened(whole: Path, tmp_path: Path) -> None:
         (crowded / f"{number}.bin").touch()
     with bounded():
         load(crowded)
+
+
+@pytest.mark.parametrize("cache", ["/dev/null/x", "/proc/x", "/" + "x" * 300, "nothing"], ids=lambda path: path[:9])
+def test_a_model_is_opened_whatever_the_cache_is(cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    if cache == "nothing":
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setenv("HOME", "/dev/null")
+    assert load("world-en-ko", task="translation").translate(["the man"])

@@ -268,7 +268,7 @@ def _read_cached_export(cached: Path, directory: Path) -> ExportedModel | None:
 def _export_now(bundle: "Bundle", places: list[Path], quantization: Quantization) -> ExportedModel:
     """Export the model, and keep the export for the next time in the first place that can be written."""
     for place in places:
-        with suppress(RegardError):
+        with suppress(RegardError, OSError):  # such as a path that is too long
             export_ctranslate2(bundle, place, quantization=quantization)
             return read_export(place)
     with TemporaryDirectory() as folder:
