@@ -182,6 +182,13 @@ def test_a_dash_is_standard_output(
     assert not list(tmp_path.iterdir())
 
 
+def test_word_mark_is_no_word_that_was_truncated(regard: Regard, transformer: Path, tmp_path: Path) -> None:
+    (tmp_path / "en").write_text("one \N{LOWER ONE EIGHTH BLOCK} cat\n", encoding="utf-8")
+    (tmp_path / "ko").write_text("하나 고양이\n", encoding="utf-8")
+    ended = regard("align", transformer, "--source", tmp_path / "en", "--target", tmp_path / "ko")
+    assert (ended.code, "warning" in ended.err) == (0, False)
+
+
 def test_blank_lines_keep_their_place(regard: Regard, transformer: Path, tmp_path: Path) -> None:
     source, target = tmp_path / "en", tmp_path / "ko"
     source.write_text("one cat\n\none\n")
