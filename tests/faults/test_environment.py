@@ -326,3 +326,12 @@ def test_what_is_no_event_is_left_out_of_a_page(event: str, tmp_path: Path, caps
     (tmp_path / "events.jsonl").write_text(f"{event}\n")
     run(["show", "--run", str(tmp_path), "--out", str(tmp_path / "page.html")])
     assert "defect" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("probe", ["\udcff", " "], ids=ascii)
+def test_a_probe_is_checked_before_the_demo_starts(
+    probe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["demo", "--no-browser", "--directory", str(tmp_path / "demo"), "--probe", probe]) == 2
+    assert not (tmp_path / "demo").exists()
+    assert "error: " in capsys.readouterr().err

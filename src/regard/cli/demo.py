@@ -28,6 +28,7 @@ from regard.cli.options import PATH
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE
 from regard.process import exit_with_parent
+from regard.tokenization.text import normalize
 from regard.training.events import EVENT_LOG, EventLog, TrainingEnded
 from regard.training.recipes import packaged_recipes
 from regard.worlds import is_complete_corpus
@@ -85,6 +86,8 @@ def command(
             f"{missing[0]} does not exist. Give a directory that has it with --recipes, or remove --recipes to use "
             "regard's own."
         )
+    if blank := [text for text in probes if not normalize(text)]:  # or with bytes that are not UTF-8: an error, too
+        raise RegardError(f"--probe {blank[0]!r} is blank. Give an English sentence.")
     directory.mkdir(parents=True, exist_ok=True)
     started = [name for name in GENERATIONS if (directory / name / CONFIG_FILE).exists()]
     if probes and started:
