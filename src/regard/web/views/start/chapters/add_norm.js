@@ -103,7 +103,9 @@ function Result({ store, guess, setting, onSetting }) {
 /** @param {number} value */
 function sizeText(value) {
   if (value >= 1000) return Math.round(value).toLocaleString("en");
-  return value >= 0.01 ? value.toFixed(2) : value.toExponential(0).replace("-", "−");
+  if (value >= 0.01) return value.toFixed(2);
+  const [digits, exponent] = value.toExponential(1).split("e-");
+  return `${digits}\u00a0×\u00a010⁻${[...exponent].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`;
 }
 
 /** @param {{ store: Store }} props */

@@ -59,6 +59,7 @@ function Result({ store, guess }) {
   if (!query.data || !best || after.data === null || before.data === null) return h(Loading);
   const right = after.data !== before.data ? "changes" : best.change < LESS ? "less" : "nothing";
   const needed = query.data.rows.reduce((most, row) => (row.change < most.change ? row : most));
+  const pair = disordered(query.data.rows.slice(0, ROWS));
   const name = (/** @type {HeadRow} */ { layer, head }) => t("start.care_head", { layer: layer + 1, head: head + 1 });
   return [
     h(
@@ -67,7 +68,19 @@ function Result({ store, guess }) {
       t("start.care_explained"),
       " ",
       needed === best
-        ? t("start.care_same")
+        ? [
+            t("start.care_same"),
+            pair && " ",
+            pair &&
+              t("start.care_pair", {
+                first: name(pair[0]),
+                first_weight: pair[0].weight.toFixed(2),
+                first_change: Math.exp(pair[0].change).toFixed(2),
+                second: name(pair[1]),
+                second_weight: pair[1].weight.toFixed(2),
+                second_change: Math.exp(pair[1].change).toFixed(2),
+              }),
+          ]
         : t("start.care_other", { head: name(needed), weight: needed.weight.toFixed(2), best: best.weight.toFixed(2) }),
     ),
     h(Figures, {
@@ -88,6 +101,20 @@ function Result({ store, guess }) {
   ];
 }
 
+/**
+ * The two heads whose importance differs most from the order of their weights: the first has the larger weight and matters less.
+ * @param {HeadRow[]} rows by weight, the largest first
+ * @returns {[HeadRow, HeadRow] | null}
+ */
+function disordered(rows) {
+  const pairs = rows.flatMap((first, at) =>
+    rows.slice(at + 1).map((second) => /** @type {[HeadRow, HeadRow]} */ ([first, second])),
+  );
+  const gap = (/** @type {[HeadRow, HeadRow]} */ [first, second]) => first.change - second.change;
+  const [widest] = pairs.sort((a, b) => gap(b) - gap(a));
+  return widest && gap(widest) > -LESS ? widest : null;
+}
+
 /** @param {number} change of a log-probability */
 function changeText(change) {
   return `×\u00a0${Math.exp(change).toFixed(2)}`;
@@ -95,13 +122,14 @@ function changeText(change) {
 
 /** @param {{ rows: HeadRow[], name: (row: HeadRow) => string }} props */
 function HeadRows({ rows, name }) {
+  const title = t("start.care_table", { count: rows.length });
   return h(
     "div",
-    { class: "table-scroll", tabindex: 0, role: "group", "aria-label": t("start.care_table") },
+    { class: "table-scroll", tabindex: 0, role: "group", "aria-label": title },
     h(
       "table",
       { class: "numbers" },
-      h("caption", null, h("b", null, t("start.care_table"))),
+      h("caption", null, h("b", null, title)),
       h(
         "thead",
         null,

@@ -79,7 +79,17 @@ function Decision({ store, sentence }) {
   return h(
     "div",
     { class: "lesson-grid" },
-    h("div", { class: "stack" }, h("p", null, h("b", null, t("decide.classes"))), h(WeightBars, { weights: people })),
-    h("div", { class: "stack" }, h("p", null, h("b", null, t("decide.words"))), h(WeightBars, { weights: attended })),
+    h(
+      "div",
+      { class: "stack" },
+      h("p", null, h("b", null, t("start.deciding_people"))),
+      h(WeightBars, { weights: people }),
+    ),
+    h(
+      "div",
+      { class: "stack" },
+      h("p", null, h("b", null, t("start.deciding_weights"))),
+      h(WeightBars, { weights: attended }),
+    ),
   );
 }

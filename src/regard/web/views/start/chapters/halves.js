@@ -49,8 +49,8 @@ function Result({ store, guess, setting, onSetting }) {
     h(
       "div",
       { class: "lesson-grid" },
-      h(Visible, { title: t("start.halves_encoder_sees"), isCausal: false }),
-      h(Visible, { title: t("start.halves_decoder_sees"), isCausal: true }),
+      h(Visible, { title: t("start.halves_encoder_sees"), verb, isCausal: false }),
+      h(Visible, { title: t("start.halves_decoder_sees"), verb, isCausal: true }),
     ),
     h(
       "div",
@@ -69,10 +69,10 @@ function Result({ store, guess, setting, onSetting }) {
 
 /**
  * Which words each word attends to.
- * @param {{ title: string, isCausal: boolean }} props
+ * @param {{ title: string, verb: string, isCausal: boolean }} props
  */
-function Visible({ title, isCausal }) {
-  const words = TEXT.split(" ");
+function Visible({ title, verb, isCausal }) {
+  const words = [BEFORE, "___", verb];
   const rows = words.map((word, row) =>
     h(
       "tr",
@@ -160,12 +160,13 @@ function Predictions({ store, verb }) {
 }
 
 /**
- * Texts up to their last whole word, each once.
+ * Texts up to their last whole word, each once, without those in which no word after the given one is whole.
  * @param {{ text: string, is_finished: boolean }[]} continuations
  */
 function wholeTexts(continuations) {
   const upToSpace = (/** @type {string} */ text) => (text.includes(" ") ? text.slice(0, text.lastIndexOf(" ")) : text);
-  return [...new Set(continuations.map((each) => (each.is_finished ? each.text : `${upToSpace(each.text)} …`)))];
+  const whole = continuations.filter((each) => each.is_finished || upToSpace(each.text) !== BEFORE);
+  return [...new Set(whole.map((each) => (each.is_finished ? each.text : `${upToSpace(each.text)} …`)))];
 }
 
 /** @param {{ query: Query<unknown>, children?: ComponentChildren }} props */

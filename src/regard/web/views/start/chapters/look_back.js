@@ -10,6 +10,8 @@ import { ScoreTable, shortNumber, Verdict } from "../parts.js";
 
 /** @import { Chapter, ResultProps } from "../chapter.js" */
 
+const CAT = SENTENCES[0].indexOf("cat");
+
 /** @type {Chapter} */
 export const lookBackChapter = {
   id: "look-back",
@@ -67,7 +69,15 @@ function Result({ store, guess, setting, onSetting }) {
         onChange: (/** @type {string} */ word) => onSetting(word === "chat" ? "" : word),
       }),
     ),
-    h("p", { class: "faint small" }, t("start.look_back_state", { state: state.map(shortNumber).join(", ") })),
+    h(
+      "p",
+      { class: "faint small" },
+      t("start.look_back_state", {
+        state: state.map(shortNumber).join(", "),
+        word: results[0].states[CAT].map(shortNumber).join(", "),
+        score: shortNumber(results[0].scores[CAT]),
+      }),
+    ),
     h(
       "div",
       { class: "lesson-grid" },

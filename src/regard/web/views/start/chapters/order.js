@@ -23,7 +23,7 @@ const SHUFFLED = [3, 2, 0, 1]; // the order that the question asks about
 const SAME = 1e-12; // a smaller difference is rounding
 const [LENGTH, WIDTH] = [20, 16]; // of the encodings whose criteria are measured
 const ENCODINGS = /** @type {const} */ ([
-  { name: "positions.sinusoidal", make: sinusoidalEncoding },
+  { name: "positions.kind_sinusoidal", make: sinusoidalEncoding },
   { name: "positions.count", make: countEncoding },
   { name: "positions.fraction", make: fractionEncoding },
   { name: "positions.random", make: randomEncoding },

@@ -49,7 +49,11 @@ function Result({ store, guess, setting, onSetting }) {
     h(
       Verdict,
       { store, guess, right, answers: squareRootChapter.answers() },
-      t("start.sqrt_explained", { deviation: deviation.toFixed(1), slope: statistics[FIRST][0].slope.toFixed(3) }),
+      t("start.sqrt_explained", {
+        pairs: products[FIRST].flat().length,
+        deviation: deviation.toFixed(1),
+        slope: statistics[FIRST][0].slope.toFixed(3),
+      }),
     ),
     h(Slider, {
       label: t("start.sqrt_width"),
@@ -84,6 +88,11 @@ function Result({ store, guess, setting, onSetting }) {
           }),
         );
       }),
+    ),
+    h(
+      "p",
+      { class: "faint small" },
+      t("start.sqrt_sample", { keys: products[index][0].length, queries: products[index].length }),
     ),
     h(SlopeChart, { statistics }),
   ];
