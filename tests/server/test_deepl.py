@@ -36,6 +36,16 @@ def test_json_and_repeated_form_fields_are_equivalent(http: httpx.Client, expect
     ]
 
 
+@pytest.mark.parametrize("form", ["json", "data"])
+def test_old_clients_send_the_key_in_the_body(api_server: ApiServer, form: str) -> None:
+    with api_server.http() as client:
+        for key, status in ((KEY, 200), ("wrong", 403)):
+            fields = {"text": TEXT, "target_lang": "KO", "auth_key": key}
+            answer = client.post("/v2/translate", **{form: fields | ({"text": [TEXT]} if form == "json" else {})})
+            assert answer.status_code == status
+        assert client.get("/v2/languages", params={"auth_key": KEY}).status_code == 200
+
+
 def test_single_text_and_regional_codes_are_accepted(http: httpx.Client) -> None:
     fields = {"text": "고양이가 개를 본다", "source_lang": "KO", "target_lang": "EN-GB"}
     (translation,) = http.post("/v2/translate", data=fields).json()["translations"]
@@ -225,5 +235,6 @@ def test_every_path_needs_the_key(http: httpx.Client, path: str) -> None:
     assert answer.status_code == 403
     assert set(answer.json()) == {"message"}
     http.headers.pop("authorization")
-    assert http.request(method, path).status_code == 403
+    body = {"json": {"text": [TEXT], "target_lang": "KO"}} if method == "POST" else {}  # it may have the key
+    assert http.request(method, path, **body).status_code == 403
     assert http.request(method, f"{path}?auth_key={KEY}").status_code in (200, 400)

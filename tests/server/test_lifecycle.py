@@ -302,6 +302,7 @@ def test_without_model_the_shipped_ones_are_served(tmp_path: Path) -> None:
         (["MODEL", "--trust-proxy", "10.0.0.1/8"], "or a network such as 10.0.0.0/8"),
         (["MODEL", "--gold", "nowhere/test"], "nowhere does not exist"),
         (["MODEL", "--api-key", ""], "API key is blank"),
+        (["MODEL", "--api-key", "one\ntwo"], "control character"),
     ],
 )
 def test_unservable_input_is_an_explained_error(

@@ -108,7 +108,7 @@ def parse_limits(changes: tuple[str, ...]) -> "Limits":
         if name not in types:
             raise RegardError(f"--limit {change}: there is no limit {name!r}. Choose one of {', '.join(types)}.")
         try:
-            number = types[name](value)
+            number = types[name](value if value.isascii() else "")
         except (ValueError, OverflowError):
             raise RegardError(f"--limit {change}: {value!r} is not a number. Write {name}=NUMBER.") from None
         lowest = 0 if name == "rate" else 1 if isinstance(number, int) else 0.001  # a rate of 0 is no limit

@@ -72,6 +72,8 @@ class ApiKeys:
                 "An API key is blank, which would admit every client. Give a key that is not blank; for a server "
                 "without keys, give none and leave REGARD_API_KEYS unset."
             )
+        if any(byte < 0x20 or byte == 0x7F for key in self._keys for byte in key):
+            raise RegardError("An API key has a control character, which no header can carry. Give a key without it.")
 
     @property
     def required(self) -> bool:

@@ -98,7 +98,8 @@ class Endpoint:
         """Check the key, parse, and run the handler until the deadline or until the client disconnects."""
         key = getattr(request.state, "key", None)  # in the headers or in the query
         is_closed = self.needs_key and service.keys.required
-        may_have_key = "api_key" in getattr(self.input_type, "__struct_fields__", ())
+        has_key_field = "api_key" in getattr(self.input_type, "__struct_fields__", ())
+        may_have_key = has_key_field and "authorization" not in request.headers
         if is_closed and key is None and not may_have_key:
             raise key_error(self.path)  # before the body is read
         given = await self.parse(service, request)

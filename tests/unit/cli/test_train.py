@@ -510,7 +510,9 @@ def test_fine_tuning_prints_where_it_started(regard: Regard, transformer: Path, 
     assert f"tensors loaded from {transformer}; none initialised" in ended.out
 
 
-def test_three_old_pairs_are_replayed_for_each_new(regard: Regard, transformer: Path, corpus: Path, tmp_path: Path) -> None:
+def test_three_old_pairs_are_replayed_for_each_new(
+    regard: Regard, transformer: Path, corpus: Path, tmp_path: Path
+) -> None:
     lines = [(corpus / f"train.{code}").read_text(encoding="utf-8").splitlines() for code in ("en", "ko")]
     rows = ["\t".join(pair) for pair in zip(*lines, strict=True)]
     (tmp_path / "new.tsv").write_text("\n".join(rows[:10]) + "\n", encoding="utf-8")

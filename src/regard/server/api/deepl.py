@@ -58,6 +58,7 @@ class DeepLFields(msgspec.Struct, frozen=True, kw_only=True):
     glossary_ids: str | list[str] | None = None
     style_id: str | None = None
     translation_memory_id: str | None = None
+    api_key: str | None = msgspec.field(name="auth_key", default=None)  # where old clients send it
 
 
 class DeepLTranslateFields(DeepLFields, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ class DeepLLanguagesFields(msgspec.Struct, frozen=True):
     """The fields of /v2/languages; the Python client sends them in the body of its GET."""
 
     type: Literal["source", "target"] = "source"
+    api_key: str | None = msgspec.field(name="auth_key", default=None)
 
 
 class DeepLTranslation(msgspec.Struct, frozen=True, kw_only=True):
