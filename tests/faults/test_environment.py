@@ -321,7 +321,7 @@ def test_new_directories_replace_nothing(
 
 
 @pytest.mark.parametrize("event", ["{}", "[]", '{"event": "progress"}', '{"event": "x", "step": 1}', "nan", "\x00"])
-def test_what_is_no_event_is_left_out_of_a_page(event: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_non_events_are_left_out_of_a_page(event: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "config.toml").write_text("")
     (tmp_path / "events.jsonl").write_text(f"{event}\n")
     run(["show", "--run", str(tmp_path), "--out", str(tmp_path / "page.html")])

@@ -146,7 +146,7 @@ def test_untranslatable_request_is_refused_with_a_code(
 # --- looking inside --------------------------------------------------------------------------------------------------
 
 
-def test_too_long_text_is_refused_before_it_is_translated(own_api: OwnApiServer) -> None:
+def test_too_long_text_is_refused_before_translation(own_api: OwnApiServer) -> None:
     for target in (None, "x"):
         answer = own_api.post("traces", model="there", text="one " * 1200, target=target)
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "text_too_long")

@@ -12,9 +12,9 @@ const dot = () =>
     sign("·"),
     ofKey("k"),
     sign("="),
-    sum("d"),
-    sub(name("q"), name("d")),
-    sub(name("k"), row(name("j"), name("d"))),
+    sum("i"),
+    sub(name("q"), name("i")),
+    sub(name("k"), row(name("j"), name("i"))),
   );
 
 export const SCORE_FUNCTIONS = /** @type {const} */ ({
