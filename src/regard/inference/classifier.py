@@ -20,8 +20,8 @@ from regard.errors import RegardError
 from regard.inference.interface import BundlePipeline, Progress, batches_by_length, check_texts
 from regard.tracing.capture import capture
 from regard.tracing.image_maps import grid_cells
-from regard.tracing.measures import PassInput
 from regard.tracing.output_layer import output_arrays
+from regard.tracing.pass_input import PassInput
 from regard.tracing.trace import MAX_TRACE_TOKENS, TokenSequence, Trace, position_table
 
 BATCH_TOKENS = 8192  # of texts that are classified at once

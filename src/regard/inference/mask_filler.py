@@ -23,8 +23,8 @@ from regard.special_tokens import BEGIN, END, MASK, RESERVED
 from regard.tokenization.text import WORD_MARK, join_pieces
 from regard.tokenization.tokenizer import Tokenizer
 from regard.tracing.capture import capture
-from regard.tracing.measures import PassInput
 from regard.tracing.output_layer import output_arrays
+from regard.tracing.pass_input import PassInput
 from regard.tracing.trace import MAX_TRACE_TOKENS, TokenSequence, Trace, position_table
 
 MASK_TEXT = "___"

@@ -1,4 +1,7 @@
-"""The output layer in a trace: the most probable tokens at every position, with their rows of its matrix."""
+"""The output layer in a trace: the most probable tokens at every position, with their rows of its matrix.
+
+The logit lens applies it to the output of every block (nostalgebraist, 2020).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,8 +12,13 @@ from jaxtyping import Float
 from msgspec import Struct
 from torch import Tensor
 
+from regard.errors import RegardError
+from regard.models.encoder_only import ClassHead, MaskedTokenHead
 from regard.models.interface import DecoderOutput, QuerySide
 from regard.tracing.activations import Array, FloatRow, LinearArrays, to_array
+from regard.tracing.interventions import captured_values
+from regard.tracing.model_parts import ModelParts
+from regard.tracing.pass_input import PassInput
 
 TOP_K = 10  # tokens of the vocabulary that are listed at each position
 
@@ -126,3 +134,26 @@ def top_candidates(logits: Float[Tensor, " V"], chosen: int | None, to_pieces: I
         OutputCandidate(token, piece, rank, float(logits[token]), float(probabilities[token]), token == chosen)
         for token, piece, rank in zip(tokens, to_pieces(tokens), ranks, strict=True)
     ]
+
+
+@torch.inference_mode()
+def logit_lens(passed: PassInput) -> list[tuple[str, DecoderOutput]]:
+    """Every block's name, with its output as if it were that of the last block."""
+    parts = ModelParts(passed.model)
+    stack = parts.stacks.get("encoder" if passed.target is None else "decoder")
+    if stack is None:
+        raise RegardError("this model has no Transformer blocks whose outputs the output layer could read.")
+    with passed.interventions(), captured_values([(block, "block") for block in stack.blocks]) as captured:
+        decoded = passed.run()
+    head = getattr(passed.model, "head", None)
+    names = {id(module): name for name, module in parts.modules.items()}
+    lens = []
+    for block in stack.blocks:
+        hidden = stack.norm(captured[id(block), "block"][0])
+        if isinstance(head, MaskedTokenHead):
+            hidden = head.transform_hidden(hidden)
+        elif isinstance(head, ClassHead):
+            hidden = head.pool(hidden, passed.source)  # type: ignore[arg-type]
+        hidden = hidden * getattr(passed.model, "output_scale", 1.0)
+        lens.append((names[id(block)], replace(decoded, hidden=hidden)))
+    return lens
