@@ -32,10 +32,10 @@ from regard.tracing.arithmetic import (
     block_arithmetic,
 )
 from regard.tracing.capture import capture_pass
-from regard.tracing.contributions import Contributions, norm_weights, source_and_prefix
 from regard.tracing.head_importance import HeadImportance, RemovedHead, head_importance
 from regard.tracing.output_layer import OutputArrays, OutputCandidate, logit_lens, output_arrays, top_candidates
 from regard.tracing.pass_input import PassInput
+from regard.tracing.token_contributions import Contributions, norm_weights, source_and_prefix
 from regard.tracing.value_zeroing import value_zeroing
 
 MAX_TRACE_TOKENS = 512  # tokens of one side: every number is kept, and their count grows with the square of the length

@@ -10,8 +10,8 @@ from regard.errors import RegardError
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.tracing.alignment import HeadSelection, trace_alignment
-from regard.tracing.contributions import attention_parts, divided_as_norm, norm_weights, read_values
 from regard.tracing.interventions import intervene
+from regard.tracing.token_contributions import attention_parts, divided_as_norm, norm_weights, read_values
 from regard.tracing.trace import Trace, trace_texts
 from tests.support.small_models import CATALOGUE, LOOKERS
 from tests.support.traces import TARGET, TEXT, bundle_of, caption_trace, trace_of
