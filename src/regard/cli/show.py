@@ -116,7 +116,7 @@ def command(model: Path | None, inputs: tuple[str, ...], run: Path | None, out: 
         _show_run(run, out, others)
         return
     from regard.inference.open import load
-    from regard.plotting.svg import forbid_selection_for_html
+    from regard.plotting.figure_files import forbid_selection_for_html
 
     if model is None or not inputs:
         raise click.UsageError("Give a MODEL and a SENTENCE or IMAGE, or --run with a run.")
@@ -153,7 +153,7 @@ class ShowOptions:
     @property
     def suffix(self) -> str:
         """The format of the output file; empty for the terminal."""
-        from regard.plotting.svg import file_suffix
+        from regard.plotting.figure_files import file_suffix
 
         return "" if self.out is None else file_suffix(self.out)
 
@@ -179,7 +179,7 @@ class ShowOptions:
 
     def write(self, content: bytes) -> None:
         """Write the output file, complete or not at all."""
-        from regard.plotting.svg import write_file
+        from regard.plotting.figure_files import write_file
 
         assert self.out is not None  # noqa: S101  (for the type checker)
         write_file(self.out, content)
@@ -391,8 +391,8 @@ def _show_classified_images(classifier: Classifier, images: list[Path], options:
 
 def _show_run(directory: Path, out: Path | None, others: list[str]) -> None:
     """Write the training of a run as one page."""
+    from regard.plotting.figure_files import write_file
     from regard.plotting.run_data import RunData, run_page_data
-    from regard.plotting.svg import write_file
     from regard.training.runs import Run
     from regard.web.pages import render_html_file
 

@@ -20,7 +20,8 @@ from regard.data.images import encode_png
 from regard.errors import RegardError
 from regard.metrics.alignment import Links, pieces_to_words
 from regard.models.interface import AttentionRole
-from regard.plotting.svg import Theme, color_of, color_ramp, file_suffix, svg_file, to_hex, write_file, xml_text
+from regard.plotting.figure_files import file_suffix, svg_file, write_file, xml_text
+from regard.plotting.weight_colors import Theme, color_of, color_ramp, to_hex
 from regard.tokenization.text import display_piece
 from regard.tracing.trace import TokenSequence, Trace
 

@@ -17,7 +17,7 @@ from regard.data.images import encode_png
 from regard.errors import RegardError
 from regard.files import atomic_file
 from regard.plotting.attention_map import EDGE, FAINT, FAMILY, FONT, GOLD, GROUND, INK, TITLE, text_width
-from regard.plotting.svg import svg_file, xml_text
+from regard.plotting.figure_files import svg_file, xml_text
 
 MAX_DIMMING = 0.8  # opacity of the black over cells without weight
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from regard.plotting.attention_map import AttentionMap
 from regard.plotting.image_map import ImageMaps
-from regard.plotting.svg import color_of
+from regard.plotting.weight_colors import color_of
 
 SHADE_CHARACTERS = "·░▒▓█"  # from no weight to the largest
 CELL_WIDTH, MAX_LABEL_WIDTH, MIN_COLUMNS = 2, 24, 4

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from regard.errors import RegardError
+from regard.plotting.figure_files import PNG_ZOOM as SCALE
 from regard.plotting.image_map import (
     COMPACT_STYLE,
     FULL_STYLE,
@@ -25,7 +26,6 @@ from regard.plotting.image_map import (
     plot_image_attention,
     render_sheet,
 )
-from regard.plotting.svg import PNG_ZOOM as SCALE
 
 ROWS, COLUMNS = 5, 7
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,8 +15,9 @@ from PIL import Image
 
 from regard.errors import RegardError
 from regard.plotting.attention_map import MAX_CELL_RECTS, AttentionMap, MapLayout, draw_map
-from regard.plotting.svg import PNG_ZOOM as SCALE
-from regard.plotting.svg import RAMP_STEPS, RAMPS, color_of, color_ramp, svg_to_png, to_hex
+from regard.plotting.figure_files import PNG_ZOOM as SCALE
+from regard.plotting.figure_files import svg_to_png
+from regard.plotting.weight_colors import RAMP_STEPS, RAMPS, color_of, color_ramp, to_hex
 from regard.web.pages import FOLDER
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from regard.plotting.attention_map import AttentionMap
-from regard.plotting.svg import color_of
 from regard.plotting.terminal import CELL_WIDTH, SHADE_CHARACTERS, print_map
+from regard.plotting.weight_colors import color_of
 
 ROWS, COLUMNS = ["AI가", "세상을", "바꾼다"], ["AI", "changes", "world"]
 WEIGHTS = np.array([[1.0, 0.0, 0.0], [0.0, 0.25, 0.75], [0.0, 0.5, 0.5]])
