@@ -9,7 +9,7 @@ from regard.batch import encode_source_rows
 from regard.bundle import Bundle
 from regard.config import EncoderOnlyConfig, TransformerConfig
 from regard.interop.foreign import owners_of
-from regard.interop.sentencepiece_model import read_original_ids
+from regard.interop.sentencepiece_rewriting import read_original_ids
 from regard.special_tokens import BEGIN, END
 from regard.tokenization.tokenizer import HuggingFaceTokenizer, Tokenizer
 

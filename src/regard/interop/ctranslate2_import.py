@@ -17,7 +17,7 @@ from torch import Tensor
 
 from regard.config import Config, DataConfig, DecodingConfig, TokenizerConfig, TransformerConfig, TransformerStackConfig
 from regard.errors import RegardError
-from regard.interop import sentencepiece_model as spm
+from regard.interop import sentencepiece_rewriting as spm
 from regard.interop.foreign import ForeignModel, ForeignVocabulary, Misfits, Tensors, parse_json
 from regard.interop.marian import PUBLISHED_BASE, halves_to_pairs, marian_base, reorder_width
 from regard.layers.positions import sinusoidal

@@ -18,7 +18,7 @@ from regard.interop.gpt2 import GPT2
 from regard.interop.huggingface_family import Family, FamilyConfig, Rule
 from regard.interop.llama import LLAMA
 from regard.interop.sentencepiece_json import tokenizer_json
-from regard.interop.sentencepiece_model import read_original, read_original_ids
+from regard.interop.sentencepiece_rewriting import read_original, read_original_ids
 from regard.interop.t5 import T5, is_t5
 from regard.special_tokens import BEGIN, END, MASK, PADDING, RESERVED, UNKNOWN
 from regard.tokenization.tokenizer import HuggingFaceTokenizer, Tokenizer

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.config import Config, DecoderOnlyConfig, EncoderOnlyConfig, TransformerConfig
 from regard.errors import RegardError
-from regard.interop import sentencepiece_model as spm
+from regard.interop import sentencepiece_rewriting as spm
 from regard.interop.foreign import (
     ForeignModel,
     ForeignVocabulary,

@@ -26,7 +26,7 @@ from regard.interop.ctranslate2 import (
     uncommon_layers,
 )
 from regard.interop.foreign import Tensors, original_rows
-from regard.interop.sentencepiece_model import is_language_code, read_original_ids
+from regard.interop.sentencepiece_rewriting import is_language_code, read_original_ids
 from regard.special_tokens import BEGIN, END, PADDING
 from regard.tokenization.text import WORD_MARK
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair

@@ -10,7 +10,7 @@ from typing import Any
 
 from regard.config import Config, TransformerConfig
 from regard.errors import RegardError
-from regard.interop import sentencepiece_model as spm
+from regard.interop import sentencepiece_rewriting as spm
 from regard.interop.foreign import (
     ACTIVATIONS,
     MAX_LAYERS,

@@ -10,7 +10,7 @@ import torch
 
 from regard.config import Config, TransformerConfig
 from regard.errors import RegardError
-from regard.interop import sentencepiece_model as spm
+from regard.interop import sentencepiece_rewriting as spm
 from regard.interop.foreign import MAX_LAYERS, ForeignModel, ForeignVocabulary, Misfits, Tensors, read_file
 from regard.interop.marian import halves_to_pairs, marian_base, reorder_width
 from regard.interop.marian_files import Array, Options, is_checkpoint, parse_options, read_checkpoint

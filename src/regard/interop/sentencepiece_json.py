@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from regard.interop.sentencepiece_model import Piece, read_pieces
+from regard.interop.sentencepiece_rewriting import Piece, read_pieces
 from regard.special_tokens import BEGIN, END, MASK, RESERVED, UNKNOWN
 from regard.tokenization.text import WORD_MARK
 from regard.tokenization.tokenizer import Tokenizer

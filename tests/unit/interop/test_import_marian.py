@@ -14,7 +14,7 @@ from regard.errors import RegardError
 from regard.inference.translator import Translator
 from regard.interop.import_model import detect, write_model
 from regard.interop.marian import export_huggingface
-from regard.interop.sentencepiece_model import read_original_ids
+from regard.interop.sentencepiece_rewriting import read_original_ids
 from tests.support.foreign_models import MARIAN_OPTIONS, TEXTS, write_marian
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")

@@ -17,7 +17,7 @@ from regard.inference.translator import Translator
 from regard.interop.export_model import EXPORT_FORMATS
 from regard.interop.huggingface import export_family
 from regard.interop.import_model import detect, write_model
-from regard.interop.sentencepiece_model import read_original_ids
+from regard.interop.sentencepiece_rewriting import read_original_ids
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 from tests.support.foreign_models import LINES, foreign_sentencepiece, write_family
 
