@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import accumulate
 
 from regard.worlds import SeededRandom
-from regard.worlds.sentences.clauses import complete, random_action
 from regard.worlds.sentences.lexicon import (
     BARE,
     CHANGE,
@@ -42,6 +41,7 @@ from regard.worlds.sentences.meaning import (
     without_future,
 )
 from regard.worlds.sentences.noun_phrases import LEAN, RICH, SPARSE, Detail, candidates, is_human, random_person
+from regard.worlds.sentences.random_clauses import complete, random_action
 from regard.worlds.sentences.states import comparison, identity, location, mood, quality, question, weather
 
 JOINED_DETAILS = (LEAN, SPARSE, RICH, RICH)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from regard.worlds import SeededRandom
-from regard.worlds.sentences.clauses import complete, fitting_stance, random_circumstances
 from regard.worlds.sentences.lexicon import BARE, DEEDS, THE, YOU
 from regard.worlds.sentences.meaning import (
     Action,
@@ -30,6 +29,7 @@ from regard.worlds.sentences.meaning import (
 )
 from regard.worlds.sentences.noun_phrases import PEOPLE, SPARSE, Detail, random_adjective
 from regard.worlds.sentences.patterns import random_sentence, subordinate_clause
+from regard.worlds.sentences.random_clauses import complete, fitting_stance, random_circumstances
 from regard.worlds.sentences.states import question
 
 SENTENCE_TYPES = ("statement", "question", "command")

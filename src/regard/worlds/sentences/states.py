@@ -3,15 +3,6 @@
 from dataclasses import replace
 
 from regard.worlds import SeededRandom
-from regard.worlds.sentences.clauses import (
-    PLACES,
-    by_furniture,
-    place_phrase,
-    preposition_of,
-    random_action,
-    relative_object,
-    relative_subject,
-)
 from regard.worlds.sentences.lexicon import (
     BARE,
     DEEDS,
@@ -71,6 +62,15 @@ from regard.worlds.sentences.noun_phrases import (
     random_person,
     random_relative,
     thing_as_subject,
+)
+from regard.worlds.sentences.random_clauses import (
+    PLACES,
+    by_furniture,
+    place_phrase,
+    preposition_of,
+    random_action,
+    relative_object,
+    relative_subject,
 )
 
 JOBS, LOCATED = members("job"), members("pet", "held")
