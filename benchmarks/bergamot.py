@@ -30,7 +30,8 @@ from regard.config import TransformerConfig
 from regard.inference.translator import Translator
 from regard.interop.marian import pairs_to_halves
 from regard.interop.marian_files import read_activation_scales
-from regard.interop.marian_native import array_names, export_marian
+from regard.interop.marian_native_arrays import array_names
+from regard.interop.marian_native_export import export_marian
 from regard.interop.marian_native_import import find_checkpoint, import_marian_native
 from regard.layers.embedding import OutputProjection
 from tests.support.bergamot import INSTALL, is_installed, translate_with_bergamot

@@ -28,7 +28,7 @@ import regard
 from regard.bundle import Bundle, load_bundle
 from regard.inference.translator import Translator
 from regard.interop.ctranslate2 import export_ctranslate2
-from regard.interop.marian_native import export_marian
+from regard.interop.marian_native_export import export_marian
 from regard.metrics.text import evaluate
 from regard.training.events import StepsLogged, Validated
 from tests.support import bergamot, pymarian

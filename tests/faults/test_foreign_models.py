@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from regard.cli import EXIT_WRONG_INPUT, run
 from regard.errors import RegardError
 from regard.interop.import_model import detect, write_model
-from regard.interop.marian_native import export_marian
+from regard.interop.marian_native_export import export_marian
 from tests.support.foreign_models import (
     SOURCE_SPM,
     write_argos,

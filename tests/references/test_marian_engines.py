@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from regard.inference.translator import Translator
-from regard.interop.marian_native import export_marian
+from regard.interop.marian_native_export import export_marian
 from tests.support import bergamot, pymarian
 from tests.support.random_translators import MARIAN_STYLES, marian_translator, texts
 

@@ -68,7 +68,7 @@ def _write_huggingface(bundle: Bundle, path: Path, quantization: str, shortlist:
 
 
 def _write_marian(bundle: Bundle, path: Path, quantization: str, shortlist: bytes | None) -> str:  # noqa: ARG001
-    from regard.interop.marian_native import export_marian
+    from regard.interop.marian_native_export import export_marian
 
     export_marian(bundle, path, quantization=quantization)
     return f"{path} is for Bergamot, Firefox's engine, and for Marian: marian-decoder -c {path}/config.yml"

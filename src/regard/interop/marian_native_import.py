@@ -14,7 +14,7 @@ from regard.interop import sentencepiece_rewriting as spm
 from regard.interop.foreign import MAX_LAYERS, ForeignModel, ForeignVocabulary, Misfits, Tensors, read_file
 from regard.interop.marian import halves_to_pairs, marian_base, reorder_width
 from regard.interop.marian_files import Array, Options, is_checkpoint, parse_options, read_checkpoint
-from regard.interop.marian_native import ACTIVATIONS, NORM_EPSILON, POST_NORM, array_names, table_of
+from regard.interop.marian_native_arrays import ACTIVATIONS, NORM_EPSILON, POST_NORM, array_names, table_of
 from regard.special_tokens import END, RESERVED, UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 

@@ -12,7 +12,7 @@ from regard.bundle import Bundle, named_tensors
 from regard.errors import RegardError
 from regard.interop.import_model import detect
 from regard.interop.marian_files import OPTIONS_ITEM, parse_options, read_checkpoint
-from regard.interop.marian_native import export_marian
+from regard.interop.marian_native_export import export_marian
 from regard.special_tokens import BEGIN
 from tests.support.random_translators import MARIAN_STYLES, marian_translator, random_translator, texts
 
