@@ -21,7 +21,8 @@ import torch
 from benchmarks.regression import PARTS, prepared
 
 from regard.attention import hooks
-from regard.inference.ablation import EvaluationSet, sample_batches, sentence_losses
+from regard.inference.head_ablation import EvaluationSet
+from regard.inference.head_pruning import sample_batches, sentence_losses
 from regard.inference.open import load
 from regard.inference.translator import Translator
 

@@ -36,7 +36,8 @@ import torch
 
 from regard.batch import encode_source_rows
 from regard.decoding.loop import forced_decode, rescore
-from regard.inference.ablation import EvaluationSet, ablate_heads, prune_by_loss
+from regard.inference.head_ablation import EvaluationSet, ablate_heads
+from regard.inference.head_pruning import prune_by_loss
 from regard.inference.open import load
 from regard.inference.translator import Translator
 from regard.interventions import RowIntervention

@@ -14,7 +14,7 @@ from regard.cli.options import PATH, beam_option, gold_index_base_option, json_o
 from regard.config import decode_options
 
 if TYPE_CHECKING:
-    from regard.inference.ablation import AblationReport
+    from regard.inference.head_ablation import AblationReport
     from regard.interventions import AttentionRole, HeadAction
 
 
@@ -57,7 +57,7 @@ def command(
 
     Each head is removed alone and the sources are translated again. The head whose absence costs most is first.
     """
-    from regard.inference.ablation import ablate_heads, heads_of
+    from regard.inference.head_ablation import ablate_heads, heads_of
 
     check_outputs({"--plot": plot}, [source, reference, gold])
     tests = read_evaluation_set(model, source, reference, gold, gold_index_base)

@@ -12,7 +12,7 @@ from regard.cli.inputs import check_direction
 from regard.cli.options import PATH
 
 if TYPE_CHECKING:
-    from regard.inference.ablation import EvaluationSet
+    from regard.inference.head_ablation import EvaluationSet
 
 ROLES = ["encoder-self", "decoder-self", "cross"]
 test_source_option = click.option("--source", type=PATH, required=True, help="Source sentences, one per line.")
@@ -26,7 +26,7 @@ def read_evaluation_set(
     model: Path, source: Path, reference: Path, gold: Path | None, gold_index_base: int
 ) -> EvaluationSet:
     """The sentences of a test set, and their gold links if there are any."""
-    from regard.inference.ablation import EvaluationSet
+    from regard.inference.head_ablation import EvaluationSet
 
     check_direction([model], source, reference, ("--source", "--reference"))
     links = GoldLinks.read(gold, gold_index_base) if gold else None

@@ -15,7 +15,8 @@ from regard.config import decode_options
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.inference.ablation import Head, PruningStep
+    from regard.inference.head_ablation import Head
+    from regard.inference.head_pruning import PruningStep
     from regard.interventions import AttentionRole
 
 
@@ -54,7 +55,7 @@ def command(
     The last head of an attention stays. Measure the result on other sentences than those it was pruned on.
     """
     from regard.bundle import save_bundle
-    from regard.inference.ablation import PruningStep, count_removable, prune_by_count, prune_by_loss, without_heads
+    from regard.inference.head_pruning import PruningStep, count_removable, prune_by_count, prune_by_loss, without_heads
     from regard.inference.translator import Translator
 
     if (heads is None) == (max_loss is None):

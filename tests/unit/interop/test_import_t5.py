@@ -12,7 +12,8 @@ from safetensors.torch import load_file
 from regard.bundle import load_bundle, new_bundle
 from regard.config import Config, TransformerConfig, TransformerStackConfig
 from regard.errors import RegardError
-from regard.inference.ablation import Head, without_heads
+from regard.inference.head_ablation import Head
+from regard.inference.head_pruning import without_heads
 from regard.inference.translator import Translator
 from regard.interop.export_model import EXPORT_FORMATS
 from regard.interop.huggingface import export_family

@@ -1,4 +1,4 @@
-"""Ablation and pruning: gates by finite differences, and a smaller model that equals the masked one."""
+"""Pruning: gates by finite differences, and a smaller model that equals the masked one."""
 
 from pathlib import Path
 
@@ -10,15 +10,8 @@ from regard.batch import encode_source_rows
 from regard.bundle import load_bundle, save_bundle
 from regard.decoding.loop import rescore
 from regard.errors import RegardError
-from regard.inference.ablation import (
-    EvaluationSet,
-    Head,
-    count_removable,
-    heads_of,
-    prune_by_count,
-    sensitivities,
-    without_heads,
-)
+from regard.inference.head_ablation import EvaluationSet, Head, heads_of
+from regard.inference.head_pruning import count_removable, prune_by_count, sensitivities, without_heads
 from regard.interop.ctranslate2 import unsupported_features
 from regard.tracing.interventions import intervene
 from regard.tracing.trace import trace_texts
