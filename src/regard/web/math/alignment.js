@@ -19,7 +19,7 @@ import { realWords } from "./tokens.js";
 
 export const FAINTEST = 0.04; // a smaller weight gets no ribbon and no link
 const MOST_WORDS = 4;
-const LINK_SHARE = 0.5; // as in regard.metrics.word_attention: a link has this share of the largest weight of its target word
+const LINK_SHARE = 0.5; // of the largest weight of a target word: LINK_THRESHOLD in metrics/alignment.py
 
 /**
  * The links that are worth drawing: a word that attends almost only to </s> has a link to a cell that is nearly empty.
@@ -79,7 +79,8 @@ export function meanProbability(logProbabilities) {
 }
 
 /**
- * The alignment of words by the mean of some attention maps between tokens, as regard.metrics.word_attention computes it.
+ * The alignment of words by the mean of some attention maps between tokens, as by `pieces_to_words` and
+ * `links_from_attention` of metrics/alignment.py.
  * @param {TokenizedSide} source
  * @param {TokenizedSide} target
  * @param {TokenMap[]} maps
