@@ -1,4 +1,4 @@
-/** Rules for all modules. Imports go one way: math < core < data < charts < components < views < entries, and views never import each other. */
+/** Rules for all modules. Imports go one way: math < core < data < charts < components < views < page < entries, and views never import each other. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const WEB = fileURLToPath(new URL("../../src/regard/web/", import.meta.url));
 const TESTS = fileURLToPath(new URL(".", import.meta.url));
-const LAYERS = ["math", "core", "data", "charts", "components", "views", "entries"];
+const LAYERS = ["math", "core", "data", "charts", "components", "views", "page", "entries"];
 const IMPORT = /^(?:import|export)\b[^;]*?from\s*"([^"]+)"|\bawait import\("([^"]+)"\)/gm;
 const DOM =
   /\bdocument\.create|\.innerHTML|\.append\(|\.appendChild\(|\.insertBefore\(|\.classList\b|\.setAttribute\(|\.textContent\s*=|\.(dataset|style)\.\w+\s*=[^=]|\.className\s*=/;

@@ -15,7 +15,7 @@ window.HTMLCanvasElement.prototype.getContext = () => null; // and paints nothin
 document.querySelector("p"); // with the first selector, jsdom adds listeners of its own
 const { httpBackend } = await import("../../src/regard/web/data/http.js");
 const { VIEWS } = await import("../../src/regard/web/entries/more_views.js");
-const { mountPage } = await import("../../src/regard/web/entries/page.js");
+const { mountPage } = await import("../../src/regard/web/page/mount_page.js");
 const { render } = await import("../../src/regard/web/entries/widget.js");
 const { startView } = await import("../../src/regard/web/views/start/start.js");
 const { positionsView } = await import("../../src/regard/web/views/positions/positions.js");

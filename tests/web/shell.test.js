@@ -10,7 +10,7 @@ const { LazyView } = await import("../../src/regard/web/components/lazy_view.js"
 const { h } = await import("../../src/regard/web/core/ui.js");
 const { Shell } = await import("../../src/regard/web/components/shell.js");
 const { VIEWS } = await import("../../src/regard/web/entries/more_views.js");
-const { VIEW_LINKS } = await import("../../src/regard/web/entries/view_links.js");
+const { VIEW_LINKS } = await import("../../src/regard/web/page/view_links.js");
 
 const Here = () => h("p", null, "here");
 let opened; // what loads the view

@@ -3,9 +3,9 @@
 
 import { createApiKey } from "../data/api_key.js";
 import { httpBackend } from "../data/http.js";
+import { mountPage } from "../page/mount_page.js";
+import { VIEW_LINKS } from "../page/view_links.js";
 import { startView } from "../views/start/start.js";
-import { mountPage } from "./page.js";
-import { VIEW_LINKS } from "./view_links.js";
 
 /** @param {string} id */
 const loadView = async (id) => {

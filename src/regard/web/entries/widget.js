@@ -2,8 +2,8 @@
 /** The page in a notebook, as anywidget calls it: `render` returns how to end it. */
 
 import { embeddedBackend } from "../data/embedded.js";
-import { viewsFor } from "./embedded_views.js";
-import { mountPage } from "./page.js";
+import { viewsFor } from "../page/embedded_views.js";
+import { mountPage } from "../page/mount_page.js";
 
 /** @param {{ model: { get(name: string): string }, el: HTMLElement }} given */
 export function render({ model, el }) {
