@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { backendOf, openView, quiet } from "./opened_view.js";
 
-const { givenImage } = await import("../../src/regard/web/components/image_choice.js");
+const { givenImage } = await import("../../src/regard/web/components/use_image_choice.js");
 const { languageView, promptOf } = await import("../../src/regard/web/views/language/language.js");
 const { picturesView } = await import("../../src/regard/web/views/pictures/pictures.js");
 

@@ -8,7 +8,7 @@ import { Card } from "./layout.js";
 
 /** @import { Store } from "../core/store.js" */
 /** @import { Backend, ImageExample, Model } from "../data/backend.js" */
-/** @import { ImageChoice } from "./image_choice.js" */
+/** @import { ImageChoice } from "./use_image_choice.js" */
 
 const THUMB_SIDE = 64; // pixels
 

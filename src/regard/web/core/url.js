@@ -5,7 +5,7 @@
  * `of`: the parameter means nothing to another model, or for another text, and is cleared when that changes.
  */
 
-import { formatList, parseList, withoutPositions } from "../math/interventions.js";
+import { formatList, parseList, withoutPositions } from "../math/intervention_syntax.js";
 
 /** @typedef {{ of?: "model" | "text" | "run" | "chapter", isStep?: "always" | "after the first" }} ParamRule isStep: Back returns to the value before */
 

@@ -2,12 +2,12 @@
 
 import { t } from "../../core/i18n.js";
 import { h } from "../../core/ui.js";
-import { parseIntervention } from "../../math/interventions.js";
+import { parseIntervention } from "../../math/intervention_syntax.js";
 import { tokenLabel } from "../../math/tokens.js";
 import { attentionName, headName } from "../attention_names.js";
 
 /** @import { AnyTrace, AttentionRole } from "../../data/backend.js" */
-/** @import { HeadAddress } from "../../math/interventions.js" */
+/** @import { HeadAddress } from "../../math/intervention_syntax.js" */
 /** @typedef {Pick<AnyTrace, "source" | "target">} Sides */
 /** @typedef {{ label: string, texts: string[] }} ListItem */
 

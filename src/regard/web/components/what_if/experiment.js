@@ -1,12 +1,12 @@
 /** The experiment of the reader: interventions in the address, and the same input given to the model before and after them. */
 
 import { captionKey } from "../../data/traces.js";
-import { formatList, MOST_INTERVENTIONS, parseList } from "../../math/interventions.js";
+import { formatList, MOST_INTERVENTIONS, parseList } from "../../math/intervention_syntax.js";
 import { BLANK } from "../../math/tokens.js";
 
 export const ABLATIONS = /** @type {HeadAction[]} */ (["zero", "mean", "uniform"]);
 
-/** @import { HeadAction } from "../../math/interventions.js" */
+/** @import { HeadAction } from "../../math/intervention_syntax.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { AnyTrace, CaptionRequest, Model, RequestOptions } from "../../data/backend.js" */
 

@@ -4,7 +4,7 @@ import { inkOn, shade } from "../../charts/colour.js";
 import { t } from "../../core/i18n.js";
 import { isDark } from "../../core/theme.js";
 import { h } from "../../core/ui.js";
-import { headAction, toggleHead } from "../../math/interventions.js";
+import { headAction, toggleHead } from "../../math/intervention_syntax.js";
 import { attentionName } from "../attention_names.js";
 import { moveFocus } from "../controls.js";
 import { TableScroll } from "../number_table.js";
@@ -13,7 +13,7 @@ import { ablationOf, changesOf, setChanges } from "./experiment.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { AttentionRole, HeadImportance, InterventionOptions } from "../../data/backend.js" */
-/** @import { HeadAddress } from "../../math/interventions.js" */
+/** @import { HeadAddress } from "../../math/intervention_syntax.js" */
 
 /**
  * @param {object} props

@@ -4,7 +4,7 @@ import { Plot } from "../../charts/plot.js";
 import { regionGrid } from "../../charts/region_grid.js";
 import { t } from "../../core/i18n.js";
 import { h, useMemo } from "../../core/ui.js";
-import { hideIntervention, parseIntervention, toggle, withoutIntervention } from "../../math/interventions.js";
+import { hideIntervention, parseIntervention, toggle, withoutIntervention } from "../../math/intervention_syntax.js";
 import { realWords } from "../../math/tokens.js";
 import { PARTS } from "./change_list.js";
 

@@ -3,14 +3,14 @@
 import { Plot } from "../../charts/plot.js";
 import { t } from "../../core/i18n.js";
 import { h, useEffect, useRef, useState } from "../../core/ui.js";
-import { withWeight } from "../../math/interventions.js";
+import { withWeight } from "../../math/intervention_syntax.js";
 import { Slider } from "../controls.js";
 import { changesOf, isOpen, setChanges } from "./experiment.js";
 
 /** @import { Chart } from "../../charts/chart.js" */
 /** @import { Cell } from "../../charts/cell_geometry.js" */
 /** @import { Store } from "../../core/store.js" */
-/** @import { HeadAddress } from "../../math/interventions.js" */
+/** @import { HeadAddress } from "../../math/intervention_syntax.js" */
 /**
  * A cell of a map between words may be several rows and columns of the map between tokens.
  * @typedef {{ queries: number[], keys: number[], query: string, key: string, weight: number }} EditedCell

@@ -3,7 +3,7 @@
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useEffect } from "../../core/ui.js";
-import { MOST_INTERVENTIONS, toggleHead } from "../../math/interventions.js";
+import { MOST_INTERVENTIONS, toggleHead } from "../../math/intervention_syntax.js";
 import { tokenLabel } from "../../math/tokens.js";
 import { Segmented } from "../controls.js";
 import { Card } from "../layout.js";
@@ -18,7 +18,7 @@ import { PartSwitches, RegionSwitches, WordSwitches } from "./switches.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { AnyTrace, InterventionOptions, PredictedToken, Predictions } from "../../data/backend.js" */
-/** @import { HeadAction, HeadAddress } from "../../math/interventions.js" */
+/** @import { HeadAction, HeadAddress } from "../../math/intervention_syntax.js" */
 /** @import { Experiment } from "./experiment.js" */
 
 const ABLATION_NAMES = /** @type {const} */ ({

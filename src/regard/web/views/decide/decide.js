@@ -1,11 +1,11 @@
 /** Decide: a classifier assigns a class to a text or an image; the probability of each class, and the attention behind the decision. */
 
-import { imageRequest, useImageChoice } from "../../components/image_choice.js";
 import { ImagePicker } from "../../components/image_picker.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
 import { Card, Lead } from "../../components/layout.js";
 import { Empty, Loading, NotReady, Problem } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
+import { imageRequest, useImageChoice } from "../../components/use_image_choice.js";
 import { WeightBars } from "../../components/weight_bars.js";
 import { asRequest, captionExperiment, changesOf, textExperiment } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
@@ -14,7 +14,7 @@ import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect } from "../../core/ui.js";
 import { partialWord } from "../../math/image_attention.js";
 
-/** @import { GivenImage } from "../../components/image_choice.js" */
+/** @import { GivenImage } from "../../components/use_image_choice.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { UrlState } from "../../core/url.js" */
 /** @import { ClassProbability, ClassifiedImage, Model } from "../../data/backend.js" */

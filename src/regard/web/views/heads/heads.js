@@ -3,11 +3,11 @@
 import { attentionName, headName, layerHeadTitle } from "../../components/attention_names.js";
 import { Segmented, Select } from "../../components/controls.js";
 import { HeadMap } from "../../components/head_map.js";
-import { imageRequest, useImageChoice } from "../../components/image_choice.js";
 import { ImagePicker } from "../../components/image_picker.js";
 import { Card, Lead } from "../../components/layout.js";
 import { Empty, Loading, NotReady, Problem, withCode } from "../../components/placeholders.js";
 import { SentenceForm } from "../../components/sentence_form.js";
+import { imageRequest, useImageChoice } from "../../components/use_image_choice.js";
 import {
   asRequest,
   captionExperiment,
@@ -23,10 +23,10 @@ import { paramsOf } from "../../core/store.js";
 import { h, useEffect, useMemo } from "../../core/ui.js";
 import { headAlignments } from "../../data/head_alignment.js";
 import { createMapCache } from "../../data/map_cache.js";
-import { headAction } from "../../math/interventions.js";
+import { headAction } from "../../math/intervention_syntax.js";
 import { HeadGrid } from "./head_grid.js";
 
-/** @import { ImageChoice } from "../../components/image_choice.js" */
+/** @import { ImageChoice } from "../../components/use_image_choice.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { AttentionLayer, AttentionMap, AnyTrace, AttentionRole, Backend, Model } from "../../data/backend.js" */
 /** @import { ScoredSelection } from "../../data/head_alignment.js" */

@@ -1,10 +1,10 @@
 /** Pictures: a model describes an image word by word; each word with its attention over the image and the arithmetic behind it. */
 
-import { useImageChoice } from "../../components/image_choice.js";
 import { ImagePicker } from "../../components/image_picker.js";
 import { SeenImage, WordPanels } from "../../components/image_words.js";
 import { Card, Lead } from "../../components/layout.js";
 import { Empty, Loading, NotReady, Problem, withCode } from "../../components/placeholders.js";
+import { useImageChoice } from "../../components/use_image_choice.js";
 import { asRequest, captionExperiment, changesOf } from "../../components/what_if/experiment.js";
 import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
@@ -15,7 +15,7 @@ import { modelFor } from "../../data/models.js";
 import { partialWord, wordMaps } from "../../math/image_attention.js";
 import { CaptionAttention, MapChoices } from "./caption_attention.js";
 
-/** @import { GivenImage } from "../../components/image_choice.js" */
+/** @import { GivenImage } from "../../components/use_image_choice.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { Backend, Caption, Model, PartialCaption, ImagePreview } from "../../data/backend.js" */
 /** @import { CaptionMaps } from "./caption_attention.js" */

@@ -12,7 +12,7 @@ import {
   wordAlignment,
 } from "../../data/head_alignment.js";
 
-import { formatList, parseList } from "../../math/interventions.js";
+import { formatList, parseList } from "../../math/intervention_syntax.js";
 
 /** @import { AttentionLayer, Example, Model, Output, Trace, WordAlignment } from "../../data/backend.js" */
 /** @import { HeadSelection, ScoredSelection } from "../../data/head_alignment.js" */

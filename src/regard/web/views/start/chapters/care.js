@@ -5,7 +5,7 @@ import { Loading, Problem } from "../../../components/placeholders.js";
 import { t } from "../../../core/i18n.js";
 import { useQuery } from "../../../core/query.js";
 import { h } from "../../../core/ui.js";
-import { headIntervention } from "../../../math/interventions.js";
+import { headIntervention } from "../../../math/intervention_syntax.js";
 import { tokenLabel } from "../../../math/tokens.js";
 import { Figures, NeedsModel, Outputs, readyModel, useTranslation, Verdict } from "../parts.js";
 

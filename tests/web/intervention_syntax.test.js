@@ -18,7 +18,7 @@ import {
   withoutIntervention,
   withoutPositions,
   withWeight,
-} from "../../src/regard/web/math/interventions.js";
+} from "../../src/regard/web/math/intervention_syntax.js";
 
 const HEAD = { role: "cross", layer: 1, head: 0 };
 
