@@ -13,7 +13,7 @@ from regard.cli.console import echo, print_json, print_table, warn
 from regard.cli.evaluation_options import EvaluationOptions, ScoringOptions, evaluation_options
 from regard.cli.gold_links import GoldLinks
 from regard.cli.inputs import check_outputs, distinct_names, load_torch_model, load_translator
-from regard.cli.measurements import (
+from regard.cli.model_evaluation import (
     figures_of,
     format_score,
     format_word_range,

@@ -11,7 +11,7 @@ import click
 from regard.cli.console import echo, print_json, print_table, progress_bar
 from regard.cli.evaluation_options import EvaluationOptions, evaluation_options
 from regard.cli.inputs import check_outputs, load_translator
-from regard.cli.measurements import (
+from regard.cli.model_evaluation import (
     figures_of,
     format_score,
     format_word_range,

@@ -1,4 +1,4 @@
-"""Measure a model on a test set, with a progress bar, and format its figures."""
+"""Evaluate a model on a test set, with a progress bar, and format its figures."""
 
 from __future__ import annotations
 
