@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 from regard.pretrained import EVALUATION_FILE, EXAMPLES_FOLDER, is_pretrained
-from regard.server.api import captions, classify, deepl, libretranslate, measures, runs, text, traces
+from regard.server.api import captions, classify, deepl, libretranslate, runs, text, traces, what_if
 from regard.server.batcher import Batcher
 from regard.server.endpoint import PLAIN_TEXT, Endpoint, Endpoints, routes
 from regard.server.errors import JSON, ApiError
@@ -124,5 +124,5 @@ def _libretranslate_json() -> bytes:
 
 def all_endpoints() -> list[Endpoint]:
     """The endpoints of every API, of health and metrics, and of the OpenAPI document."""
-    modules = (text, traces, measures, captions, classify, runs, libretranslate, deepl)
+    modules = (text, traces, what_if, captions, classify, runs, libretranslate, deepl)
     return [*(endpoint for module in modules for endpoint in module.ENDPOINTS), *ENDPOINTS]
