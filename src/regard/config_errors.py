@@ -3,6 +3,7 @@
 msgspec reports only the first problem that it finds; the author of a recipe needs all of them.
 """
 
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -88,7 +89,14 @@ def _value_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
         elif isinstance(value, dict):
             yield f"{path or 'the whole'}: {error}"
         else:  # the value tells more than the name of its type
-            yield f"{path}: {re.sub(', got `[^`]*`', '', str(error), count=1)}, got {shorten(value)}"
+            reason = re.sub(", got `[^`]*`", "", str(error), count=1)
+            advice = f"; write {_as_list(value)}" if isinstance(value, str) and reason == "Expected `array`" else ""
+            yield f"{path}: {reason}, got {shorten(value)}{advice}"
+
+
+def _as_list(text: str) -> str:
+    """A text as the TOML list that was probably meant: of its parts between commas."""
+    return _truncate(json.dumps([part.strip() for part in text.split(",")], ensure_ascii=False))
 
 
 def _struct_for(value: Any, expected: Any) -> type[msgspec.Struct] | str | None:
