@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regard.cli.console import echo, print_json, print_table
-from regard.cli.head_removal import read_evaluation_set, role_option, test_reference_option, test_source_option
+from regard.cli.head_options import read_evaluation_set, role_option, test_reference_option, test_source_option
 from regard.cli.inputs import check_new_directory, check_outputs, load_translator
 from regard.cli.options import PATH, beam_option, json_option, model_argument, plot_option
 from regard.config import decode_options

@@ -23,8 +23,8 @@ from regard.inference.translator import Translation, Translator
 from regard.languages import base_code, detect_language
 from regard.server.auth import ApiKeys
 from regard.server.batcher import RETRY_SECONDS, Batcher, DecodeRequest
+from regard.server.document_jobs import DocumentJob, DocumentJobs, result_name
 from regard.server.errors import ApiError
-from regard.server.jobs import DocumentJob, DocumentJobs, result_name
 from regard.server.limits import Limits, RateLimiter
 from regard.server.models import ModelRegistry, ServedModel
 

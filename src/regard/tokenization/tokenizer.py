@@ -19,9 +19,9 @@ from sentencepiece import SentencePieceProcessor
 from regard.config import TokenizerConfig
 from regard.errors import RegardError
 from regard.special_tokens import BEGIN, END, MASK, PADDING, RESERVED, UNKNOWN
+from regard.tokenization.sentencepiece_training import ModelType, train_sentencepiece
 from regard.tokenization.subword_sampling import MAX_SAMPLED_WORD_LENGTH, BpeDropout, UnigramSampler
 from regard.tokenization.text import WORD_MARK, is_unknown_word, normalize
-from regard.tokenization.vocabulary import ModelType, train_sentencepiece
 
 ID_BYTES = 4  # an id is stored as a little-endian 32-bit number
 SKIPPED = {PADDING, BEGIN, END, MASK}  # when ids of an imported tokenizer are decoded

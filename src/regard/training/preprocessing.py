@@ -28,8 +28,8 @@ from regard.errors import RegardError
 from regard.files import CONFIG_FILE, MAX_METADATA_BYTES, atomic_file, read_input
 from regard.process import usable_cores
 from regard.special_tokens import UNKNOWN
+from regard.tokenization.sentencepiece_training import reservoir_sample
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair, train_tokenizer_pair
-from regard.tokenization.vocabulary import reservoir_sample
 
 STORE_PARTS = "token_store.parts"
 HELD_OUT_FILE = "held-out.jsonl"

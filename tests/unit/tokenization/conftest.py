@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
+from regard.tokenization.sentencepiece_training import ModelType
 from regard.tokenization.tokenizer import Tokenizer
-from regard.tokenization.vocabulary import ModelType
 
 CORPUS = [
     "나는 학교에 갑니다.",

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 
+from regard.tokenization.sentencepiece_training import train_sentencepiece
 from regard.tokenization.subword_sampling import CACHED_WORDS, BpeDropout, UnigramSampler
-from regard.tokenization.vocabulary import train_sentencepiece
 
 LINES = ["the reader reads the book", "readers read and reread the bookish books", "다시 읽은 책을 읽는다"] * 4
 WORDS = st.text("redasbokth읽책字😀", min_size=1, max_size=20)

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from regard.documents import FORMATS, Template, plain_text_template, read_html
 from regard.languages import base_code, language_name
 from regard.server.batcher import DecodeRequest
+from regard.server.document_jobs import DocumentJob
 from regard.server.endpoint import BYTES, SPLIT_SENTENCES, Content, Endpoints, json_response
 from regard.server.errors import ApiError, LibreTranslateError
-from regard.server.jobs import DocumentJob
 from regard.server.requests import Upload
 from regard.server.service import Service
 

@@ -3,12 +3,12 @@
 
 import { t } from "../core/i18n.js";
 import { h } from "../core/ui.js";
-import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_geometry.js";
+import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_cursor.js";
 import { inkOn, palette, shade, shadePixels } from "./colour.js";
 import { cut, FONT, textWidth } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
-/** @import { Cell } from "./cell_geometry.js" */
+/** @import { Cell } from "./cell_cursor.js" */
 /** @import { ComponentChildren } from "../core/ui.js" */
 
 /**

@@ -3,13 +3,13 @@
 
 import { h } from "../core/ui.js";
 import { xAxis, yAxis } from "./axes.js";
-import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_geometry.js";
+import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_cursor.js";
 import { divergingBytes, palette, shadeBytes } from "./colour.js";
 import { linearScale, roundTicks } from "./scales.js";
 import { FONT } from "./text_width.js";
 
 /** @import { Chart } from "./chart.js" */
-/** @import { Cell } from "./cell_geometry.js" */
+/** @import { Cell } from "./cell_cursor.js" */
 
 /**
  * @typedef {object} MatrixHeatmapData

@@ -1,11 +1,11 @@
 /** An image divided into the regions that a model attends to; some of them are crossed out. */
 
 import { h } from "../core/ui.js";
-import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_geometry.js";
+import { cellAt, cellByKey, cellCursor, holdsCell } from "./cell_cursor.js";
 import { palette } from "./colour.js";
 
 /** @import { Chart } from "./chart.js" */
-/** @import { Cell } from "./cell_geometry.js" */
+/** @import { Cell } from "./cell_cursor.js" */
 
 const SIDE = 224; // pixels
 

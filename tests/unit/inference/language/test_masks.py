@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from regard.inference.mask_filler import encode_masked
 from regard.special_tokens import MASK, PADDING, RESERVED
+from regard.tokenization.sentencepiece_training import ModelType
 from regard.tokenization.tokenizer import Tokenizer
-from regard.tokenization.vocabulary import ModelType
 from regard.training.objective import mask_tokens
 
 ROWS = st.lists(st.integers(len(RESERVED), 40), min_size=1, max_size=60)

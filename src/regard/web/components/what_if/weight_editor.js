@@ -8,7 +8,7 @@ import { Slider } from "../controls.js";
 import { changesOf, isOpen, setChanges } from "./experiment.js";
 
 /** @import { Chart } from "../../charts/chart.js" */
-/** @import { Cell } from "../../charts/cell_geometry.js" */
+/** @import { Cell } from "../../charts/cell_cursor.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { HeadAddress } from "../../math/intervention_syntax.js" */
 /**

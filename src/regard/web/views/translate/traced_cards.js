@@ -19,7 +19,7 @@ import { formatWord, parseWord, useWordLayout, WordRows } from "./word_rows.js";
 
 /** @import { WordAlignment } from "../../data/backend.js" */
 /** @import { HeadSelection } from "../../data/head_alignment.js" */
-/** @import { Cell } from "../../charts/cell_geometry.js" */
+/** @import { Cell } from "../../charts/cell_cursor.js" */
 /** @import { Link, WordPlace } from "../../math/alignment.js" */
 /** @import { Store } from "../../core/store.js" */
 /** @import { TracedTranslation, TranslationState } from "./use_translation.js" */

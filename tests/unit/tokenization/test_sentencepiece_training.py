@@ -7,8 +7,8 @@ import sentencepiece
 
 from regard.errors import RegardError
 from regard.special_tokens import RESERVED
+from regard.tokenization.sentencepiece_training import reservoir_sample, train_sentencepiece
 from regard.tokenization.tokenizer import Tokenizer
-from regard.tokenization.vocabulary import reservoir_sample, train_sentencepiece
 
 KINDS = ["unigram", "bpe", "char", "word"]
 LINES = ["나는 학교에 갑니다.", "She was reading a book in the library.", "그는 책을 읽습니다."] * 4

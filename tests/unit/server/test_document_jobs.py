@@ -8,8 +8,8 @@ import pytest
 
 from regard.errors import RegardError
 from regard.server import jobs as bounds
+from regard.server.document_jobs import DocumentJob, DocumentJobs
 from regard.server.errors import ApiError
-from regard.server.jobs import DocumentJob, DocumentJobs
 
 
 async def _greet(job: DocumentJob) -> str:
