@@ -28,7 +28,6 @@ from regard.cli.options import PATH
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE
 from regard.process import exit_with_parent
-from regard.tokenization.text import normalize
 from regard.training.events import EVENT_LOG, EventLog, TrainingEnded
 from regard.training.recipes import packaged_recipes
 from regard.worlds import is_complete_corpus
@@ -80,6 +79,8 @@ def command(
     generates, the Transformer first; last comes a captioner, on images that regard draws. Ctrl-C stops; the next call
     continues from there.
     """
+    from regard.tokenization.text import normalize
+
     demo = Demo(directory, recipes or packaged_recipes(), pairs, images, probes)
     if missing := [recipe for name in RECIPES if not (recipe := demo.recipe(name)).is_file()]:
         raise RegardError(

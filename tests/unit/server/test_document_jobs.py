@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from regard.errors import RegardError
-from regard.server import jobs as bounds
+from regard.server import document_jobs as bounds
 from regard.server.document_jobs import DocumentJob, DocumentJobs
 from regard.server.errors import ApiError
 
