@@ -14,6 +14,7 @@ import gzip
 import hashlib
 import json
 import multiprocessing
+import os
 import random
 import re
 import resource
@@ -25,6 +26,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from io import BytesIO
 from multiprocessing.connection import Connection
@@ -37,7 +39,11 @@ import torch
 
 from regard.bundle import BUNDLE_FILES, load_bundle, named_tensors
 from regard.config import Config
+from regard.data.captions import read_caption_json, read_caption_jsonl, read_captioned, read_captions_file
+from regard.data.conll import read_tagged_words
+from regard.data.idx import read_idx
 from regard.data.images import load_image
+from regard.data.labelled_examples import read_labelled_file, read_labelled_images
 from regard.data.pair_readers import read_pairs
 from regard.data.text_lines import read_lines
 from regard.documents import FORMATS, Segment, XmlTagRules, read_document, read_xml
@@ -153,6 +159,7 @@ def fuzz_manifests(chance: random.Random, directory: Path) -> None:
 TSV = "one\tone\nthe cat\t고양이\n\t\na\tb\n" * 3
 PAIR_FILES = {
     ".tsv": TSV,
+    ".csv": 'id,English,"Korean"\n1,"the cat, or ""it""",고양이\n2,"two\nlines",가\n\n' * 3,
     ".jsonl": '{"source": "a b", "target": "가"}\n{"source": "c", "target": "d", "more": [1]}\n' * 3,
     ".po": '# x\nmsgid ""\nmsgstr ""\n"Language: ko\\n"\n\n#, fuzzy\nmsgctxt "m"\nmsgid "Open %s"\nmsgstr "열기 %s"\n'
     '\nmsgid "one"\nmsgid_plural "many"\nmsgstr[0] "가"\n',
@@ -182,6 +189,68 @@ def fuzz_readers(chance: random.Random, directory: Path) -> None:
     elif not suffix.startswith(".txt"):
         for pair in read_pairs([path], languages=["en", "ko"]):
             assert "\n" not in pair.source + pair.target, "a side of a pair has two lines"
+
+
+def fuzz_parallel(chance: random.Random, directory: Path) -> None:
+    """A source and a target file, one of them changed: a pair for each line, or an error."""
+    contents = [b"one\ntwo\nthree\n", "하나\n둘\n셋\n".encode()]
+    changed = chance.randrange(2)
+    contents[changed] = mutate(contents[changed] * chance.choice([1, 1, 3000]), chance)
+    paths = [directory / name for name in ("source", "target")]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    lines = [list(read_lines(path)) for path in paths]
+    pairs = [pair[:2] for pair in read_pairs(paths)]
+    assert pairs == list(zip(*lines, strict=True)), "the pairs are not line by line"
+
+
+CAPTIONS = 'image,caption\na.jpg, a dog\nb.jpg,"a cat, or ""it"""\n'
+COCO = '{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"image_id": 1, "caption": "a dog"}]}'
+KARPATHY = '{"images": [{"filename": "a.jpg", "filepath": "x", "split": "val", "sentences": [{"raw": "a dog"}]}]}'
+CAPTION_LINES = '{"image": "a.jpg", "captions": ["a dog", "it"], "split": "val"}\n{"image": "b.jpg", "caption": "가"}\n'
+LABELS = '{"%s": "a.png", "label": 1}\n\n{"%s": "가", "label": "x"}\n'
+CONLLU = "# global.columns = FORM UPOS ROLE\na\tDET\t_\ncat\tNOUN\tsubject\n\n가\tNOUN\t_\n"
+Sample = tuple[str, str, Callable[[Path], object]]  # the ending of a file, its content, and what reads it
+TABLES: list[Sample] = [
+    (".csv", CAPTIONS, lambda path: list(read_captions_file(path))),
+    (".txt", CAPTIONS, read_captioned),
+    (".txt", "a.jpg#0\ta dog\nb.jpg#1\t가\n" * 3, lambda path: list(read_captions_file(path))),
+    (".json", COCO, lambda path: list(read_caption_json(path))),
+    (".json", KARPATHY, lambda path: list(read_caption_json(path))),
+    (".jsonl", CAPTION_LINES, lambda path: list(read_caption_jsonl(path))),
+    (".tsv", "text\tlabel\na b\tx\n\n가\ty\n", lambda path: list(read_labelled_file(path, "text"))),
+    (".tsv", "a.png\tx\nb.png\ty\n", read_labelled_images),
+    (".csv", 'id;text;label\n1;"a;b";x\n2;"a\nb";y\n', lambda path: list(read_labelled_file(path, "text"))),
+    (".jsonl", LABELS.replace("%s", "text"), lambda path: list(read_labelled_file(path, "text"))),
+    (".jsonl", LABELS.replace("%s", "image"), lambda path: list(read_labelled_file(path, "image"))),
+    (".conll", CONLLU, read_tagged_words),
+    (".conllu", "1\ta\ta\tDET\t_\t_\t2\tdet\t_\t_\n1.1\tb\tb\t_\t_\t_\t_\t_\t_\t_\n\n", read_tagged_words),
+    ("-idx3", "\0\0\b\3\0\0\0\2\0\0\0\1\0\0\0\2abcd", read_idx),
+]
+
+
+def fuzz_tables(chance: random.Random, directory: Path) -> None:
+    """Captions, labels, tagged words and IDX files; names of images that no folder has are an error."""
+    suffix, text, read = chance.choice(TABLES)
+    path = directory / f"table{suffix}"
+    path.write_bytes(mutate(text.encode(), chance))
+    read(path)
+
+
+def fuzz_image_folders(chance: random.Random, directory: Path) -> None:
+    """A folder for each class, with names that nobody would choose: an image is read once, under its folder's name."""
+    expected = set[tuple[str, str]]()
+    for _ in range(chance.randrange(4)):
+        label = mutate(chance.choice([b"cat", b" dog", b".hidden", "가".encode()]), chance)[:200]
+        folder = directory / os.fsdecode(label.replace(b"/", b"").replace(b"\0", b"") or b"x")
+        with suppress(OSError):  # the name is "..", or was made before
+            folder.mkdir()
+            for name in chance.sample(["a.png", "b.JPG", "c.txt", "d", ".png", "e.png "], chance.randrange(6)):
+                (folder / name).write_bytes(b"")
+                if Path(name).suffix.lower() in (".png", ".jpg") and not folder.name.startswith("."):
+                    expected.add((str(folder / name), folder.name))
+    found = [(str(one.image), one.captions[0]) for one in read_labelled_images(directory)]
+    assert sorted(found) == sorted(expected), "an image is missing or has another label"
 
 
 DOCUMENTS = {
@@ -226,6 +295,9 @@ TARGETS: dict[str, Case] = {
     "toml": fuzz_toml,
     "manifests": fuzz_manifests,
     "readers": fuzz_readers,
+    "parallel": fuzz_parallel,
+    "tables": fuzz_tables,
+    "folders": fuzz_image_folders,
     "documents": fuzz_documents,
     "images": fuzz_images,
 }

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 from typing import TypeVar
 
@@ -96,7 +97,7 @@ def group_by_image(rows: Iterable[CaptionRow], folders: Sequence[Path]) -> list[
     for name in captions:  # archives from a Mac have decomposed Korean names
         spellings = dict.fromkeys([name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))])
         paths = (folder / one for folder in folders for one in spellings)
-        if (path := next((path for path in paths if path.is_file()), None)) is not None:
+        if (path := next(filter(isfile, paths), None)) is not None:  # a name may be longer than a system allows
             found[name] = path
     missing = [name for name in captions if name not in found]
     if missing:

@@ -153,6 +153,9 @@ def test_images_that_are_missing_are_counted_and_listed(folder: Path) -> None:
     write(folder / "captions.txt", TABBED + "".join(f"gone{index}.jpg\tA bird .\n" for index in range(8)))
     with pytest.raises(RegardError, match=r"8 of 10 images are not in .*: gone0\.jpg, .*gone4\.jpg, \.\.\.\."):
         read_captioned(folder)
+    write(folder / "captions.txt", f"{TABBED}{'long' * 1000}.jpg\tA bird .\n")
+    with pytest.raises(RegardError, match=r"1 of 3 images are not in .*: longlong"):
+        read_captioned(folder)
 
 
 def test_korean_name_matches_in_any_normalisation(folder: Path) -> None:

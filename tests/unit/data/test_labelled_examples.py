@@ -95,6 +95,9 @@ def test_folders_and_files_of_images_agree(tmp_path: Path) -> None:
     (tmp_path / "gone.tsv").write_text("cat/2.png\tcat\n", encoding="utf-8")
     with pytest.raises(RegardError, match=r"gone\.tsv:1: the image .*2\.png does not exist"):
         read_labelled_images(tmp_path / "gone.tsv")
+    (tmp_path / "long.tsv").write_text(f"{'cat' * 1000}.png\tcat\n", encoding="utf-8")
+    with pytest.raises(RegardError, match=r"long\.tsv:1: the image .* does not exist"):
+        read_labelled_images(tmp_path / "long.tsv")
     (tmp_path / "empty").mkdir()
     with pytest.raises(RegardError, match="empty has no images"):
         read_labelled_images(tmp_path)
