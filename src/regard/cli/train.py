@@ -221,7 +221,8 @@ def run_training(options: TrainOptions, *, report: Path | None = None, as_json: 
                 display.note(note)
             corpus = prepare_run(plan, resume=options.resume, is_rank0=group.is_rank0, progress=display.preparing)
             display.note(corpus.describe())
-            data_report = corpus.inspect(plan.config) if group.is_rank0 and not options.resume else None
+            is_inspected = group.is_rank0 and (corpus.is_new or not options.resume or report is not None)
+            data_report = corpus.inspect(plan.config) if is_inspected else None
             if data_report is not None:
                 display.note("\n".join(describe_report(data_report)))
                 write_report(report, data_report, class_counts=corpus.class_counts)

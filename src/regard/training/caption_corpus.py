@@ -50,6 +50,7 @@ class CaptionCorpus:
     valid: ImageDataset
     dropped: int  # captions that are blank or too long
     max_caption_tokens: int  # longest output of the decoding section
+    is_new = False  # not inspected
 
     @cached_property
     def fingerprint(self) -> str:

@@ -92,6 +92,10 @@ class Corpus(Protocol):
     def probes(self, bundle: Bundle, given: list[str]) -> list[Probe]:
         """The attention over a few examples: those given, or a few of the validation set."""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether texts were prepared now: a resumed run opens those of before, unless the files have changed."""
+
     def describe(self) -> str:
         """The size of the data, for people."""
 
@@ -207,6 +211,10 @@ class StoredCorpus:
     @property
     def class_counts(self) -> dict[str, int]:
         return {}
+
+    @property
+    def is_new(self) -> bool:
+        return self.prepared.is_new
 
     def describe(self) -> str:
         return self.prepared.describe()

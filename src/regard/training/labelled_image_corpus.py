@@ -42,6 +42,7 @@ class LabelledImageCorpus:
     train: ImageDataset
     valid: ImageDataset
     is_held_out: bool
+    is_new = False  # not inspected
 
     @cached_property
     def fingerprint(self) -> str:

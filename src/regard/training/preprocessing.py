@@ -78,6 +78,7 @@ class PreparedText:
     valid: list[Pair]
     held_out: Path | None = None  # the file of the validation examples, if they are held out of the training data
     old_valid: list[Pair] = field(default_factory=list)  # of the start model's data
+    is_new: bool = True  # the store was written now; False: it was opened
 
     @property
     def weights(self) -> list[CorpusWeight]:
@@ -166,6 +167,7 @@ def prepare_text(config: Config, run: Path, corpus_format: CorpusFormat, *, prog
         settings.append(msgspec.json.encode([len(corpus.files) for corpus in config.data.corpora]))
     store_fingerprint = fingerprint(config.data.train_files, *tokenizer_bytes(tokenizers), *settings)
     store = open_store(run / "token_store", store_fingerprint)
+    is_new = store is None
     if store is None:
         if (run / CONFIG_FILE).exists() and not corpus_format.monolingual:  # a resumed run whose files have changed
             check_same_direction(open_store(run / "token_store", None), corpus_format.training_pairs(config.data), run)
@@ -177,7 +179,7 @@ def prepare_text(config: Config, run: Path, corpus_format: CorpusFormat, *, prog
         store = write_store(run / "token_store", packed, fingerprint=store_fingerprint, progress=report_progress)
     shutil.rmtree(run / STORE_PARTS, ignore_errors=True)
     old_valid = corpus_format.pairs_with_text(config.data.old_valid) if config.data.old_valid else []
-    return PreparedText(corpus_format, tokenizers, store, config.data.corpora, valid, kept, old_valid)
+    return PreparedText(corpus_format, tokenizers, store, config.data.corpora, valid, kept, old_valid, is_new)
 
 
 def check_same_validation(valid: Sequence[Pair], run: Path) -> None:

@@ -104,6 +104,19 @@ def test_resume_refuses_columns_swapped_in_place(regard: Regard, stopped: Path) 
     assert {path: path.read_bytes() for path in (stopped / "run").rglob("*") if path.is_file()} == before
 
 
+def test_resume_inspects_changed_pairs_again(regard: Regard, stopped: Path, tmp_path: Path) -> None:
+    page = tmp_path / "data.html"
+    same = regard("train", "--run", stopped / "run", *MORE)
+    assert "in the wrong language" not in same.out + same.err
+    assert regard("train", "--run", stopped / "run", *MORE, "--report", page).code == 0
+    assert page.exists()
+    pairs, swapped = ((stopped / name).read_text("utf-8").splitlines(True) for name in ("pairs.tsv", "swapped.tsv"))
+    (stopped / "pairs.tsv").write_text("".join(pairs[:150] + swapped[150:]), "utf-8")
+    changed = regard("train", "--run", stopped / "run", *MORE)
+    assert changed.code == 0, changed.err
+    assert "of the checked pairs: in the wrong language" in changed.out + changed.err
+
+
 def test_resume_refuses_validation_pairs_edited_in_place(regard: Regard, stopped: Path) -> None:
     named, valid = ["--pairs", stopped / "pairs.tsv", "--languages", "en,ko"], stopped / "more.tsv"
     begun = regard("train", *named, "--valid-pairs", valid, "--run", stopped / "other", *SMALL_MODEL)
