@@ -26,6 +26,7 @@ from regard.files import (
     WEIGHTS_FILE,
     VerifiedFiles,
     atomic_directory,
+    check_replaceable,
     read_while_unchanged,
     write_manifest,
 )
@@ -131,6 +132,7 @@ def save_bundle(
 
     `dtype` is that of the weights in the file: float16 halves it. A loaded model computes in float32 all the same.
     """
+    check_replaceable(Path(directory))
     tensors = named_tensors(bundle.model)
     if dtype is not None:
         tensors = {name: one.to(dtype) if one.is_floating_point() else one for name, one in tensors.items()}

@@ -429,8 +429,15 @@ def weights_digest(directory: Path) -> str:
     return read_manifest(directory, MODEL, MODEL_VERSION).files.get(WEIGHTS_FILE, "")
 
 
+def check_replaceable(directory: Path) -> None:
+    """Refuse to write a model in place of a directory with other files, which would be lost."""
+    if directory_kind(directory) not in (MODEL, EXPORT) and directory.is_dir() and any(directory.iterdir()):
+        raise RegardError(f"{directory} has other files than those of a model. Give a new directory.")
+
+
 def copy_model(source: Path, directory: Path) -> None:
     """Copy the model or the export in a directory, each file checked against its hash."""
+    check_replaceable(directory)
     kind, version = (EXPORT, EXPORT_VERSION) if directory_kind(source) == EXPORT else (MODEL, MODEL_VERSION)
     files = read_verified(source, kind, version)
     with atomic_directory(directory) as staging:

@@ -22,6 +22,7 @@ from regard.config import (
     TransformerStackConfig,
 )
 from regard.errors import RegardError
+from regard.files import copy_model
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 
 STACK = TransformerStackConfig(layers=1, width=8, heads=2, ffn_width=12)
@@ -147,6 +148,19 @@ def test_directory_without_a_bundle_is_named(tmp_path: Path, what: str) -> None:
         path.mkdir()
     with pytest.raises(RegardError, match="is not a model"):
         load_bundle(path)
+
+
+def test_saving_keeps_files_that_are_not_a_model(tmp_path: Path) -> None:
+    bundle = bundle_of(MODELS[0])
+    save_bundle(tmp_path / "model", bundle)
+    save_bundle(tmp_path / "model", bundle)  # a model replaces a model
+    (tmp_path / "empty").mkdir()
+    save_bundle(tmp_path / "empty", bundle)
+    attempts = (lambda: save_bundle(tmp_path, bundle), lambda: copy_model(tmp_path / "model", tmp_path))
+    for attempt in attempts:
+        with pytest.raises(RegardError, match=r"has other files than those of a model\. Give a new directory"):
+            attempt()
+    assert load_bundle(tmp_path / "model").config == bundle.config
 
 
 def test_bundle_cannot_carry_code() -> None:
