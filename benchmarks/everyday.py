@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/everyday.py                           # the outputs of 50 sentences of our own
     .venv/bin/python benchmarks/everyday.py --tatoeba data/tatoeba    # and BLEU and chrF on enfr.test, both directions
+    .venv/bin/python benchmarks/everyday.py --tatoeba data/tatoeba --split val --without-marks    # as some people type
 
 Everything printed is a JSON line. docs/pretrained.md judges the outputs.
 """
@@ -81,12 +82,13 @@ def print_outputs() -> None:
             print(json.dumps(line, ensure_ascii=False), flush=True)
 
 
-def print_quality(tatoeba: Path, split: str) -> None:
+def print_quality(tatoeba: Path, split: str, *, without_marks: bool) -> None:
     """BLEU and chrF with intervals, and BLEU by the number of source words."""
     texts = {code: list(read_lines(tatoeba / f"enfr.{split}.{code}")) for code in ("en", "fr")}
     for name in (*GENERATIONS, "fr-en"):
         source, target = name.split("-")[:2]
-        report = regard.evaluate(regard.load(name, task="translation", engine="torch"), texts[source], texts[target])
+        sources = [text.rstrip(".?!… ") if without_marks else text for text in texts[source]]
+        report = regard.evaluate(regard.load(name, task="translation", engine="torch"), sources, texts[target])
         scores = {one.name: [round(value, 1) for value in (one.value, one.low, one.high)] for one in report.scores}
         lengths = {f"{one.low}-{one.high}": [one.count, round(one.score, 1)] for one in report.lengths}
         print(json.dumps({"model": name, "parameters": report.parameters, "scores": scores, "by length": lengths}))
@@ -96,11 +98,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tatoeba", type=Path, help="folder of enfr.test.en and enfr.test.fr")
     parser.add_argument("--split", default="test", help="val: to choose between models [default: test]")
+    parser.add_argument("--without-marks", action="store_true", help="sources without their final marks")
     options = parser.parse_args()
     assert len(ENGLISH) + len(FRENCH) == 50
     print_outputs()
     if options.tatoeba:
-        print_quality(options.tatoeba, options.split)
+        print_quality(options.tatoeba, options.split, without_marks=options.without_marks)
 
 
 if __name__ == "__main__":

@@ -477,6 +477,7 @@ class DataConfig(ConfigSection, frozen=True, kw_only=True):
     valid: list[str] = []  # empty: some pairs are held out of `train`; a captioner needs its own validation images
     old_valid: list[str] = []  # fine-tuning: examples like those of the start model, scored beside `valid`
     languages: list[str] = []  # language codes: [source, target], as in ["en", "ko"]; for one language, [code]
+    closing_mark: str = ""  # such as ".": added to a source that ends in a letter or digit, as none did in training
     labels: list[str] = []  # the classes of a classifier, in the order of its outputs; empty: those of `train`, sorted
     image_folder: str = ""  # folder of the images; empty: the captions' folder, or `images` in it
     image_store: str = ""  # directory for prepared images, which several runs may share; empty: in the run's directory

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from regard.config import Config
 from regard.errors import RegardError
 from regard.files import MODEL, MODEL_VERSION, WEIGHTS_FILE, find_model_directory, verify_files
 from regard.inference.evaluation import EvaluationReport
+from regard.tracing.trace import trace_texts
 from regard.training.recipes import find_recipe
 from regard.worlds.scenes import caption_text, draw_scene, draw_splits, scene_caption
 from regard.worlds.sentences import draw_splits as draw_labelled
@@ -50,6 +52,16 @@ def test_unknown_name_lists_the_shipped_models() -> None:
     for attempt in (lambda: regard.load("en-frr"), lambda: pretrained.card("en-frr")):
         with pytest.raises(RegardError, match=r"en-frr.*did you mean 'en-fr'.*en-fr, fr-en"):
             attempt()
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_source_without_final_mark_equals_closed_one(engine: Any) -> None:
+    translator = regard.load("en-fr", task="translation", engine=engine)
+    typed, closed = translator.translate(["Where is the train station", "Where is the train station."])
+    assert typed == closed
+    assert list(translator.stream("Thank you"))[-1] == "Merci."
+    assert translator.trace("I love you").source == translator.trace("I love you.").source
+    assert trace_texts(translator.require_bundle("traces"), "I love you", "Je t'aime.").source.words[-2] == "you."
 
 
 def test_shipped_translators_translate_their_worlds() -> None:

@@ -254,13 +254,15 @@ def _read_export_files(files: VerifiedFiles) -> ExportedModel:
 
 
 def _read_cached_export(cached: Path, directory: Path) -> ExportedModel | None:
-    """The export that was kept, if it is complete and made from the current weights."""
+    """The export that was kept, if it is complete and made from the current weights and config."""
     if directory_kind(cached) != EXPORT:
         return None
     try:
         info = read_input(cached / EXPORT_INFO_FILE, max_bytes=MEBIBYTE)
-        is_current = parse_export_info(info, cached).weights == weights_digest(directory)
-        return read_export(cached) if is_current else None
+        if parse_export_info(info, cached).weights != weights_digest(directory):
+            return None
+        export = read_export(cached)
+        return export if export.config == Config.load(directory / CONFIG_FILE) else None
     except RegardError:
         return None  # damaged: it is made again
 

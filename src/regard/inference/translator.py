@@ -25,6 +25,7 @@ from regard.inference.interface import (
     require_single_output,
 )
 from regard.interop.ctranslate2 import ExportedModel
+from regard.tokenization.text import close_sentence
 from regard.tracing.alignment import HeadSelection, WordAlignment, align_token_pairs
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Translator(ModelPipeline):
         engine = self._active_engine(config)
         pending: deque[_LineChunk] = deque()
         while lines := list(islice(remaining, CHUNK_LINES)):
-            encoded = [self.tokenizers.source.encode(line) for line in lines]
+            encoded = [self.encode_source(line) for line in lines]
             rows = [row[: self.max_source_tokens] for row in encoded]
             indices = [index for index, row in enumerate(rows) if row]
             decoded = engine.decode([rows[index] for index in indices], config, scores=scores)
@@ -187,7 +188,11 @@ class Translator(ModelPipeline):
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text, as many as the model reads."""
-        return self.tokenizers.source.encode(text)[: self.max_source_tokens]
+        return self.encode_source(text)[: self.max_source_tokens]
+
+    def encode_source(self, text: str) -> list[int]:
+        """All tokens of a text."""
+        return self.tokenizers.source.encode(close_sentence(text, self.config.data.closing_mark))
 
     def require_bundle(self, purpose: str) -> "Bundle":
         """The torch model; an error if only the export was loaded. `purpose` is a plural noun."""

@@ -212,7 +212,7 @@ class Service:
             return outputs
 
         translator = model.require(Translator)
-        encode, longest = translator.tokenizers.source.encode, translator.max_source_tokens
+        encode, longest = translator.encode_source, translator.max_source_tokens
 
         def fits(sentence: str) -> bool:  # within the model's maximum length; a short one need not be tokenised
             return MAX_TOKENS_PER_CHARACTER * len(sentence) < longest or len(encode(sentence)) <= longest

@@ -51,6 +51,12 @@ def normalize(text: str) -> str:
     return " ".join(nfc(text.replace(WORD_MARK, " ")).split())
 
 
+def close_sentence(text: str, mark: str) -> str:
+    """The text with a mark after it if it ends in a letter or digit."""
+    ended = text.rstrip()
+    return ended + mark if mark and ended[-1:].isalnum() else text
+
+
 def group_into_words(pieces: Sequence[str]) -> list[list[int]]:
     """The indices of each word's pieces, in order; every piece belongs to exactly one word.
 

@@ -18,7 +18,7 @@ from regard.errors import RegardError
 from regard.layers.positions import LearnedPositions, angles, sinusoidal
 from regard.models.interface import AttentionRole, GenerativeModel, Source
 from regard.special_tokens import END
-from regard.tokenization.text import group_into_words, join_pieces
+from regard.tokenization.text import close_sentence, group_into_words, join_pieces
 from regard.tracing.activations import Array
 from regard.tracing.arithmetic import (
     AttentionArithmetic,
@@ -253,7 +253,8 @@ class Trace:
 def trace_texts(bundle: Bundle, text: str, target_text: str) -> Trace:
     """The trace of a pair of texts."""
     both = bundle.tokenizers
-    return trace_pair(bundle, both.source.encode(text), both.target.encode(target_text), text=text)
+    tokens = both.source.encode(close_sentence(text, bundle.config.data.closing_mark))
+    return trace_pair(bundle, tokens, both.target.encode(target_text), text=text)
 
 
 def trace_pair(bundle: Bundle, source_tokens: list[int], target_tokens: list[int], *, text: str = "") -> Trace:

@@ -1,6 +1,7 @@
 """Which engine a directory is opened with, what is kept for the next time, and the error when it cannot be."""
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,16 @@ def test_converted_model_is_kept_until_weights_change(model: Path) -> None:
     load(model, engine="auto")
     assert kept.stat().st_ino != made
     assert again.translate(TEXTS)[0].text == Translator(other).translate(TEXTS)[0].text
+
+
+def test_kept_export_is_made_again_for_another_config(model: Path) -> None:
+    load(model, engine="auto")
+    config, manifest = model / "config.toml", model / "manifest.json"
+    before = sha256(config.read_bytes()).hexdigest()
+    config.write_text(config.read_text().replace('closing_mark = ""', 'closing_mark = "!"'))
+    manifest.write_text(manifest.read_text().replace(before, sha256(config.read_bytes()).hexdigest()))
+    opened = load(model, engine="auto", with_weights=False)
+    assert opened.config.data.closing_mark == "!"
 
 
 def test_export_is_not_kept_for_newer_weights(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

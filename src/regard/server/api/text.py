@@ -346,7 +346,7 @@ def stream_translation(job: TranslateJob, text: str, emit: EmitEvent) -> Transla
     translator, tokenizers = job.translator, job.translator.tokenizers
     if translator.bundle is None:
         return job.run([text])[0][0]  # an export does not show its steps
-    row = tokenizers.source.encode(text)
+    row = translator.encode_source(text)
     if not row:
         return job.align(text, Translation("", 0.0, 0.0, []))
     model: Any = translator.bundle.model

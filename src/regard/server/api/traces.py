@@ -276,7 +276,7 @@ async def beam(service: Service, body: BeamRequest) -> BeamResponse:
     model = service.models.choose(name=body.model)
     options = DecodeRequest(body.beam_size, 1, False, body.read(service.limits), tuple(body.sample))
     job, bundle = model.translate_job(options, service.limits), model.bundle
-    row = bundle.tokenizers.source.encode(body.text)
+    row = job.translator.encode_source(body.text)
     if not 1 <= len(row) <= MAX_TRACE_TOKENS:
         raise ApiError(413, "text_too_long", f"A tree takes a text of 1 to {MAX_TRACE_TOKENS} tokens. Send less.")
 
@@ -311,7 +311,7 @@ def trace_translation(
     bundle: Bundle, job: TranslateJob, text: str, target: str | None
 ) -> tuple[Trace, Translation | None]:
     """The trace of a text with the given target, or with its translation."""
-    row = bundle.tokenizers.source.encode(text)
+    row = job.translator.encode_source(text)
     if len(row) > MAX_TRACE_TOKENS:  # checked before the translation, which would take long for nothing
         raise ApiError(413, "text_too_long", f"A trace takes a text of at most {MAX_TRACE_TOKENS} tokens. Send less.")
     output = job.run([text])[0][0] if target is None else None
