@@ -18,6 +18,7 @@ const { indexParam, stepChoice } = await import("../../src/regard/web/components
 const { SCORE_FUNCTIONS } = await import("../../src/regard/web/components/score_functions.js");
 const { SCORES } = await import("../../src/regard/web/math/attention.js");
 const { hidesResults } = await import("../../src/regard/web/components/exercise.js");
+const { MatrixTable } = await import("../../src/regard/web/components/number_table.js");
 const { NumberTable } = await import("../../src/regard/web/components/number_table.js");
 const { numberText, smallText } = await import("../../src/regard/web/components/number_text.js");
 const { TokenRow } = await import("../../src/regard/web/components/token_row.js");
@@ -119,13 +120,17 @@ test("an exercise hides results until they are asked for", async () => {
   const weights = () => [...root.querySelectorAll("[data-step=softmax] table.keys td")].map((cell) => cell.textContent);
   assert.ok(weights().every((text) => text === "?"));
   assert.equal(root.querySelector(".weights-picture"), null);
+  assert.doesNotMatch(root.querySelector("[data-step=context]").textContent, /0\.\d{4}/, "weights of the sum");
   root.querySelector("[data-step=softmax] table.keys td:last-child button").click();
   await settle();
   assert.equal(weights()[2], "0.1187");
   assert.equal(weights().filter((text) => text === "?").length, 11);
+  const matrix = await shown(h(MatrixTable, { rows: [[0.25]], caption: "weights", areResults: true }));
+  assert.equal(matrix.querySelector("td").textContent, "?");
   hidesResults.value = false;
   await settle();
   assert.ok(!weights().includes("?"));
+  assert.equal(matrix.querySelector("td").textContent, "0.25");
 });
 
 test("a key is chosen in one table and marked in all of them", async () => {

@@ -23,20 +23,25 @@ export function TableScroll({ label, children }) {
   return h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": label }, children);
 }
 
-/** @typedef {{ rows: number[][], caption: ComponentChildren, rowLabels?: string[], columnLabels?: string[] }} MatrixProps */
+/** @typedef {{ rows: number[][], caption: ComponentChildren, rowLabels?: string[], columnLabels?: string[], areResults?: boolean }} MatrixProps areResults: an exercise hides them */
 
 /**
  * A small vector or matrix in full, without needless zeros.
  * @param {MatrixProps} props
  */
-export function MatrixTable({ rows, caption, rowLabels, columnLabels }) {
+export function MatrixTable({ rows, caption, rowLabels, columnLabels, areResults = false }) {
+  const isHidden = areResults && hidesResults.value;
   const head = columnLabels?.map((label) => h("th", { key: label, scope: "col" }, label));
   const body = rows.map((row, index) =>
     h(
       "tr",
       { key: rowLabels?.[index] ?? index },
       rowLabels && h("th", { scope: "row" }, rowLabels[index]),
-      row.map((value) => h("td", { "data-value": String(value) }, shortText(value))),
+      row.map((value) =>
+        isHidden
+          ? h("td", null, h(Result, { key: String(value), value }))
+          : h("td", { "data-value": String(value) }, shortText(value)),
+      ),
     ),
   );
   return h(

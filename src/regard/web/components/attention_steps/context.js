@@ -9,7 +9,7 @@ import { ATTENTION_FORMULAS } from "../formula.js";
 import { NumberList, TableScroll } from "../number_table.js";
 import { numberSpan } from "../number_text.js";
 import { VectorStrip } from "../vector_bar_list.js";
-import { DimensionField, dotTerms, timesParts, WrittenSum } from "../written_sum.js";
+import { DimensionField, dotTerms, WrittenSum } from "../written_sum.js";
 import { MEANINGS } from "./projections.js";
 import { queryLabel, StepCard } from "./step_card.js";
 
@@ -45,6 +45,11 @@ function changedNumbers(context, dimension) {
   return context.map((value) => [numberSpan(value), " "]);
 }
 
+/** @param {number} value */
+function result(value) {
+  return h(Result, { key: String(value), value });
+}
+
 /**
  * The context as bars, and one of its numbers as a sum over the keys, those in the tables first.
  * @param {{ step: Step, dimension: number }} props
@@ -56,7 +61,7 @@ function WrittenContext({ step, dimension }) {
   const ordered = keys.length === all.length ? all : [...keys, ...all.filter((key) => !keys.includes(key))];
   const terms = ordered.map((key) => ({
     label: tokenLabel(detail.key_labels[key]),
-    parts: timesParts(work.weights[key], work.values[key][dimension]),
+    parts: [result(work.weights[key]), " × ", numberSpan(work.values[key][dimension])],
     value: work.weights[key] * work.values[key][dimension],
   }));
   return h(
@@ -77,13 +82,12 @@ function WrittenContext({ step, dimension }) {
  * @param {{ work: AttentionWork, labels: string[] }} props
  */
 function ExampleContext({ work, labels }) {
-  const result = (/** @type {number} */ value) => h(Result, { key: String(value), value });
   const rows = work.values.map((value, key) =>
     h(
       "tr",
       { key: labels[key] },
       h("th", { scope: "row" }, labels[key]),
-      h("td", null, numberSpan(work.weights[key]), " ×"),
+      h("td", null, result(work.weights[key]), " ×"),
       value.map((entry) =>
         h("td", null, h("span", { class: "faint" }, `${entry} = `), result(work.weights[key] * entry)),
       ),

@@ -138,12 +138,14 @@ function OrderTables({ order, isCausal, title }) {
       caption: `${title}: ${t("inside.weight")}`,
       rowLabels: words,
       columnLabels: words,
+      areResults: true,
     }),
     h(MatrixTable, {
       rows: outputs,
       caption: outputCaption,
       rowLabels: words,
       columnLabels: MEANINGS.map((key) => t(key)),
+      areResults: true,
     }),
   );
 }
