@@ -36,12 +36,13 @@ export function Verdict({ store, guess, right, answers, children }) {
  * A row for each word: its score and its weight.
  * @param {object} props
  * @param {string} props.title
+ * @param {string} [props.heading] of the column of words
  * @param {ComponentChildren} [props.note]
  * @param {string[]} props.words
  * @param {number[]} [props.scores]
  * @param {number[]} props.weights
  */
-export function ScoreTable({ title, note, words, scores, weights }) {
+export function ScoreTable({ title, heading = t("start.word"), note, words, scores, weights }) {
   const dark = isDark.value;
   const rows = words.map((word, index) => {
     const weight = weights[index];
@@ -69,7 +70,7 @@ export function ScoreTable({ title, note, words, scores, weights }) {
       h(
         "tr",
         null,
-        h("th", { scope: "col" }, t("start.word")),
+        h("th", { scope: "col" }, heading),
         scores && h("th", { scope: "col" }, t("start.score")),
         h("th", { scope: "col", colspan: 2 }, t("start.weight")),
       ),

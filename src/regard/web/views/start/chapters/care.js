@@ -15,6 +15,7 @@ import { Figures, NeedsModel, Outputs, readyModel, useTranslation, Verdict } fro
 
 const MODEL = "en-fr";
 const SENTENCE = "Where is the train station?";
+const WORD = "4"; // the token of its translation that the chapter is about: gare
 const LESS = -0.02; // of a log-probability: 2 % less probable
 const ROWS = 6;
 
@@ -33,7 +34,7 @@ export const careChapter = {
   Result,
   link: {
     text: "start.care_link",
-    state: { view: "translate", model: MODEL, text: SENTENCE, what_if: "1", needs: "1" },
+    state: { view: "translate", model: MODEL, text: SENTENCE, what_if: "1", predict: WORD, needs: "1" },
   },
 };
 

@@ -45,7 +45,12 @@ function Result({ store, guess, setting, onSetting }) {
     h(
       Verdict,
       { store, guess, right, answers: headsChapter.answers() },
-      t("start.heads_explained", { one: percent(ONE.right), eight: percent(EIGHT.right) }),
+      t("start.heads_explained", {
+        one: percent(ONE.right),
+        low: percent(Math.min(...ONE.seeds)),
+        high: percent(Math.max(...ONE.seeds)),
+        eight: percent(EIGHT.right),
+      }),
     ),
     h(Figures, {
       items: [

@@ -16,7 +16,12 @@ const MODELS = /** @type {const} */ ([
   ["en-fr-rnn-attention", "start.one_vector_attention"],
   ["en-fr", "start.parallel_transformer"],
 ]);
-const SENTENCES = ["I have a dog.", "I have a dog and a cat.", "She has a black cat and a white dog."];
+const SENTENCES = [
+  "I have a dog.",
+  "I have a dog and a cat.",
+  "She has a black cat and a white dog.",
+  "She has a black cat and a white dog, and her brother has two red birds.",
+];
 
 /** @type {Chapter} */
 export const oneVectorChapter = {

@@ -78,7 +78,7 @@ function Result({ store, guess, setting, onSetting }) {
         return h(
           "div",
           { key: scaled, class: "stack" },
-          h(ScoreTable, { title, words, scores, weights }),
+          h(ScoreTable, { title, heading: t("inside.key"), words, scores, weights }),
           h(Figures, {
             items: [
               [t("start.sqrt_deviation"), deviation.toFixed(2), deviation],
