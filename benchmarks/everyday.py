@@ -1,6 +1,6 @@
-"""The everyday translators that come with regard: quality on a test set and by length, and 50 outputs to read.
+"""The everyday translators that come with regard: quality on a test set and by length, and 100 outputs to read.
 
-    .venv/bin/python benchmarks/everyday.py                           # the outputs of 50 sentences of our own
+    .venv/bin/python benchmarks/everyday.py                           # the outputs of 100 sentences of our own
     .venv/bin/python benchmarks/everyday.py --tatoeba data/tatoeba    # and BLEU and chrF on enfr.test, both directions
     .venv/bin/python benchmarks/everyday.py --tatoeba data/tatoeba --split val --without-marks    # as some people type
 
@@ -50,7 +50,37 @@ Attention is all you need.
 The printer does not work anymore.
 My grandmother, who is ninety years old, still works in her garden every morning.
 When I was young, I used to walk to school with my best friend, even when it was snowing.
-The blockchain startup raised a lot of money.""".splitlines()
+The blockchain startup raised a lot of money.
+Can I pay by credit card?
+My sister is a nurse in a big hospital.
+I lost my keys on the bus this morning.
+What time does the supermarket close on Sundays?
+He has been learning Spanish for two years.
+The baby is sleeping, so please be quiet.
+I don't think she will come to the party.
+There is a green bottle on the kitchen table.
+How many brothers do you have?
+We missed the last train and had to take a taxi.
+Please don't tell anyone about this.
+The new teacher is very friendly and patient.
+It was so cold that the lake froze.
+Would you like some sugar in your coffee?
+My parents have lived in this city since 1998.
+I forgot to buy eggs and butter.
+The blue dress suits you better than the red one.
+Who left the door open?
+She closed the window because it was noisy outside.
+If it snows tomorrow, the school will be closed.
+The film that we saw last night was boring.
+Turn left at the second traffic light.
+I have a headache and a sore throat.
+Nobody knows why he quit his job.
+The bread is fresh because it was baked this morning.
+Our neighbors are going to sell their old car.
+You should call the police immediately.
+This soup is too salty for me.
+Machine learning models need a lot of data.
+The bridge was destroyed by the flood three weeks ago.""".splitlines()
 FRENCH = """Où est la gare ?
 Je voudrais une baguette et deux croissants.
 Il fait très froid aujourd'hui.
@@ -65,7 +95,27 @@ Il faut que je parte maintenant.
 Le petit garçon a peur du noir.
 Je n'ai jamais vu un film aussi drôle.
 Pourriez-vous fermer la porte, s'il vous plaît ?
-Si j'étais riche, je voyagerais autour du monde.""".splitlines()
+Si j'étais riche, je voyagerais autour du monde.
+Le train pour Lyon part à huit heures.
+Mon frère travaille dans une banque.
+Où avez-vous acheté ce beau manteau ?
+Je ne me souviens plus de son nom.
+Nous allons au cinéma ce soir avec des amis.
+Elle a oublié son parapluie dans le train.
+Le chat dort sur le canapé.
+Quand est-ce que tu rentres à la maison ?
+Les enfants ont peur du grand chien noir.
+Je dois aller chez le dentiste demain après-midi.
+Cette valise est trop lourde pour moi.
+Il y a beaucoup de monde au marché le samedi.
+S'il pleut, nous resterons à la maison.
+Le professeur nous a demandé de nous taire.
+La soupe que ma grand-mère prépare est délicieuse.
+Peux-tu m'aider à porter ces cartons ?
+Ils se sont mariés il y a dix ans.
+J'ai besoin d'un nouveau téléphone portable.
+La boulangerie est fermée le lundi.
+On ne peut pas fumer dans ce restaurant.""".splitlines()
 
 
 def print_outputs() -> None:
@@ -100,7 +150,7 @@ def main() -> None:
     parser.add_argument("--split", default="test", help="val: to choose between models [default: test]")
     parser.add_argument("--without-marks", action="store_true", help="sources without their final marks")
     options = parser.parse_args()
-    assert len(ENGLISH) + len(FRENCH) == 50
+    assert len(ENGLISH) + len(FRENCH) == 100
     print_outputs()
     if options.tatoeba:
         print_quality(options.tatoeba, options.split, without_marks=options.without_marks)
