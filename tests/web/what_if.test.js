@@ -198,6 +198,30 @@ test("Heads shows the maps of the changed model", async () => {
   page.leave();
 });
 
+test("a map keeps its title and labels until the next one is loaded", async () => {
+  const layers = [...LAYERS, { role: "encoder-self", layer: 0, heads: 2, queries: "source", keys: "source" }];
+  const data = backend();
+  const { traces, weights } = data;
+  let answer;
+  Object.assign(data, {
+    traces: async (request) => ({ ...(await traces(request)), source: side(["I", "go", "on"], true), layers }),
+    weights: async (id, given) =>
+      given.layer ? new Promise((resolve) => (answer = resolve)) : { ...(await weights(id, given)), columns: 4 },
+  });
+  const page = await openView(headsView, data, { model: "m", text: "I go on", map: "0/1" });
+  const shown = () => [page.find(".heads-body h2").textContent, page.texts(".map-drawing text").slice(0, 2).join(" ")];
+  const before = shown();
+  assert.match(before[0], /Decoder to encoder/);
+  page.store.set({ role: "encoder-self", map: "1/0" });
+  await quiet();
+  assert.deepEqual(shown(), before);
+  answer({ weights: new Float32Array(16).fill(0.25), rows: 4, columns: 4 });
+  await quiet();
+  assert.match(shown()[0], /Encoder, self/);
+  assert.equal(shown()[1], "▁I ▁go");
+  page.leave();
+});
+
 test("a chosen cell of a map has a slider for its weight", async () => {
   const page = await openView(headsView, backend(), {
     model: "m",

@@ -141,19 +141,22 @@ function HeadsOfTrace({ store, source, scores }) {
   const rows = shownRoles.flatMap((known) => headRows(trace, known, scores, changes, role === ALL));
   const heads = rows.flatMap((row) => row.heads);
   const chosen = heads.find(({ name }) => name === params.map) ?? heads.find(({ isBest }) => isBest) ?? heads[0];
-  const layer = layerOf(trace, chosen.name);
-  const measure = layer && !store.data.isEmbedded && isMeasure(params.measure) ? params.measure : "weights";
+  const canMeasure = layerOf(trace, chosen.name) && !store.data.isEmbedded;
+  const measure = canMeasure && isMeasure(params.measure) ? params.measure : "weights";
   const load = async (/** @type {AbortSignal} */ signal) => ({
-    measure,
-    name: chosen.name,
+    ...{ measure, trace, name: chosen.name },
     map: await (measure === "weights"
       ? maps.get(chosen.name)
       : measured(store.data, source, chosen.name, measure, signal)),
   });
-  const map = useQuery(load, [chosen.name, maps, measure], { keepsData: true });
-  const headText = chosen.name.split("/")[1];
+  const query = useQuery(load, [chosen.name, maps, measure], { keepsData: true });
+  const shown = query.data ?? { measure, trace, name: chosen.name, map: null }; // the last map keeps its title and labels while the next one is loading
+  const layer = layerOf(shown.trace, shown.name);
+  const headText = shown.name.split("/")[1];
   const head = Number.isNaN(Number(headText)) ? null : Number(headText);
-  const title = layer ? layerHeadTitle(layer, measure === "zeroing" ? "all" : headText) : t("heads.rollout_title");
+  const title = layer
+    ? layerHeadTitle(layer, shown.measure === "zeroing" ? "all" : headText)
+    : t("heads.rollout_title");
   useEffect(() => {
     store.announcement.value = title;
   }, [title]);
@@ -176,12 +179,11 @@ function HeadsOfTrace({ store, source, scores }) {
     onChange: (/** @type {string} */ units) => store.set({ units, cell: "" }),
   });
   const isScored = scores.length > 0;
-  const { text } = MEASURES[measure];
-  const isSame = map.data?.name === chosen.name && map.data.measure === measure;
-  const shown = map.data && {
-    ...{ store, map: map.data.map, trace, layer, head, title, asWords: params.units === "words" },
-    ...(isSame && text && { text: t(text) }),
-    isEditable: measure === "weights",
+  const { text } = MEASURES[shown.measure];
+  const map = shown.map && {
+    ...{ store, map: shown.map, trace: shown.trace, layer, head, title, asWords: params.units === "words" },
+    ...(text && { text: t(text) }),
+    isEditable: shown.measure === "weights",
   };
   const measureChoice = h(Select, {
     label: t("heads.measure"),
@@ -195,7 +197,7 @@ function HeadsOfTrace({ store, source, scores }) {
     { class: "controls" },
     canDisable && h(DisableHead, { store, address: { role: layer.role, layer: layer.layer, head } }),
     unitChoice,
-    layer && !store.data.isEmbedded && measureChoice,
+    canMeasure && measureChoice,
   );
   return h(
     "div",
@@ -203,7 +205,7 @@ function HeadsOfTrace({ store, source, scores }) {
     h(
       "div",
       null,
-      h(Card, { title, beside: tools }, map.error && h(Problem, { error: map.error }), shown && h(HeadMap, shown)),
+      h(Card, { title, beside: tools }, query.error && h(Problem, { error: query.error }), map && h(HeadMap, map)),
     ),
     h(
       "div",
