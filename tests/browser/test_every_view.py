@@ -18,6 +18,7 @@ from tests.support.small_language import turns
 PARAMS_FILE = Path(__file__).parents[2] / "src" / "regard" / "web" / "core" / "url.js"
 POLLED = re.compile(r"/api/v1/(models|runs)$|/events\b")  # asked for again and again, whatever the view
 BUSY = "() => document.querySelector('main .is-busy, main .waiting') !== null"
+MALFORMED = ["-1", "1.5", "99999", "__proto__"]  # of an address that was cut, or is of another model
 VISITS, CLICKS = 4, 20
 ALLOWED_GROWTH = 1.2
 
@@ -298,6 +299,21 @@ def test_every_choice_is_reflected_in_the_address(new_page: Any, name: str) -> N
         opened.wait_until(lambda: opened.page.inner_html("main") != chosen, f"{param} changes nothing")
         opened.page.evaluate("address => { location.hash = address; }", view.address())
         opened.complete(view)
+
+
+@each_view
+def test_malformed_parameters_break_no_view(new_page: Any, name: str) -> None:
+    view = VIEWS[name]
+    opened = new_page()  # fails where a script complains
+    opened.open(view.address())
+    opened.complete(view)
+    for param in set(view.params) - {"model", "text", "run", "mode"}:
+        for value in MALFORMED:
+            address = f"{view.address(param)}&{urlencode({param: value})}"
+            opened.page.evaluate("address => { location.hash = address; }", address)
+            opened.page.wait_for_timeout(100)
+    opened.page.evaluate("address => { location.hash = address; }", view.address())
+    opened.complete(view)
 
 
 @each_view

@@ -14,7 +14,7 @@ const { AttentionSteps, keysShown } = await import(
 );
 const { inPairs } = await import("../../src/regard/web/components/attention_steps/block_cards.js");
 const { residuals } = await import("../../src/regard/web/components/attention_steps/step_map.js");
-const { indexParam, stepChoice } = await import("../../src/regard/web/components/attention_steps/step_params.js");
+const { stepChoice } = await import("../../src/regard/web/components/attention_steps/step_params.js");
 const { SCORE_FUNCTIONS } = await import("../../src/regard/web/components/score_functions.js");
 const { SCORES } = await import("../../src/regard/web/math/attention.js");
 const { hidesResults } = await import("../../src/regard/web/components/exercise.js");
@@ -184,11 +184,6 @@ test("cards stand in pairs, an odd one first and alone", () => {
   assert.deepEqual(halves(card("a"), card("b")), [true, true]);
   assert.deepEqual(halves(card("a"), null, card("b"), card("c")), [false, true, true]);
   assert.deepEqual(halves(card("a"), card("wide", true), card("b"), card("c")), [false, false, true, true]);
-});
-
-test("an index of the address is one that exists", () => {
-  assert.equal(indexParam("3", 4), 3);
-  for (const text of ["4", "-1", "1/2", "mean", "", undefined]) assert.equal(indexParam(text, 4), null);
 });
 
 test("by default the key with the largest weight is written out", () => {

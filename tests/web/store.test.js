@@ -4,7 +4,15 @@ import "./dom.js";
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { createStore } from "../../src/regard/web/core/store.js";
-import { changedState, formatHash, isStep, PARAMS, parseHash } from "../../src/regard/web/core/url.js";
+import {
+  changedState,
+  formatHash,
+  indexParam,
+  isStep,
+  numberParam,
+  PARAMS,
+  parseHash,
+} from "../../src/regard/web/core/url.js";
 
 const MODELS = [
   { name: "slow", is_ready: false, has_attention: true },
@@ -28,6 +36,14 @@ beforeEach(() => {
 });
 afterEach(() => {
   for (const store of stores.splice(0)) store.dispose();
+});
+
+test("a malformed index or number of an address is none", () => {
+  for (const text of [undefined, "", "-1", "1.5", "3", "1e0", "1/2", "mean", "__proto__"]) assert.equal(indexParam(text, 3), null);
+  assert.equal(indexParam("2", 3), 2);
+  const bounds = { min: 2, max: 9, usual: 4 };
+  const numbers = [undefined, "", "x", "NaN", "-1", "2.5", "1e999"].map((text) => numberParam(text, bounds));
+  assert.deepEqual(numbers, [4, 4, 4, 4, 2, 2.5, 9]);
 });
 
 test("an address and its state are one another's inverse", () => {

@@ -4,6 +4,7 @@ import { useDebounced } from "../core/debounce.js";
 import { t } from "../core/i18n.js";
 import { useQuery } from "../core/query.js";
 import { h, useEffect, useState } from "../core/ui.js";
+import { indexParam, numberParam } from "../core/url.js";
 import { readableToken } from "../math/tokens.js";
 import { Slider } from "./controls.js";
 import { Card } from "./layout.js";
@@ -15,7 +16,7 @@ import { WeightBars } from "./weight_bars.js";
 /** @import { AnyTrace, PredictedToken } from "../data/backend.js" */
 
 const FRAME = 900; // ms of a step while it plays
-const HOTTEST = 2; // temperature
+const [COLDEST, HOTTEST] = [0.1, 2]; // temperature
 
 /**
  * @param {object} props
@@ -40,7 +41,6 @@ export function NextTokens({ store, withTrace, input }) {
 
 /** @param {Parameters<typeof NextTokens>[0]} props */
 function Steps({ store, withTrace, input }) {
-  const { predict = "" } = store.url.value;
   const settled = useDebounced(temperatureOf(store));
   const query = useQuery(
     (signal) =>
@@ -55,7 +55,7 @@ function Steps({ store, withTrace, input }) {
   if (!query.data) return h(Loading, null);
   const { trace, predicted } = query.data;
   const tokens = trace[predicted.side === "target" ? "target" : "source"].pieces.slice(0, predicted.positions.length);
-  const position = Math.min(Number(predict) || 0, tokens.length - 1);
+  const position = indexParam(store.url.value.predict, tokens.length) ?? 0;
   const choose = (/** @type {number} */ index) => store.set({ predict: String(index) });
   return h(
     "div",
@@ -73,14 +73,14 @@ function Steps({ store, withTrace, input }) {
 
 /** @param {Store} store */
 export function temperatureOf(store) {
-  return Number(store.url.value.temperature) || 1;
+  return numberParam(store.url.value.temperature, { min: COLDEST, max: HOTTEST, usual: 1 });
 }
 
 /** @param {{ store: Store }} props */
 export function TemperatureSlider({ store }) {
   return h(Slider, {
     label: t("language.temperature"),
-    min: 0.1,
+    min: COLDEST,
     max: HOTTEST,
     step: 0.1,
     value: temperatureOf(store),

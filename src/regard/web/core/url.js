@@ -127,7 +127,27 @@ export function isStep(before, after) {
  * @returns {ParamRule}
  */
 function ruleOf(name) {
-  return name in PARAMS ? PARAMS[/** @type {ParamName} */ (name)] : {};
+  return Object.hasOwn(PARAMS, name) ? PARAMS[/** @type {ParamName} */ (name)] : {};
+}
+
+/**
+ * An index of the address; null where there is none, or one that is not below the count.
+ * @param {string | undefined} text
+ * @param {number} count
+ */
+export function indexParam(text, count) {
+  if (!text || !/^\d+$/.test(text)) return null;
+  const index = Number(text);
+  return index < count ? index : null;
+}
+
+/**
+ * A number of the address within bounds; the usual one where there is none.
+ * @param {string | undefined} text
+ * @param {{ min: number, max: number, usual?: number }} bounds
+ */
+export function numberParam(text, { min, max, usual = min }) {
+  return Math.max(min, Math.min(max, Number(text) || usual));
 }
 
 /**

@@ -1,6 +1,7 @@
 // @ts-check
 /** What is written out in the steps, as parameters of the address (core/url.js). */
 
+import { indexParam } from "../../core/url.js";
 import { argmax } from "../../math/attention.js";
 
 /** @import { ParamName, UrlState } from "../../core/url.js" */
@@ -31,17 +32,6 @@ export function stepChoice(params, detail) {
     isUnscaled: params.unscaled === "1" && isScaled(detail),
     isUnmasked: params.unmasked === "1" && isMasked(detail),
   };
-}
-
-/**
- * An index of the address; null where there is none, or one that is not below the count.
- * @param {string | undefined} text
- * @param {number} count
- */
-export function indexParam(text, count) {
-  if (!text || !/^\d+$/.test(text)) return null;
-  const index = Number(text);
-  return index < count ? index : null;
 }
 
 /** @param {{ layer: { score: string } }} detail */

@@ -3,6 +3,7 @@
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useEffect } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import { MOST_INTERVENTIONS, toggleHead } from "../../math/intervention_syntax.js";
 import { tokenLabel } from "../../math/tokens.js";
 import { Segmented } from "../controls.js";
@@ -126,10 +127,9 @@ function ExperimentBody({ store, experiment, list }) {
  */
 function Switches({ store, experiment, options, trace, list, predicted, onChange }) {
   const side = /** @type {"source" | "target" | undefined} */ (options.sides.find((known) => known !== "image"));
-  const { predict } = store.url.value;
   const tokens = predicted?.before.positions.map(predictedPiece) ?? [];
-  const first = experiment.hasEnd ? tokens.length - 1 : 0;
-  const position = Math.max(0, Math.min(predict ? Number(predict) || 0 : first, tokens.length - 1));
+  const first = experiment.hasEnd ? Math.max(0, tokens.length - 1) : 0;
+  const position = indexParam(store.url.value.predict, tokens.length) ?? first;
   const section = (/** @type {string} */ title, /** @type {import("../../core/ui.js").ComponentChildren} */ content) =>
     h("div", { class: "stack what-if-part" }, h("h3", null, title), content);
   return [

@@ -8,6 +8,7 @@ import { t } from "../../core/i18n.js";
 import { useQuery, useWidth } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
 import { h, useMemo } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import { byGeneration } from "../../data/models.js";
 import { MarkedOutput } from "./marked_output.js";
 import { attentionOfRnn, kindName, layerAndHead } from "./model_names.js";
@@ -49,7 +50,7 @@ function LengthCard({ store, models, model, evaluation }) {
   const buckets = models[0].lengths;
   const { bucket } = paramsOf(store, PARAMS);
   const hasSentences = evaluation.test.has_sentences; // a report of figures has no sentences to open
-  const chosen = hasSentences && buckets[Number(bucket)] && bucket !== "" ? Number(bucket) : null;
+  const chosen = hasSentences ? indexParam(bucket, buckets.length) : null;
   const open = (/** @type {number} */ index) => store.set({ bucket: String(index) });
   return h(
     Card,

@@ -59,7 +59,12 @@ function leadOf(model) {
 /** @param {{ store: Store, model: Model }} props */
 function TextInput({ store, model }) {
   const text = store.text.value;
-  return h(Fragment, null, h(SentenceForm, { store }), text && h(TextDecision, { store, model, text }));
+  return h(
+    Fragment,
+    null,
+    h(SentenceForm, { store }),
+    text && h(TextDecision, { key: `${model.name} ${text}`, store, model, text }),
+  );
 }
 
 /** @param {{ store: Store, model: Model }} props */

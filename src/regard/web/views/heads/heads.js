@@ -235,7 +235,7 @@ function HeadsOfTrace({ store, source, scores }) {
  * @returns {name is keyof typeof MEASURES}
  */
 function isMeasure(name) {
-  return name in MEASURES;
+  return Object.hasOwn(MEASURES, name);
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { headOptions } from "../../components/attention_names.js";
 import { AttentionSteps } from "../../components/attention_steps/attention_steps.js";
-import { indexParam, QUERY_PARAMS, stepChoice } from "../../components/attention_steps/step_params.js";
+import { QUERY_PARAMS, stepChoice } from "../../components/attention_steps/step_params.js";
 import { Switches } from "../../components/attention_steps/switches.js";
 import { Select } from "../../components/controls.js";
 import { Card } from "../../components/layout.js";
@@ -16,6 +16,7 @@ import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useRef } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import { takesText } from "../../data/models.js";
 import { hasLetters, tokenLabel } from "../../math/tokens.js";
 import { LogitLens } from "./logit_lens.js";

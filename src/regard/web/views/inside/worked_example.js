@@ -3,7 +3,6 @@
 
 import { AttentionSteps } from "../../components/attention_steps/attention_steps.js";
 import { MEANINGS } from "../../components/attention_steps/projections.js";
-import { indexParam } from "../../components/attention_steps/step_params.js";
 import { CheckBox, Switches } from "../../components/attention_steps/switches.js";
 import { Card } from "../../components/layout.js";
 import { MatrixTable } from "../../components/number_table.js";
@@ -11,6 +10,7 @@ import { smallText } from "../../components/number_text.js";
 import { TokenRow } from "../../components/token_row.js";
 import { t } from "../../core/i18n.js";
 import { h, useMemo } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import {
   EXAMPLE,
   exampleDetail,

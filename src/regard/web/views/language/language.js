@@ -14,6 +14,7 @@ import { useDebounced } from "../../core/debounce.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect, useState } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import { BLANK } from "../../math/tokens.js";
 
 /** @import { Store } from "../../core/store.js" */
@@ -233,8 +234,7 @@ function TextAttention({ store, model, prompt, text }) {
 /** @param {{ store: Store, trace: Trace, request: { model: string, text: string, interventions?: string[] }, links: VNode }} props */
 function TraceAttention({ store, trace, request, links }) {
   const last = trace.layers.length - 1;
-  const given = store.url.value.layer;
-  const number = given && Number(given) <= last ? Number(given) : last;
+  const number = indexParam(store.url.value.layer, last + 1) ?? last;
   const layer = trace.layers[number];
   const query = useQuery(
     (signal) =>

@@ -11,6 +11,7 @@ import { Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { Fragment, h, useEffect } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import { isTraceGone } from "../../data/errors.js";
 import { hitsBox } from "../../math/image_attention.js";
 
@@ -50,7 +51,7 @@ export function MapChoices({ store, layers, layer, head }) {
 export function CaptionAttention({ store, maps, layer, head, choices, onGone }) {
   const { caption, words } = maps;
   const boxes = (/** @type {number} */ index) => boxesOf(maps, index);
-  const chosen = Number(store.url.value.word) < words.length ? Number(store.url.value.word) : 0;
+  const chosen = indexParam(store.url.value.word, words.length) ?? 0;
   const buttons = words.map((_, index) =>
     h(WordButton, {
       key: index,

@@ -10,6 +10,7 @@ import { WhatIf } from "../../components/what_if/what_if.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useEffect, useMemo, useState } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import { isTraceGone } from "../../data/errors.js";
 import { modelFor } from "../../data/models.js";
 import { partialWord, wordMaps } from "../../math/image_attention.js";
@@ -75,7 +76,7 @@ function DescribedImage({ store, model, given }) {
     .filter(({ role }) => role === "image-cross");
   const { layer: layerText, head: headText } = store.url.value;
   const layer = layers.find(({ index }) => String(index) === layerText) ?? layers.at(-1) ?? null;
-  const head = layer && headText && Number(headText) < layer.heads ? headText : "mean";
+  const head = layer ? String(indexParam(headText, layer.heads) ?? "mean") : "mean";
   const query = useQuery(
     caption && layer && ((signal) => captionMaps(data, caption, layer.index, head, signal)),
     [caption, layer?.index, head],

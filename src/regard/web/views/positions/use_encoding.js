@@ -3,6 +3,7 @@
 import { useQuery } from "../../core/query.js";
 import { paramsOf } from "../../core/store.js";
 import { useMemo } from "../../core/ui.js";
+import { numberParam } from "../../core/url.js";
 import { takesText } from "../../data/models.js";
 import {
   countEncoding,
@@ -59,8 +60,8 @@ export function useEncoding(store) {
   const table = kind === OWN ? own : null;
   const trained = table?.trained ?? null;
   const longest = longestShown(table);
-  const length = within(Number(params.length), SHORTEST, longest);
-  const width = table?.width ?? within(Number(params.width), WIDTHS[0], WIDTHS[1]);
+  const length = Math.round(numberParam(params.length, { min: SHORTEST, max: longest }));
+  const width = table?.width ?? Math.round(numberParam(params.width, { min: WIDTHS[0], max: WIDTHS[1] }));
   const rows = useQuery(
     table && name && ((signal) => tableMaker(store, { name, table, length }, signal)),
     [table, name, length],
@@ -82,7 +83,7 @@ export function useEncoding(store) {
  */
 function kindOf(kind, hasOwn) {
   if (kind === OWN) return hasOwn ? OWN : "sinusoidal";
-  return kind in FORMULAS ? /** @type {FormulaKind} */ (kind) : "sinusoidal";
+  return Object.hasOwn(FORMULAS, kind) ? /** @type {FormulaKind} */ (kind) : "sinusoidal";
 }
 
 /**
@@ -93,15 +94,6 @@ function longestShown(table) {
   const trained = table?.trained ?? null;
   if (!table || trained === null) return LONGEST_SHOWN;
   return Math.max(LONGEST_SHOWN, Math.min(table.max_positions ?? 0, trained + BEYOND, 2 * LONGEST_SHOWN));
-}
-
-/**
- * @param {number} value
- * @param {number} least
- * @param {number} most
- */
-function within(value, least, most) {
-  return Math.max(least, Math.min(most, Math.round(value) || least));
 }
 
 /**

@@ -8,6 +8,7 @@ import { Empty } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useWidth } from "../../core/query.js";
 import { h, useMemo } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import { markedWords } from "../../math/text_diff.js";
 
 /** @import { Series } from "../../charts/lines.js" */
@@ -86,7 +87,7 @@ function CurveCard({ curve: { title, explanation, series }, log, stepRange }) {
 export function Samples({ store, log, isOfImages }) {
   const { validations } = log;
   const count = validations.length;
-  const number = Math.min(count, Number(store.url.value.validation) || count);
+  const number = indexParam(store.url.value.validation, count + 1) || count;
   const explanation = t(isOfImages ? "training.samples_hint_pictures" : "training.samples_hint");
   const slider = h(Slider, {
     label: t("training.validation"),

@@ -8,6 +8,7 @@ import { Empty, Loading, Problem } from "../../components/placeholders.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
 import { h, useEffect, useMemo, useState } from "../../core/ui.js";
+import { indexParam } from "../../core/url.js";
 import { createProbeMaps } from "../../data/probe_maps.js";
 import { joinTokens } from "../../math/tokens.js";
 import { isImageRun } from "../../math/training_log.js";
@@ -100,12 +101,11 @@ function SavedAttention({ store, run, probes, saved, steps, stepRange, isOfImage
  * @param {string | undefined} mapText "layer/head"
  */
 function chosenMap({ labels, layers }, probeText, mapText) {
-  const probe = Number(probeText) < labels.length ? Number(probeText) : 0;
+  const probe = indexParam(probeText, labels.length) ?? 0;
   const [layerText, head] = (mapText ?? "").split("/");
   const usual = layers.map(({ role }) => role === "cross" || role === "image-cross").lastIndexOf(true);
-  const layer =
-    mapText && Number(layerText) < layers.length ? Number(layerText) : usual < 0 ? layers.length - 1 : usual;
-  return { probe, layer, head: mapText && Number(head) < layers[layer].heads ? head : "mean" };
+  const layer = indexParam(layerText, layers.length) ?? (usual < 0 ? layers.length - 1 : usual);
+  return { probe, layer, head: String(indexParam(head, layers[layer].heads) ?? "mean") };
 }
 
 /**

@@ -8,7 +8,8 @@ import { Loading, Problem } from "../../components/placeholders.js";
 import { asRequest, changesOf } from "../../components/what_if/experiment.js";
 import { t } from "../../core/i18n.js";
 import { useQuery } from "../../core/query.js";
-import { h, useMemo, useState } from "../../core/ui.js";
+import { h, useEffect, useMemo, useState } from "../../core/ui.js";
+import { numberParam } from "../../core/url.js";
 
 /** @import { Store } from "../../core/store.js" */
 /** @import { Model } from "../../data/backend.js" */
@@ -34,9 +35,9 @@ export function BeamCard({ store, model, text }) {
 
 /** @param {{ store: Store, model: Model, text: string }} props */
 function Tree({ store, model, text }) {
-  const given = Number(store.url.value.beam);
-  const size = given >= 1 && given <= LARGEST_BEAM ? Math.round(given) : USUAL_BEAM;
+  const size = Math.round(numberParam(store.url.value.beam, { min: 1, max: LARGEST_BEAM, usual: USUAL_BEAM }));
   const [moved, setMoved] = useState(size);
+  useEffect(() => setMoved(size), [size]); // Back sets it, too
   const changes = changesOf(store);
   const query = useQuery(
     (signal) => store.data.beam({ model: model.name, text, beam_size: size, ...asRequest(changes) }, { signal }),

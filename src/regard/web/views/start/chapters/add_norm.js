@@ -4,6 +4,7 @@
 import { Slider } from "../../../components/controls.js";
 import { t } from "../../../core/i18n.js";
 import { h, useMemo } from "../../../core/ui.js";
+import { numberParam } from "../../../core/url.js";
 import { DEPTHS, deepStack } from "../../../math/lesson.js";
 import { NeedsModel, Outputs, readyModel, useTranslation, Verdict } from "../parts.js";
 
@@ -39,7 +40,7 @@ export const addNormChapter = {
 
 /** @param {ResultProps} props */
 function Result({ store, guess, setting, onSetting }) {
-  const depth = Math.min(DEPTHS, Math.max(1, Number(setting) || DEPTHS));
+  const depth = Math.round(numberParam(setting, { min: 1, max: DEPTHS, usual: DEPTHS }));
   const kinds = /** @type {StackKind[]} */ (Object.keys(KINDS));
   const stacks = useMemo(() => kinds.map(deepStack), []);
   const left = stacks[0].gradient[DEPTHS - 1];

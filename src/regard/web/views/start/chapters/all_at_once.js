@@ -4,6 +4,7 @@
 import { Slider } from "../../../components/controls.js";
 import { t } from "../../../core/i18n.js";
 import { h } from "../../../core/ui.js";
+import { numberParam } from "../../../core/url.js";
 import { Verdict } from "../parts.js";
 
 /** @import { Chapter, ResultProps } from "../chapter.js" */
@@ -28,7 +29,7 @@ export const allAtOnceChapter = {
 
 /** @param {ResultProps} props */
 function Result({ store, guess, setting, onSetting }) {
-  const length = Math.min(LONGEST, Math.max(2, Number(setting) || FIRST));
+  const length = Math.round(numberParam(setting, { min: 2, max: LONGEST, usual: FIRST }));
   const rows = /** @type {const} */ ([
     ["start.parallel_steps", length, LAYERS],
     ["start.parallel_path", length - 1, 1],

@@ -6,6 +6,7 @@ import { ATTENTION_FORMULAS } from "../../../components/formula.js";
 import { SCORE_FUNCTIONS } from "../../../components/score_functions.js";
 import { t } from "../../../core/i18n.js";
 import { h } from "../../../core/ui.js";
+import { numberParam } from "../../../core/url.js";
 import { SCORE_PARAMETERS, SENTENCES, scoreWords } from "../../../math/lesson.js";
 import { ScoreTable, Verdict } from "../parts.js";
 
@@ -31,7 +32,7 @@ export const fourScoresChapter = {
 
 /** @param {ResultProps} props */
 function Result({ store, guess, setting, onSetting }) {
-  const factor = Math.min(LONGEST, Math.max(1, Number(setting) || 1));
+  const factor = numberParam(setting, { min: 1, max: LONGEST });
   const bound = SCORE_PARAMETERS.additive.vector[0].reduce((sum, value) => sum + Math.abs(value), 0);
   const growth = Object.fromEntries(NAMES.map((name) => [name, largestScore(name, LONGEST) / largestScore(name, 1)]));
   const right = NAMES.reduce((least, name) => (growth[name] < growth[least] ? name : least));

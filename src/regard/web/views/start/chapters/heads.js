@@ -7,6 +7,7 @@ import { TokenRow } from "../../../components/token_row.js";
 import { t } from "../../../core/i18n.js";
 import { useQuery } from "../../../core/query.js";
 import { h } from "../../../core/ui.js";
+import { indexParam } from "../../../core/url.js";
 import { argmax } from "../../../math/attention.js";
 import { wordMap } from "../../../math/maps.js";
 import { realWords } from "../../../math/tokens.js";
@@ -67,7 +68,7 @@ function Result({ store, guess, setting, onSetting }) {
     h("p", { class: "faint small" }, t("start.measured_by", { command: "benchmarks/lesson_figures.py heads" })),
     h(TrainedHeads, {
       store,
-      word: setting ? Number(setting) : FIRST_WORD,
+      word: indexParam(setting, Infinity) ?? FIRST_WORD,
       onWord: (word) => onSetting(word === FIRST_WORD ? "" : String(word)),
     }),
   ];

@@ -5,6 +5,7 @@ import { MatrixTable } from "../../../components/number_table.js";
 import { TokenRow } from "../../../components/token_row.js";
 import { t } from "../../../core/i18n.js";
 import { h } from "../../../core/ui.js";
+import { indexParam } from "../../../core/url.js";
 import { argmax, attend } from "../../../math/attention.js";
 import { EXAMPLE, exampleDetail } from "../../../math/worked_example.js";
 import { ScoreTable, Verdict } from "../parts.js";
@@ -39,7 +40,7 @@ function Setup() {
 
 /** @param {ResultProps} props */
 function Result({ store, guess, setting, onSetting }) {
-  const query = Math.min(Number(setting) || 0, EXAMPLE.tokens.length - 1);
+  const query = indexParam(setting, EXAMPLE.tokens.length) ?? 0;
   const work = attend(exampleDetail(query, false));
   const { tokens } = EXAMPLE;
   const right = String(argmax(attend(exampleDetail(0, false)).weights));
