@@ -16,6 +16,7 @@ from regard.cli.options import PATH, json_option, model_argument
     name="fill",
     epilog="""\b
 Examples:
+  regard fill world-encoder-only "가수 열두 ___ 간호사를 부른다"
   regard fill runs/world-encoder-only/model "AI가 ___ 바꾼다"
   regard fill runs/x/model --input cloze.txt --json""",
 )

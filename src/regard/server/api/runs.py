@@ -279,7 +279,7 @@ WORKED_EXAMPLE_REVERSED = ExampleSentence(
 BUILT_IN_EXAMPLES = {("en", "ko"): [WORKED_EXAMPLE], ("ko", "en"): [WORKED_EXAMPLE_REVERSED]}
 PROMPTS: dict[Task, list[str]] = {  # for the language models and the classifier that come with regard
     "text-generation": ["AI가", "유나는 도서관에서", "비가 오면", "가난한 소방관이"],
-    "fill-mask": ["AI가 ___ 바꾼다", "유나는 도서관에서 책을 ___", "폴이 ___ 때문에 에마가 웃었다"],
+    "fill-mask": ["가수 열두 ___ 간호사를 부른다", "눈이 ___ 때 지민은 소를 싫어한다", "그는 양파를 먹을 ___"],
     "classification": [  # the same words in another order
         "The nurse helped the boy",
         "The boy helped the nurse",
