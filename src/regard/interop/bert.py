@@ -12,9 +12,11 @@ from regard.special_tokens import BEGIN, END, MASK, PADDING, UNKNOWN
 def _read_bert(settings: Settings, misfits: Misfits) -> Settings:
     kind = settings.get("position_embedding_type", "absolute")
     misfits.require(kind == "absolute", f"position_embedding_type is {kind!r}; supported: absolute")
-    misfits.require(not settings.get("is_decoder"), "is_decoder is true; supported: encoders")
+    misfits.expect(settings, is_decoder=False, add_cross_attention=False)
     is_roberta = settings.get("model_type") == "roberta"
     offset = ROBERTA_OFFSET if is_roberta else 0
+    if is_roberta:
+        misfits.expect(settings, pad_token_id=ROBERTA_OFFSET - 1)
     activation = settings.get("hidden_act", "gelu")
     is_known = not is_roberta or activation == "gelu"  # its head has GELU whatever the blocks have
     misfits.require(is_known, f"hidden_act is {activation!r}; supported for RoBERTa: gelu")
@@ -115,10 +117,12 @@ def _read_distilbert(settings: Settings, misfits: Misfits) -> Settings:
     sinusoidal = settings.get("sinusoidal_pos_embds", False)
     misfits.require(not sinusoidal, "sinusoidal_pos_embds is true; supported: learned positions")
     renamed = {own: settings[name] for own, name in DISTILBERT_NAMES.items() if name in settings}
-    return _read_bert(settings | renamed | {"type_vocab_size": 1}, misfits) | {
-        "token_types": 0,
-        "pooler_activation": "relu",
-    }
+    found = Misfits(misfits.origin)
+    table = _read_bert(settings | renamed | {"type_vocab_size": 1, "layer_norm_eps": 1e-12}, found)
+    for own, name in DISTILBERT_NAMES.items():
+        found.found = [one.replace(f"{own} is", f"{name} is") for one in found.found]
+    misfits.found += found.found
+    return table | {"token_types": 0, "pooler_activation": "relu"}
 
 
 DISTILBERT_NAMES = {
@@ -170,22 +174,27 @@ BERT_IGNORED: tuple[str, ...] = (
     "pooler.dense.weight",
     "pooler.dense.bias",
     "position_ids",
-    "decoder.weight",
-    "decoder.bias",
+    "seq_relationship.weight",
+    "seq_relationship.bias",
 )
-BERT_IGNORED += ("seq_relationship.weight", "seq_relationship.bias", "vocab_projector.weight")
+TOKENS = "embeddings.word_embeddings.weight"
+BERT_COPIES = {"cls.predictions.decoder.weight": TOKENS, "cls.predictions.decoder.bias": "cls.predictions.bias"}
+ROBERTA_COPIES = {"lm_head.decoder.weight": TOKENS, "lm_head.decoder.bias": "lm_head.bias"}
 BERT = Family(
     "bert", "BertForMaskedLM", _read_bert, _write_bert,
     _encoder_rules("bert.", "encoder.layer", BERT_BLOCK, BERT_HEAD),
-    _bert_tokens, True, "bert.", ("cls.predictions.transform",), BERT_IGNORED, class_tensor="classifier.weight",
+    _bert_tokens, True, "bert.", ("cls.predictions.transform",), BERT_IGNORED, BERT_COPIES,
+    class_tensor="classifier.weight",
 )  # fmt: skip
 ROBERTA = Family(
     "roberta", "RobertaForMaskedLM", _read_bert, _write_roberta,
     _encoder_rules("roberta.", "encoder.layer", BERT_BLOCK, ROBERTA_HEAD, ROBERTA_OFFSET),
-    _roberta_tokens, True, "roberta.", ("lm_head.dense",), BERT_IGNORED, class_tensor="classifier.out_proj.weight",
+    _roberta_tokens, True, "roberta.", ("lm_head.dense",), BERT_IGNORED, ROBERTA_COPIES,
+    class_tensor="classifier.out_proj.weight",
 )  # fmt: skip
 DISTILBERT = Family(
     "distilbert", "DistilBertForMaskedLM", _read_distilbert, _write_distilbert,
     _encoder_rules("distilbert.", "transformer.layer", DISTILBERT_BLOCK, DISTILBERT_HEAD),
-    _bert_tokens, True, "distilbert.", ("vocab_transform",), BERT_IGNORED, class_tensor="classifier.weight",
+    _bert_tokens, True, "distilbert.", ("vocab_transform",), BERT_IGNORED, {"vocab_projector.weight": TOKENS},
+    class_tensor="classifier.weight",
 )  # fmt: skip

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from regard.bundle import Bundle, load_weights, new_bundle, read_tensors
 from regard.config import Config
-from regard.config_errors import MAX_SHOWN_PROBLEMS
+from regard.config_errors import MAX_SHOWN_PROBLEMS, shorten
 from regard.errors import RegardError
 from regard.files import MAX_METADATA_BYTES, open_input, read_input
 from regard.interop.ctranslate2 import SUPPRESSED_LOGIT, require_finite_weights
@@ -92,6 +92,12 @@ class Misfits:
         self.require(is_known, f"{name} is {value!r}; supported: {', '.join(map(str, choices))}")
         return choices[value] if is_known else next(iter(choices.values()))
 
+    def expect(self, settings: dict[str, Any], **usual: Any) -> None:
+        """Options that may only have their usual values, because others change what the model computes."""
+        for name, value in usual.items():
+            given = settings.get(name, value)
+            self.require(given == value or not (given or value), f"{name} is {shorten(given)}; supported: {value!r}")
+
     def raise_if_any(self) -> None:
         """One error for all of them."""
         if self.found:
@@ -100,6 +106,40 @@ class Misfits:
                 [*(f"  {misfit}" for misfit in shown), *([f"  and {hidden:,} more"] if hidden > 0 else [])]
             )
             raise RegardError(f"{self.origin} cannot be imported:\n{lines}\nNothing was written.")
+
+
+# --- settings of the transformers library --------------------------------------------------------------------------
+
+ALIASES = {  # its name of a setting for all families, and the names in some of them
+    "hidden_size": ("d_model", "n_embd", "dim"),
+    "num_hidden_layers": ("encoder_layers", "num_layers", "n_layer", "n_layers"),
+    "num_attention_heads": ("encoder_attention_heads", "num_heads", "n_head", "n_heads"),
+    "max_position_embeddings": ("n_positions",),
+}
+FORCED_TOKENS: tuple[str, ...] = ("forced_bos_token_id", "forced_decoder_ids", "sequence_bias", "suppress_tokens")
+FORCED_TOKENS += ("begin_suppress_tokens",)
+
+
+def check_settings(settings: dict[str, Any], generation: dict[str, Any], misfits: Misfits) -> None:
+    """What holds for every family: no quantisation, one value for each setting, and a free choice of tokens.
+
+    `generation` is the content of generation_config.json, which is stronger than config.json.
+    """
+    misfits.expect(settings, quantization_config=None)
+    for name, others in ALIASES.items():
+        for other in others:
+            given = [shorten(settings.get(one)) for one in (name, other)]
+            is_same = settings.get(name) in (None, settings.get(other)) or other not in settings
+            misfits.require(is_same, f"{name} is {given[0]} and {other} is {given[1]}; supported: the same number")
+    for name in FORCED_TOKENS:
+        forced = generation.get(name, settings.get(name))
+        misfits.require(forced is None or forced == [], f"{name} is {shorten(forced)}; supported: none")
+    start = generation.get("decoder_start_token_id")
+    if start is not None:
+        misfits.expect(settings, decoder_start_token_id=start)
+    unused = [[settings.get(name)] for name in ("pad_token_id", "decoder_start_token_id")]
+    bad = [one for one in generation.get("bad_words_ids", settings.get("bad_words_ids")) or [] if one not in unused]
+    misfits.require(not bad, f"bad_words_ids has {shorten(bad)}; supported: padding")
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -139,7 +179,8 @@ def read_optional_json(path: Path) -> dict[str, Any]:
 def read_huggingface_tensors(directory: Path) -> Tensors:
     """The tensors of a Hugging Face directory as float32: safetensors, in one file or several, or a pickle.
 
-    Numbers that are not real ones keep their type, which no weight has.
+    Numbers that are not real ones keep their type, which no weight has. Early BERTs have TensorFlow's names of the
+    parameters of a LayerNorm.
     """
     single, index = directory / "model.safetensors", directory / "model.safetensors.index.json"
     if single.exists():
@@ -154,7 +195,12 @@ def read_huggingface_tensors(directory: Path) -> Tensors:
         raise RegardError(
             f"{directory} has no weights: no model.safetensors and no pytorch_model.bin. Download the whole model."
         )
-    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+    return {
+        name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): (
+            tensor.float() if tensor.is_floating_point() else tensor
+        )
+        for name, tensor in tensors.items()
+    }
 
 
 def read_safetensors(path: Path) -> Tensors:

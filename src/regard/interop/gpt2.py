@@ -16,8 +16,7 @@ from regard.interop.huggingface_family import (
 
 
 def _read_gpt2(settings: Settings, misfits: Misfits) -> Settings:
-    for name, usual in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False)):
-        misfits.require(settings.get(name, usual) == usual, f"{name} is {settings.get(name)}; supported: {usual}")
+    misfits.expect(settings, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, is_causal=True)
     width = misfits.integer(settings, "n_embd")
     inner = settings.get("n_inner") or 4 * width
     return {
@@ -79,8 +78,8 @@ def _gpt2_rules(model: FamilyConfig) -> Iterator[Rule]:
         yield Rule("lm_head.weight", ("output.weight",), has_tokens=True)
 
 
-GPT2_IGNORED = ("attn.bias", "attn.masked_bias", "lm_head.weight")
+GPT2_IGNORED = ("attn.bias", "attn.masked_bias")
 GPT2 = Family(
     "gpt2", "GPT2LMHeadModel", _read_gpt2, _write_gpt2, _gpt2_rules,
-    causal_tokens, False, "transformer.", (), GPT2_IGNORED,
+    causal_tokens, False, "transformer.", (), GPT2_IGNORED, {"lm_head.weight": "wte.weight"},
 )  # fmt: skip

@@ -3,8 +3,8 @@
 Import and export follow from the declaration, so that an export restores the tensors that were imported.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.config import Config, DecoderOnlyConfig, EncoderOnlyConfig, TransformerConfig
+from regard.config_errors import shorten
 from regard.errors import RegardError
 from regard.interop import sentencepiece_rewriting as spm
 from regard.interop.foreign import (
@@ -19,6 +20,7 @@ from regard.interop.foreign import (
     ForeignVocabulary,
     Misfits,
     Tensors,
+    check_settings,
     read_file,
     read_huggingface_tensors,
     read_json,
@@ -30,6 +32,12 @@ from regard.tokenization.tokenizer_json import make_tokenizer
 
 Settings = dict[str, Any]
 FamilyConfig = EncoderOnlyConfig | DecoderOnlyConfig | TransformerConfig
+TOKENIZER_OPTIONS = {  # of tokenizer_config.json, with the step of tokenizer.json that has them, and their name there
+    "do_lower_case": ("BertNormalizer", "lowercase"),
+    "strip_accents": ("BertNormalizer", "strip_accents"),
+    "tokenize_chinese_chars": ("BertNormalizer", "handle_chinese_chars"),
+    "add_prefix_space": ("ByteLevel", "add_prefix_space"),
+}
 ACTIVATION_NAMES = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}  # for the library
 
 
@@ -57,6 +65,7 @@ class Family:
     prefix: str = ""  # of all tensors in a checkpoint with a head
     head_tensors: tuple[str, ...] = ()  # how the names of a masked-token head begin
     ignored: tuple[str, ...] = ()  # tensors that have no place here, and do not change hidden states or logits
+    copies: Mapping[str, str] = field(default_factory=dict)  # tensors that may be in a file twice; without the prefix
     class_tensor: str = ""  # the matrix of its head for classes, with a row for each
     sentencepiece: str = ""  # the name of its sentencepiece model, for directories without tokenizer.json
 
@@ -75,11 +84,12 @@ def weight_and_bias(theirs: str, ours: str) -> Iterator[Rule]:
 
 def causal_tokens(special: Settings) -> dict[int, Any]:
     """A text begins with the token that the model declares for it, or with the one that ends a text."""
+    begin = special.get("bos_token"), special.get("bos_token_id")
     end = special.get("eos_token") or special.get("eos_token_id")
     return {
         PADDING: special.get("pad_token"),
         UNKNOWN: special.get("unk_token"),
-        BEGIN: special.get("bos_token") or special.get("bos_token_id") or end,
+        BEGIN: next((one for one in begin if one is not None), end),
         END: end if not isinstance(end, list) else end[0],
     }
 
@@ -90,6 +100,7 @@ def causal_tokens(special: Settings) -> dict[int, Any]:
 def import_huggingface(directory: Path, family: Family) -> ForeignModel:
     """A directory of one of the families."""
     settings, misfits = read_json(directory / "config.json"), Misfits(directory)
+    check_settings(settings, read_optional_json(directory / "generation_config.json"), misfits)
     table = family.read(settings, misfits)
     size = misfits.integer(settings, "vocab_size")
     misfits.raise_if_any()
@@ -97,6 +108,8 @@ def import_huggingface(directory: Path, family: Family) -> ForeignModel:
     has_table = any(tensor.dim() and len(tensor) == size for tensor in tensors.values())
     misfits.require(has_table, f"vocab_size is {size:,}; no tensor has as many rows")
     labels = class_labels(settings, tensors.get(family.class_tensor), misfits)
+    if family.head_tensors and any(name.startswith(family.head_tensors) for name in tensors):
+        misfits.expect(settings, tie_word_embeddings=True)
     misfits.raise_if_any()
     names, vocabulary, tokenizer = read_tokenizer(directory, family, settings, size)
     return assemble(directory, family, table, tensors, vocabulary, tokenizer, misfits, names, labels)
@@ -132,16 +145,17 @@ def assemble(
     labels: Sequence[str] = (),
 ) -> ForeignModel:
     """The model, after all of its tensors have a place; with labels, a classifier."""
+    tensors = {name.removeprefix(family.prefix): tensor for name, tensor in tensors.items()}
     notes = []
     if labels:
         table |= {"classes": len(labels)}
     elif table["kind"] == "encoder-only" and not any(name.startswith(family.head_tensors) for name in tensors):
         table |= {"masked_head": False}
         notes.append("it has no masked-token head: it gives hidden states and attention, and fills no masks")
+    if (output := tensors.get("lm_head.weight")) is not None and (tokens := family.copies.get("lm_head.weight")):
+        is_copy = tokens in tensors and torch.equal(output, tensors[tokens])
+        table |= {"tie_word_embeddings": is_copy and table.get("tie_word_embeddings", True)}
     if table["kind"] == "transformer":
-        output, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
-        is_tied = output is None or (shared is not None and torch.equal(output, shared))
-        table |= {"tie_word_embeddings": is_tied}
         notes.append("it needs its task before each text, such as 'translate English to German: '")
     if table["kind"] in ("decoder-only", "transformer"):
         table |= {"output_mask": True}
@@ -163,20 +177,24 @@ def assemble(
 def _import_tensors(
     family: Family, model: FamilyConfig, theirs: Tensors, vocabulary: ForeignVocabulary, misfits: Misfits
 ) -> Tensors:
-    bare = {name.removeprefix(family.prefix): tensor for name, tensor in theirs.items()}
     ours: Tensors = {}
-    rules = list(family.rules(model))
-    for rule in rules:
+    left = dict(theirs)
+    for rule in family.rules(model):
         name = rule.theirs.removeprefix(family.prefix)
-        if name not in bare:
+        if name not in left:
             misfits.require(False, f"{rule.theirs} is missing")
             continue
-        tensor = bare.pop(name)
+        tensor = left.pop(name)
         tensor = tensor.T if rule.is_transposed else tensor
         tensor = vocabulary.rows(tensor) if rule.has_tokens else tensor[rule.skipped_rows :]
         ours |= dict(zip(rule.ours, tensor.chunk(len(rule.ours)), strict=True))
-    strange = [name for name in bare if not name.endswith(family.ignored)] if family.ignored else list(bare)
-    misfits.found += [f"{name} is not part of {family.architecture} here" for name in sorted(strange)]
+    for name in sorted(left):
+        if (original := family.copies.get(name)) in theirs:
+            misfits.require(
+                torch.equal(left[name], theirs[original]), f"{name} differs from {original}; supported: a copy"
+            )
+        elif not (family.ignored and name.endswith(family.ignored)):
+            misfits.require(False, f"{name} is not part of {family.architecture} here")
     misfits.raise_if_any()
     return {name: tensor.contiguous() for name, tensor in ours.items()}
 
@@ -185,15 +203,40 @@ def read_tokenizer(
     directory: Path, family: Family, settings: Settings, size: int
 ) -> tuple[list[str], ForeignVocabulary, Tokenizer]:
     """The tokens by their original ids, our order of them, and the tokenizer in that order."""
-    special = settings | read_optional_json(directory / "special_tokens_map.json")
-    special = read_optional_json(directory / "tokenizer_config.json") | special
+    options = read_optional_json(directory / "tokenizer_config.json")
+    special = options | settings | read_optional_json(directory / "special_tokens_map.json")
     path = directory / "tokenizer.json"
     if path.exists():
+        added = read_optional_json(directory / "added_tokens.json")
+        check_options(read_json(path), options, added, Misfits(path))
         return arrange_tokenizer(read_json(path), family, special, size, str(path))
     path = directory / (family.sentencepiece or "tokenizer.json")
     if not path.exists():
         raise RegardError(f"{directory} has no {path.name}. Save the tokenizer with a recent transformers library.")
     return _arrange_sentencepiece(read_file(path), family, special, size, path)
+
+
+def check_options(tokenizer: Settings, options: Settings, added: Settings, misfits: Misfits) -> None:
+    """Options in tokenizer_config.json, and tokens beside it, that change what is in tokenizer.json."""
+    parts = [part for name in ("normalizer", "pre_tokenizer") for part in _parts(tokenizer.get(name))]
+    for option, (kind, name) in TOKENIZER_OPTIONS.items():
+        for part in (one for one in parts if option in options and one.get("type") == kind):
+            is_same = part.get(name) == options[option]
+            misfits.require(is_same, f"its {name} is {part.get(name)}, and {option} beside it is {options[option]}")
+    misfits.expect(tokenizer["model"], dropout=None)
+    given = [options.get(name) or [] for name in ("additional_special_tokens", "extra_special_tokens")]
+    given += [(options.get("added_tokens_decoder") or {}), dict(enumerate(added))]
+    tokens = [one for some in given for one in (some.values() if isinstance(some, dict) else some)]
+    names = {one["content"] if isinstance(one, dict) else one for one in tokens}
+    missing = sorted(names - {one["content"] for one in tokenizer.get("added_tokens", [])})
+    misfits.require(not missing, f"its added_tokens lack {shorten(missing)}, which the files beside it name")
+    misfits.raise_if_any()
+
+
+def _parts(part: Settings | None) -> list[Settings]:
+    """A normalizer or pre-tokenizer as a list of its steps."""
+    steps = (part or {}).get("normalizers") or (part or {}).get("pretokenizers")
+    return [one for step in steps for one in _parts(step)] if steps else [part or {}]
 
 
 def _arrange_sentencepiece(
@@ -221,6 +264,8 @@ def arrange_tokenizer(
     kind = tokenizer.get("model", {}).get("type")
     if kind not in ("WordPiece", "BPE", "Unigram"):
         raise RegardError(f"{origin} is a tokenizer of type {kind!r}; supported: WordPiece, BPE and Unigram.")
+    if kind == "WordPiece" and tokenizer["model"].get("unk_token") not in tokenizer["model"]["vocab"]:
+        raise RegardError(f"{origin} has no token for unknown words (model.unk_token). Get the file again.")
     vocab = tokenizer["model"]["vocab"]
     ids = {piece: index for index, (piece, _) in enumerate(vocab)} if kind == "Unigram" else dict(vocab)
     ids |= {one["content"]: one["id"] for one in tokenizer.get("added_tokens", [])}

@@ -11,12 +11,14 @@ def _read_llama(settings: Settings, misfits: Misfits) -> Settings:
     width, heads = misfits.integer(settings, "hidden_size"), misfits.integer(settings, "num_attention_heads")
     head_width = settings.get("head_dim") or width // heads
     misfits.require(head_width * heads == width, f"head_dim is {head_width}; supported: {width} / {heads}")
-    rope = settings.get("rope_scaling") or settings.get("rope_parameters") or {}
+    name = "rope_scaling" if settings.get("rope_scaling") else "rope_parameters"
+    rope = settings.get(name) or {}
     kind = rope.get("rope_type", rope.get("type", "default"))
-    misfits.require(kind == "default", f"the rotary positions are of type {kind!r}; supported: default")
-    for name in ("attention_bias", "mlp_bias"):
-        misfits.require(not settings.get(name), f"{name} is true; supported: false")
+    misfits.require(kind == "default", f"{name} is of type {kind!r}; supported: default")
+    misfits.expect(settings, attention_bias=False, mlp_bias=False, is_causal=True)
     groups = settings.get("num_key_value_heads") or heads
+    is_even = isinstance(groups, int) and heads % groups == 0
+    misfits.require(is_even, f"num_key_value_heads is {groups!r}; supported: a divisor of {heads}")
     return {
         "kind": "decoder-only",
         "transformer": {
@@ -81,8 +83,7 @@ def _llama_rules(model: FamilyConfig) -> Iterator[Rule]:
         yield Rule("lm_head.weight", ("output.weight",), has_tokens=True)
 
 
-LLAMA_IGNORED = ("rotary_emb.inv_freq", "lm_head.weight")
 LLAMA = Family(
     "llama", "LlamaForCausalLM", _read_llama, _write_llama, _llama_rules,
-    causal_tokens, False, "model.", (), LLAMA_IGNORED,
+    causal_tokens, False, "model.", (), ("rotary_emb.inv_freq",), {"lm_head.weight": "embed_tokens.weight"},
 )  # fmt: skip

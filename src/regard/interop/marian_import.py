@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from regard.config import Config, TransformerConfig
 from regard.errors import RegardError
 from regard.interop import sentencepiece_rewriting as spm
@@ -18,6 +20,7 @@ from regard.interop.foreign import (
     ForeignVocabulary,
     Misfits,
     Tensors,
+    check_settings,
     read_file,
     read_huggingface_tensors,
     read_json,
@@ -36,9 +39,10 @@ def import_marian(directory: Path) -> ForeignModel:
     """A Hugging Face directory of OPUS-MT, or of another MarianMTModel."""
     settings, misfits = read_json(directory / "config.json"), Misfits(directory)
     generation = read_optional_json(directory / "generation_config.json")
+    check_settings(settings, generation, misfits)
+    misfits.expect(settings, is_encoder_decoder=True, is_causal=True)
+    misfits.expect(settings, eos_token_id=generation.get("eos_token_id", settings.get("eos_token_id")))
     model = _model_table(settings, misfits)
-    first = generation.get("forced_bos_token_id", settings.get("forced_bos_token_id"))
-    misfits.require(first is None, f"forced_bos_token_id is {first}; supported: no forced first token")
     processors = [read_file(directory / name) for name in ("source.spm", "target.spm")]
     for processor in processors:
         misfits.found += [one for one in spm.misfits(processor) if one not in misfits.found]
@@ -115,6 +119,12 @@ def _arranged(path: Path, special: dict[int, int], made: list[str], size: int) -
     if not is_valid or not {"<unk>"} <= ids.keys() or max(special.values()) >= size:
         raise RegardError(f"{path} does not fit the model: it needs <unk> and ids from 0 to {size - 1}. Get it again.")
     names = [pieces.get(identity, f"<unused_{identity}>") for identity in range(size)]
+    words = [names[identity] for identity in special.values() if names[identity] in made]
+    if words:
+        raise RegardError(
+            f"eos_token_id or decoder_start_token_id is the id of {words[0]!r}, which the tokenizer makes from text; "
+            "supported: a token of its own."
+        )
     names = [WORD_MARK + piece if spm.is_language_code(WORD_MARK + piece) else piece for piece in names]
     unknown_pieces = [piece for piece in made if piece not in ids]
     return ForeignVocabulary.arrange(names, special | {UNKNOWN: ids["<unk>"]}, unknown_pieces=unknown_pieces)
@@ -128,10 +138,19 @@ def _tensors(
     assert isinstance(model, TransformerConfig)  # noqa: S101  (for the type checker)
     names = tensor_names(model)
     expected = {*names.values(), "final_logits_bias"} | (set() if model.tie_word_embeddings else {"lm_head.weight"})
-    shared, *tables = (theirs.get(name) for name in EMBEDDINGS)
-    source_table, target_table = (shared if table is None else table for table in tables)
+    given = [theirs[name] for name in EMBEDDINGS if name in theirs]
+    if model.share_embeddings:
+        is_same = all(torch.equal(given[0], table) for table in given)
+        misfits.require(is_same, "share_encoder_decoder_embeddings is true, and the tables of tokens differ")
+        source_table = target_table = given[0] if given else None
+    else:
+        source_table, target_table = (theirs.get(name) for name in EMBEDDINGS[1:])
+    output = theirs.get("lm_head.weight")
+    is_tied = output is None or target_table is None or torch.equal(output, target_table)
+    misfits.require(is_tied or not model.tie_word_embeddings, "tie_word_embeddings is true, and lm_head.weight differs")
     misfits.found += [f"{name} is missing" for name in sorted(expected - theirs.keys())]
-    misfits.require(source_table is not None and target_table is not None, "model.shared.weight is missing")
+    missing = "model.shared.weight" if model.share_embeddings else " or ".join(EMBEDDINGS[1:])
+    misfits.require(source_table is not None and target_table is not None, f"{missing} is missing")
     strange = sorted(theirs.keys() - expected - {*EMBEDDINGS, "lm_head.weight"})
     misfits.found += [f"{name} is not part of Marian" for name in strange if not COMPUTED_TENSORS.fullmatch(name)]
     misfits.raise_if_any()

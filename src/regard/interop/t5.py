@@ -18,6 +18,10 @@ def _read_t5(settings: Settings, misfits: Misfits) -> Settings:
     kind = settings.get("feed_forward_proj", "relu")
     is_gated = str(kind).startswith("gated-")
     activation = "gelu_new" if kind == "gated-gelu" else str(kind).removeprefix("gated-")
+    misfits.expect(settings, is_encoder_decoder=True, is_causal=True)
+    for name, value in (("is_gated_act", is_gated), ("dense_act_fn", activation)):  # copies that are stronger
+        given = settings.get(name, value)
+        misfits.require(given == value, f"feed_forward_proj is {kind!r} and {name} is {given!r}; supported: {value!r}")
     width, heads = misfits.integer(settings, "d_model"), misfits.integer(settings, "num_heads")
     head_width = misfits.integer(settings, "d_kv")
     layers = misfits.integer(settings, "num_layers", most=MAX_LAYERS)
@@ -112,10 +116,12 @@ def _t5_tokens(special: Settings) -> dict[int, Any]:
     }
 
 
-T5_IGNORED = ("embed_tokens.weight", "lm_head.weight")  # copies of the shared table
+T5_COPIES = dict.fromkeys(
+    ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"), "shared.weight"
+)
 T5 = Family(
     "t5", "T5ForConditionalGeneration", _read_t5, _write_t5, _t5_rules,
-    _t5_tokens, False, ignored=T5_IGNORED, sentencepiece="spiece.model",
+    _t5_tokens, False, copies=T5_COPIES, sentencepiece="spiece.model",
 )  # fmt: skip
 
 

@@ -222,7 +222,9 @@ class HuggingFaceTokenizer(Tokenizer):
             settings = json.loads(self.model)
             backend = Backend.from_str(json.dumps(settings["tokenizer"]))
             pieces: list[str] = settings["pieces"]
-        except Exception as error:  # the package raises Exception itself
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # the package raises Exception itself, and a panic of Rust is no Exception
             raise RegardError(f"the tokenizer cannot be read: {error}. Restore the file from a copy.") from None
         if pieces[: len(RESERVED)] != list(RESERVED) or len(set(pieces)) != len(pieces):
             raise RegardError("the tokenizer's pieces do not begin with the reserved ones, or repeat. Import it again.")
