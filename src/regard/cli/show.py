@@ -191,11 +191,10 @@ class ShowOptions:
 def _show_sentence(
     model: Translator | TextGenerator | MaskFiller | Classifier, inputs: tuple[str, ...], options: ShowOptions
 ) -> str:
-    from regard.interventions import read_interventions
     from regard.plotting.attention_map import select_map
     from regard.plotting.html_data import Experiment
     from regard.plotting.save import require_attention, trace_html
-    from regard.tracing.interventions import check_positions, intervene
+    from regard.tracing.interventions import intervene
 
     if not all(text.strip() for text in inputs):
         raise RegardError("the sentence is empty. Give a sentence with words.")
@@ -220,8 +219,7 @@ def _show_sentence(
         with intervene(model, *changes, sample=[text]):
             after = model.trace(text, options.target, **options.search) if model.task == "translation" else None
             trace = after or model.trace(text)
-        check_positions(read_interventions(changes), trace)
-        _report_change(before, trace)
+        _report_changes(changes, [before], [trace])
     require_attention(trace)
     if options.suffix == ".html":
         experiment = None if before is None else Experiment(changes, before)
@@ -261,11 +259,16 @@ def _draw_map(drawn: AttentionMap, options: ShowOptions) -> None:
         print_map(make_console(), drawn)
 
 
-def _report_change(before: Trace, after: Trace) -> None:
-    """The output before and after an intervention, with its log-probability."""
-    for name, one in (("before", before), ("after", after)):
-        score = f"  (log-probability {sum(one.log_probabilities):.2f})" if one.log_probabilities else ""
-        echo(f"{name}: {one.text}{score}", to_error=True)
+def _report_changes(changes: list[str], before: list[Trace], after: list[Trace]) -> None:
+    """Each output before and after the interventions, with its log-probability."""
+    from regard.interventions import read_interventions
+    from regard.tracing.interventions import check_positions
+
+    for old, new in zip(before, after, strict=True):
+        check_positions(read_interventions(changes), new)
+        for name, one in (("before", old), ("after", new)):
+            score = f"  (log-probability {sum(one.log_probabilities):.2f})" if one.log_probabilities else ""
+            echo(f"{name}: {one.text}{score}", to_error=True)
 
 
 # --- images
@@ -278,11 +281,17 @@ def _show_images(captioner: Captioner, images: list[Path], options: ShowOptions)
     from regard.plotting.html_data import caption_page_data
     from regard.plotting.save import render_image_maps, trace_image_maps
     from regard.plotting.terminal import print_image_maps
+    from regard.tracing.interventions import intervene
     from regard.web.pages import render_html_file
 
     _check_image_options(options, len(images))
     check_outputs({"--out": options.out}, images)
     traced = [_caption_with_trace(captioner, image, options) for image in images]
+    if changes := options.changes(captioner.bundle.model):
+        before, sample = traced, [(captioner.to_batch([one.image]), one.caption.tokens) for one in traced]
+        with intervene(captioner, *changes, sample=sample):
+            traced = [_caption_with_trace(captioner, image, options) for image in images]
+        _report_changes(changes, [one.trace for one in before], [one.trace for one in traced])
     if options.suffix == ".html":
         data = caption_page_data(traced, name=captioner.name, language=captioner.languages[1])
         options.write(render_html_file(data, title=f"{traced[0].trace.text} · regard").encode())
@@ -357,11 +366,10 @@ def _show_classified_images(classifier: Classifier, images: list[Path], options:
     check_outputs({"--out": options.out}, images)
     traces = [classifier.trace(image) for image in images]
     if changes := options.changes(classifier.bundle.model):
-        with intervene(classifier, *changes):
-            after = [classifier.trace(image) for image in images]
-        for old, new in zip(traces, after, strict=True):
-            _report_change(old, new)
-        traces = after
+        before, sample = traces, [(classifier.to_batch([image]), list[int]()) for image in images]
+        with intervene(classifier, *changes, sample=sample):
+            traces = [classifier.trace(image) for image in images]
+        _report_changes(changes, before, traces)
     for trace in traces:
         require_attention(trace)
     role = options.role or traces[0].layers[-1].role

@@ -120,6 +120,26 @@ def test_impossible_option_is_refused(
     assert problem in shown.err
 
 
+def test_changed_captioner_is_shown(
+    regard: Regard, describing: Path, pictures: list[Path], tmp_path: Path, captioner: Captioner
+) -> None:
+    out = tmp_path / "words.svg"
+    for change in ("image-cross.*.*=mean", "hide.image.1"):
+        shown = regard("show", describing, pictures[0], "--intervene", change, "--out", out)
+        assert shown.code == 0, shown.err
+        assert f"before: {captioner.caption([pictures[0]])[0].text}" in shown.err
+        assert "after: " in shown.err
+    assert regard("show", describing, pictures[0], "--ablate", "1.1", "--target", "A red star", "--out", out).code == 0
+    ablated = out.read_bytes()
+    assert regard("show", describing, pictures[0], "--target", "A red star", "--out", out).code == 0
+    assert out.read_bytes() != ablated
+    for change, problem in (
+        ("cross.1.1=zero", "does not apply to this model"),
+        ("hide.image.999", "names position 999"),
+    ):
+        assert problem in regard("show", describing, pictures[0], "--intervene", change).err
+
+
 def test_file_that_is_not_an_image_is_reported(
     regard: Regard, describing: Path, scenes: Path, pictures: list[Path]
 ) -> None:
