@@ -114,7 +114,7 @@ class Classifier(BundlePipeline):
             side = TokenSequence.from_pieces([*self.tokenizers.target.pieces(row), "</s>"])
         with capture(self.bundle.model) as captured:
             decoded = self.bundle.model.predict(source)  # type: ignore[operator]
-        log_probabilities = decoded.logits[0, 0].double().log_softmax(dim=-1)
+        log_probabilities = decoded.logits[0, 0].cpu().double().log_softmax(dim=-1)
         best = int(log_probabilities.argmax())
         label = self.labels[best]
         return Trace(

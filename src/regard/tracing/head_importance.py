@@ -96,7 +96,7 @@ def _remove_heads(rows_and_heads: list[tuple[int, int]], action: RemovedHead) ->
 def _token_scores(decoded: DecoderOutput, tokens: Tensor, position: int | None) -> list[float]:
     """Of each row the log-probability of the token at a position, or of all of them."""
     positions = slice(None) if position is None else slice(position, position + 1)
-    log_probabilities = decoded.projection(decoded.hidden[:, positions]).double().log_softmax(dim=-1)
-    expected = tokens[positions].expand(len(log_probabilities), -1).unsqueeze(-1)
+    log_probabilities = decoded.projection(decoded.hidden[:, positions]).cpu().double().log_softmax(dim=-1)
+    expected = tokens[positions].cpu().expand(len(log_probabilities), -1).unsqueeze(-1)
     scores: list[float] = log_probabilities.gather(-1, expected).squeeze(-1).sum(dim=1).tolist()
     return scores

@@ -4,16 +4,20 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from torch.nn.functional import cosine_similarity
 
+from regard.batch import Images
 from regard.decoding.loop import rescore
 from regard.errors import RegardError
 from regard.inference.mask_filler import MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.tracing.alignment import HeadSelection, trace_alignment
 from regard.tracing.interventions import intervene
+from regard.tracing.pass_input import PassInput
 from regard.tracing.token_contributions import attention_parts, divided_as_norm, norm_weights, read_values
 from regard.tracing.trace import Trace, trace_texts
-from tests.support.small_models import CATALOGUE, LOOKERS
+from regard.tracing.value_zeroing import value_zeroing
+from tests.support.small_models import CATALOGUE, LOOKERS, SEERS, Small
 from tests.support.traces import TARGET, TEXT, bundle_of, caption_trace, trace_of
 
 TRANSFORMERS = [name for name in LOOKERS if name.startswith("transformer")]
@@ -135,6 +139,25 @@ def test_value_zeroing_equals_one_pass_per_key(name: str) -> None:
         measured = trace.value_zeroing(layer)
         assert measured == pytest.approx(by_hand / by_hand.sum(axis=1, keepdims=True), abs=1e-3)
         assert (measured[trace.weights(layer) == 0] < 1e-4).all()  # what is not read does not matter
+
+
+@pytest.mark.parametrize("name", [name for name in SEERS if getattr(CATALOGUE[name].image_encoder, "heads", 0)])  # type: ignore[union-attr]
+@torch.inference_mode()
+def test_value_zeroing_of_a_grid_is_by_cell(name: str) -> None:
+    small = Small(name, torch.float32)
+    model, images = small.build(1), Images(small.pictures(1).pixels[:1])
+    layer, keys = "image_encoder.network.attention", 6
+    outputs: list[torch.Tensor] = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda *call: outputs.append(call[2].flatten(2)[0].T))
+    for changes in ([], *([f"image-self.1.*@*:{key}=0,keep"] for key in range(1, keys + 1))):
+        with intervene(model, *changes):
+            model(images)
+    handle.remove()
+    base, *changed = outputs
+    by_hand = torch.stack([1 - cosine_similarity(one, base, dim=-1) for one in changed], dim=1)
+    passed = PassInput(model, images, None, None, chosen_class=0)
+    measured = value_zeroing(passed, f"{layer}.self_attention", keys)
+    assert measured == pytest.approx((by_hand / by_hand.sum(dim=1, keepdim=True)).numpy(), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", [*TRANSFORMERS, *DECODERS])
