@@ -34,6 +34,17 @@ def test_changed_trace_is_decoded_again(own_api: OwnApiServer, translator: Trans
     assert translated["translations"][0][0]["text"] == expected.text
 
 
+def test_mean_is_over_the_texts_of_the_request(own_api: OwnApiServer, translator: Translator) -> None:
+    texts, change = [TEXT, " ".join([TEXT] * 8)], "cross.*.*=mean"  # too unequal in length for one batch
+    answer = own_api.post("translate", texts=texts, interventions=[change]).json()
+    with intervene(translator, change, sample=texts):
+        expected = [one.log_probability for one in translator.translate(texts)]
+    assert [own[0]["log_probability"] for own in answer["translations"]] == pytest.approx(expected, abs=1e-4)
+    rows = {"kind": "head", "role": "cross", "rows": [0]}
+    refused = own_api.post("translate", texts=texts, interventions=[rows]).json()
+    assert "sorts its inputs into batches" in refused["error"]["message"]
+
+
 def test_object_and_string_are_the_same(own_api: OwnApiServer) -> None:
     given = {"kind": "row", "role": "cross", "layer": 0, "head": 0, "query": 1, "action": "move", "keys": [0]}
     one = own_api.post("traces", text=TEXT, target=TEXT, interventions=[given]).json()

@@ -51,6 +51,8 @@ def intervene(model: Any, *interventions: GivenIntervention, sample: Sample = ()
 
     `model` is a module, a bundle, or an opened model such as a Translator. Blocks may be nested. A head with `=mean`
     gets its mean over the `sample`: texts, or sources with their target tokens. A stream must be read inside the block.
+    `rows` of an intervention are those of one batch, so they are for modules and bundles: an opened model sorts its
+    inputs into batches.
     """
     if not interventions:
         yield
@@ -62,13 +64,20 @@ def intervene(model: Any, *interventions: GivenIntervention, sample: Sample = ()
             "this model was opened without its weights, and interventions need them. Open the model that the export "
             "was made from."
         )
+    found = read_interventions(interventions)
+    if bundle is not model and (limited := next((one for one in found if one.rows is not None), None)):
+        raise InterventionError(
+            limited,
+            "has rows, and this model sorts its inputs into batches. Remove the rows and give it the inputs of one "
+            "block alone, or run its bundle's model on a batch of your own.",
+        )
     compiler = Compiler(module, bundle if isinstance(bundle, Bundle) else None, sample)
-    with apply_edits(*compiler.compile(read_interventions(interventions))):
+    with apply_edits(*compiler.compile(found)):
         yield
 
 
 def check_positions(interventions: Iterable[AnyIntervention], trace: "Trace") -> None:
-    """Raise if an intervention names a key or a hidden token that the source or target of a trace does not have."""
+    """Raise if an intervention names a position that the source or target of a trace does not have."""
     lengths = {
         "source": len(trace.source.pieces),
         "image": len(trace.source.pieces),
@@ -81,7 +90,11 @@ def check_positions(interventions: Iterable[AnyIntervention], trace: "Trace") ->
         elif isinstance(one, RowIntervention | CellIntervention):
             queries, keys = query_and_key_side(one.role)
             used = [] if one.query is None else [(queries, one.query)]
-            used += [(keys, key) for key in (one.keys if isinstance(one, RowIntervention) else (one.key,))]
+            named = [*one.keys, len(one.weights) - 1] if isinstance(one, RowIntervention) else [one.key]
+            used += [(keys, key) for key in named]
+        elif isinstance(one, PatchIntervention):
+            own = query_and_key_side(one.role)[0] if one.role else "target" if one.stack == "decoder" else "source"
+            used = [(own, one.position)]
         for side, position in used:
             if position >= lengths[side]:
                 raise InterventionError(

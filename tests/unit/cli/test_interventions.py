@@ -83,6 +83,9 @@ def test_show_refuses_what_does_not_fit(regard: Regard, transformer: Path) -> No
         (["--ablate", "9.1"], "does not apply to this model"),
         (["--intervene", "nothing"], "has no known form"),
         (["--intervene", "hide.source.99"], "names position 99"),
+        (["--intervene", "patch.block:decoder.1@99<1;two red cats"], "names position 99 of the target"),
+        (["--intervene", "patch.memory@99<1;two red cats"], "names position 99 of the source"),
+        (["--intervene", f"cross.1.1@1={','.join(['0.01'] * 99)}"], "names position 99 of the source"),
     ):
         ended = regard("show", transformer, "one red cat", *options)
         assert ended.code == 2

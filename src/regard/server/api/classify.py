@@ -124,7 +124,7 @@ async def classify(service: Service, body: ClassifyRequest) -> ClassifyResponse:
     if not all(text.strip() for text in body.texts):
         raise ApiError(400, "blank_text", "A text is blank. Send texts with words.")
     interventions = body.read(service.limits)
-    job = ClassifyJob(classifier, body.attention, interventions, tuple(body.sample))
+    job = ClassifyJob(classifier, body.attention, interventions, body.mean_sample(body.texts))
     found: list[Classification] = await service.batcher.submit(job, body.texts)
     for one in found:
         if one.trace is not None:

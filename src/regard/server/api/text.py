@@ -18,7 +18,7 @@ from regard.inference.interface import GeneratedText
 from regard.inference.mask_filler import DEFAULT_TOP_K, FilledText, MaskFiller
 from regard.inference.text_generator import TextGenerator
 from regard.inference.translator import Translation, Translator
-from regard.interventions import AnyIntervention, GivenIntervention, read_interventions
+from regard.interventions import AnyIntervention, GivenIntervention, HeadIntervention, read_interventions
 from regard.models.interface import GenerativeModel, Source
 from regard.server.batcher import BatchCancelled, DecodeRequest, TranslateJob, estimate_tokens
 from regard.server.endpoint import (
@@ -79,7 +79,7 @@ class InterventionFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """What to change in the model, as objects (counted from 0) or strings (counted from 1)."""
 
     interventions: Annotated[list[GivenIntervention], Meta(max_length=MAX_INTERVENTIONS)] = []
-    sample: Annotated[list[str], Meta(max_length=MAX_SAMPLE_TEXTS)] = []  # for a mean; empty: over the text itself
+    sample: Annotated[list[str], Meta(max_length=MAX_SAMPLE_TEXTS)] = []  # for a mean; empty: over the texts themselves
 
     def read(self, limits: Limits) -> tuple[AnyIntervention, ...]:
         """The interventions as objects; their texts are within the limits."""
@@ -87,6 +87,12 @@ class InterventionFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
         texts = [getattr(one, name, None) for one in found for name in ("text", "target", "prefix")]
         limits.check_texts([*self.sample, *(text for text in texts if isinstance(text, str))])
         return tuple(found)
+
+    def mean_sample(self, texts: list[str]) -> tuple[str, ...]:
+        """What a mean is taken over: part of the job, as a batch may have other texts than those of the request."""
+        found = read_interventions(self.interventions)
+        has_mean = any(isinstance(one, HeadIntervention) and one.action == "mean" for one in found)
+        return tuple(self.sample or texts[:MAX_SAMPLE_TEXTS]) if has_mean else ()
 
 
 class TranslateRequest(InterventionFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -203,7 +209,7 @@ async def list_words(service: Service, name: str) -> WordsResponse:
 async def translate(service: Service, body: TranslateRequest) -> TranslateResponse:
     """Translate texts: n-best, scores, and links between words as ranges of characters."""
     model = service.models.choose(name=body.model, source=body.source, target=body.target)
-    changes = body.read(service.limits), tuple(body.sample)
+    changes = body.read(service.limits), body.mean_sample(body.texts)
     options = DecodeRequest(body.beam_size, body.nbest, body.align, *changes)
     if not body.split:
         outputs = await service.translate_with(model, body.texts, options)
