@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import msgspec
 
-from regard.data.text_lines import error_at, numbered_lines
+from regard.data.text_lines import empty_file_error, error_at, numbered_lines
 from regard.errors import RegardError
 from regard.files import MEBIBYTE, open_input, read_input
 from regard.struct_decoding import decode_json
@@ -69,6 +69,8 @@ def read_captioned(
         case _:
             allowed = ", ".join(CAPTION_FORMATS)
             raise RegardError(f"{file} has an unknown format; allowed are {allowed}. Rename or convert the file.")
+    if not rows:
+        raise empty_file_error(file, "captions")
     if split is not None:
         rows = [row for name in split.split("+") for row in _rows_of_split(file, rows, name.strip())]
     beside = [folder for name in IMAGE_FOLDERS if (folder := file.parent / name).is_dir()]
@@ -78,7 +80,7 @@ def read_captioned(
 def find_captions_file(path: Path) -> Path:
     """The file with the captions; for a folder its captions.txt."""
     path = path / CAPTIONS_FILE if path.is_dir() else path
-    if not path.is_file():
+    if not path.exists():
         raise RegardError(
             f"{path} does not exist. Give a folder that has a {CAPTIONS_FILE}, or a file of captions: "
             f"{', '.join(CAPTION_FORMATS)}."

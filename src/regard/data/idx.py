@@ -29,20 +29,24 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     content = bytearray()
     for piece in read_chunks(path, lambda file: file.read(CHUNK_BYTES)):
         content += piece
-        if len(content) > MAX_IDX_BYTES:
-            raise RegardError(f"{path} has more than {MAX_IDX_BYTES:,} bytes. Give a smaller file.")
+        shape = _read_shape(path, content)
+        if len(content) > min(MAX_IDX_BYTES, 4 + 4 * len(shape) + prod(shape)):
+            break
+    shape = _read_shape(path, content)
+    values, sizes = np.frombuffer(content, np.uint8)[4 + 4 * len(shape) :], " x ".join(f"{one:,}" for one in shape)
+    if len(content) > MAX_IDX_BYTES:
+        raise RegardError(f"{path} has more than {MAX_IDX_BYTES:,} bytes. Give a smaller file.")
+    if len(values) != prod(shape):
+        found = "more" if len(values) > prod(shape) else f"{len(values):,}"
+        raise RegardError(f"{path} should have {sizes} values, and has {found}. Copy the file again.")
+    return values.reshape(shape)
+
+
+def _read_shape(path: Path, content: bytearray) -> list[int]:
     axes = content[3] if len(content) > 3 else 0
     if content[:3] != bytes([0, 0, BYTES]) or not 1 <= axes <= MAX_AXES:
         raise RegardError(f"{path} is not an IDX file of bytes, as those of MNIST are. Give such a file, or its .gz.")
-    values = np.frombuffer(content, np.uint8)
-    start = 4 + 4 * axes
-    shape = [int.from_bytes(content[4 + 4 * axis : 8 + 4 * axis], "big") for axis in range(axes)]
-    if len(values) != start + prod(shape):
-        sizes = " x ".join(f"{length:,}" for length in shape)
-        raise RegardError(
-            f"{path} should have {sizes} values, and has {max(0, len(values) - start):,}. Copy the file again."
-        )
-    return values[start:].reshape(shape)
+    return [int.from_bytes(content[4 + 4 * axis : 8 + 4 * axis], "big") for axis in range(axes)]
 
 
 def extract_idx_images(images: Path, labels: Path, out: Path, *, names: Sequence[str] = ()) -> dict[str, int]:

@@ -254,6 +254,13 @@ def test_invalid_utf8_is_reported_with_its_line(folder: Path) -> None:
         read_captioned(folder / "a.json")
 
 
+@pytest.mark.parametrize("content", [("captions.jsonl", "\n"), ("c.json", '{"images": []}'), ("captions.txt", "")])
+def test_a_file_without_captions_is_refused(folder: Path, content: tuple[str, str]) -> None:
+    write(folder / content[0], content[1])
+    with pytest.raises(RegardError, match="is empty"):
+        read_captioned(folder / content[0])
+
+
 def test_missing_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"captions\.txt does not exist"):
         read_captioned(tmp_path)

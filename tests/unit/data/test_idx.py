@@ -10,6 +10,7 @@ from PIL import Image
 from regard.data.idx import extract_idx_images, read_idx
 from regard.data.labelled_examples import read_labelled_images
 from regard.errors import RegardError
+from tests.support.hostile_files import SPARSE_BYTES, bounded
 
 IMAGES = np.arange(4 * 2 * 3, dtype=np.uint8).reshape(4, 2, 3)
 LABELS = np.array([1, 0, 1, 3], np.uint8)
@@ -50,7 +51,7 @@ def test_classes_without_names_are_numbers(files: tuple[Path, Path], tmp_path: P
         (b"P5 3 2 255", idx(LABELS), "images is not an IDX file of bytes"),
         (b"", idx(LABELS), "images is not an IDX file of bytes"),
         (idx(IMAGES)[:-1], idx(LABELS), "should have 4 x 2 x 3 values, and has 23"),
-        (idx(IMAGES) + b"0", idx(LABELS), "should have 4 x 2 x 3 values, and has 25"),
+        (idx(IMAGES) + b"0", idx(LABELS), "should have 4 x 2 x 3 values, and has more"),
         (idx(IMAGES), idx(LABELS[:3]), "Give a file of images, then the file of their labels"),
         (idx(LABELS), idx(IMAGES), "Give a file of images, then the file of their labels"),
         (idx(IMAGES[:0]), idx(LABELS[:0]), "Give a file of images, then the file of their labels"),
@@ -63,6 +64,15 @@ def test_broken_files_are_refused(tmp_path: Path, images: bytes, labels: bytes, 
     with pytest.raises(RegardError, match=problem):
         extract_idx_images(tmp_path / "images", tmp_path / "labels", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("start", [b"", idx(LABELS)], ids=["no header", "more than its header"])
+def test_an_endless_file_is_not_read(tmp_path: Path, start: bytes) -> None:
+    with (tmp_path / "idx").open("wb") as file:
+        file.write(start)
+        file.truncate(SPARSE_BYTES)
+    with bounded(), pytest.raises(RegardError, match=r"is not an IDX file|has more"):
+        read_idx(tmp_path / "idx")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from regard.languages import plain_code
 
 _CODE_ELEMENTS = {"bpt", "ept", "it", "ph", "ut"}  # contain markup of the translated document, not its text
 _CHUNK_BYTES = 2**16
+_MAX_TAG_BYTES = 2**20  # of a tag or a comment; expat parses one that is not complete again with every chunk
 _END = b""
 _MAX_LANGUAGES_SHOWN = 12
 
@@ -48,6 +49,7 @@ class _TmxParser:
         self._size = 0
         self._codes = 0  # depth of nested code elements
         self._is_root = True
+        self._fed = 0  # bytes
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._doctype
@@ -66,6 +68,9 @@ class _TmxParser:
             raise error_at(self._path, error.lineno, problem) from None
         except (LookupError, ValueError) as error:  # an encoding that expat does not support
             raise self._error(f"{error}. Save the file as UTF-8.") from None
+        self._fed += len(block)
+        if self._fed - max(0, self._parser.CurrentByteIndex) > _MAX_TAG_BYTES:
+            raise self._error(f"a tag or a comment is longer than {_MAX_TAG_BYTES:,} bytes. Export the file again.")
         return self._pairs
 
     def _doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: int) -> None:

@@ -10,6 +10,7 @@ from regard.data.pair_readers import read_pairs
 from regard.data.pair_readers.text import Pair
 from regard.data.text_lines import MAX_LINE_BYTES
 from regard.errors import RegardError
+from tests.support.hostile_files import bounded
 
 XML_CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")
 
@@ -55,6 +56,21 @@ def test_closer_of_two_languages_is_chosen(tmp_path: Path) -> None:
 def test_old_files_name_the_language_without_a_prefix(tmp_path: Path) -> None:
     text = memory(unit(en="one", ko="하나")).replace("xml:lang", "lang")
     assert pairs_of(tmp_path / "a.tmx", text) == [Pair("one", "하나", 3)]
+
+
+@pytest.mark.parametrize("start", ["", "<tmx><!--", "<tmx><body><tu a='", "<tmx><?x "])
+def test_an_endless_tag_is_refused(tmp_path: Path, start: str) -> None:
+    """Expat 2.5 takes quadratic time for it."""
+    path = tmp_path / "a.tmx"
+    path.write_text(start + "a" * 50_000_000)
+    with bounded(), pytest.raises(RegardError, match=r"a\.tmx:1: (a tag or a comment is longer|not well-formed)"):
+        list(read_pairs([path], languages=["en", "ko"]))
+
+
+def test_a_long_text_is_no_tag(tmp_path: Path) -> None:
+    text = "a b " * 1_000_000
+    for one in (text, f"<![CDATA[{text}]]>"):
+        assert pairs_of(tmp_path / "a.tmx", memory(unit(en=one, ko="하나"))) == [Pair(text, "하나", 3)]
 
 
 def test_codes_are_not_text_but_highlights_are(tmp_path: Path) -> None:
