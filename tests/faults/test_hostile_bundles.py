@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from regard.bundle import load_bundle
@@ -54,6 +55,16 @@ def test_a_broken_vocabulary_is_named(name: str, whole: Path, tmp_path: Path) ->
     replaced(name, b"x")(hostile)
     with pytest.raises(RegardError, match=str(hostile)):
         load_bundle(hostile)
+
+
+def test_every_word_may_be_known(whole: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "model"
+    shutil.copytree(whole, hostile)
+    manifest_with_file("words.bin")(hostile)
+    numbers = np.arange(1 << 24, dtype=">u4").view(np.uint8).reshape(-1, 4)[:, 1:]
+    replaced("words.bin", numbers.tobytes())(hostile)
+    with bounded():
+        assert load_bundle(hostile).unknown_words("anything at all") == []
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ its hash is that of another word: for 20,000 words, once in 800.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Self
@@ -29,28 +30,33 @@ def _hash(word: str) -> bytes:
 class KnownWords:
     """A set of words without their text; upper and lower case do not matter."""
 
-    def __init__(self, hashes: Iterable[bytes]) -> None:
-        self._hashes = frozenset(hashes)
+    def __init__(self, hashes: bytes) -> None:
+        self._hashes = hashes  # in order; a set of the 16 million that there can be would take gigabytes
 
     @classmethod
     def from_lines(cls, lines: Iterable[str]) -> Self:
         """All words of the lines."""
         words = {word for line in lines for word in words_of(line)}
-        return cls(map(_hash, words))
+        return cls(b"".join(sorted({_hash(word) for word in words})))
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
         """Read the bytes of `to_bytes`."""
         if len(content) % HASH_BYTES:
             raise RegardError(f"the set of known words has {len(content)} bytes, not a multiple of {HASH_BYTES}.")
-        return cls(content[start : start + HASH_BYTES] for start in range(0, len(content), HASH_BYTES))
+        return cls(content)
 
     def to_bytes(self) -> bytes:
         """The hashes in order."""
-        return b"".join(sorted(self._hashes))
+        return self._hashes
 
     def __contains__(self, word: str) -> bool:
-        return _hash(word) in self._hashes
+        wanted = _hash(word)
+        found = bisect_left(range(len(self)), wanted, key=self._at)
+        return found < len(self) and self._at(found) == wanted
 
     def __len__(self) -> int:
-        return len(self._hashes)
+        return len(self._hashes) // HASH_BYTES
+
+    def _at(self, number: int) -> bytes:
+        return self._hashes[number * HASH_BYTES : (number + 1) * HASH_BYTES]
