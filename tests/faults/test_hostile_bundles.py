@@ -88,6 +88,31 @@ def test_a_hostile_export_is_refused(name: str, attack: Attack, whole_export: Pa
         load(hostile)
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("model.bin", b"alignment_layer\0\0\2\2\0\0\0\xff", b"alignment_layer\0\0\2\2\0\0\0\0"),
+        ("model.bin", b"num_heads\0\0\2\2\0\0\0\2", b"num_heads\0\0\2\2\0\0\0\3"),
+        ("model.bin", b"decoder/embeddings/weight\0", b"decoder/embeddings/weighs\0"),
+        ("model.bin", b"TransformerSpec\0", b"TransformersSpec"),
+        ("model.bin", b"ffn/linear_0/weight\0\2\x0c", b"ffn/linear_0/weight\0\2\x0d"),
+        ("config.json", b"decoder_start", b"deboder_start"),
+        ("shared_vocabulary.json", b'"<s>"', b'"<s>", "<s>"'),
+    ],
+)
+def test_an_export_that_does_not_fit_is_refused(
+    name: str, before: bytes, after: bytes, whole_export: Path, tmp_path: Path
+) -> None:
+    """CTranslate2 itself ends the process with some of them."""
+    hostile = tmp_path / "export"
+    shutil.copytree(whole_export, hostile)
+    content = (hostile / name).read_bytes()
+    assert before in content
+    replaced(name, content.replace(before, after))(hostile)
+    with bounded(), pytest.raises(RegardError):
+        load(hostile).translate(["ba be"])
+
+
 @pytest.mark.parametrize("kind", NOT_FILES)
 def test_the_cache_of_engines_is_no_trap(kind: str, whole: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"

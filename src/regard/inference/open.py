@@ -37,12 +37,14 @@ from regard.interop.ctranslate2 import (
     INSTALL_HINT,
     ExportedModel,
     Quantization,
+    check_engine_files,
     export_ctranslate2,
     is_installed,
     parse_export,
     parse_export_info,
     unsupported_features,
 )
+from regard.interop.ctranslate2_file import check_model_file
 from regard.process import gc_frozen_import
 
 if TYPE_CHECKING:
@@ -250,6 +252,8 @@ def _read_export_files(files: VerifiedFiles) -> ExportedModel:
         max_bytes = MAX_METADATA_BYTES + MAX_EXPORTED_BYTES * sum(tensor.numel() for tensor in described)
         check_size(size, max_bytes, path, "Its config describes a smaller model. Export the model again.")
     export.files[EXPORT_WEIGHTS_FILE] = files.read(EXPORT_WEIGHTS_FILE)
+    check_model_file(export.files[EXPORT_WEIGHTS_FILE], str(path), export.config.model, export.tokenizers)
+    check_engine_files(export, files.directory)
     return export
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import Config, TransformerConfig, TransformerStackConfig
+from regard.config_errors import shorten
 from regard.errors import RegardError
 from regard.files import (
     CONFIG_FILE,
@@ -153,6 +154,7 @@ def parse_export(files: dict[str, bytes], directory: Path) -> ExportedModel:
     if missing:
         raise RegardError(f"{directory} has no {', '.join(missing)}. Export the model again.")
     config = Config.from_toml(files.pop(CONFIG_FILE), origin=str(directory / CONFIG_FILE))
+    raise_unsupported(unsupported_features(config), "CTranslate2")  # and so cannot have exported it
     tokenizers = TokenizerPair.from_bytes(files.pop(SOURCE_TOKENIZER_FILE), files.pop(TARGET_TOKENIZER_FILE))
     return ExportedModel(config, tokenizers, parse_export_info(files.pop(EXPORT_INFO_FILE), directory), files)
 
@@ -163,6 +165,24 @@ def parse_export_info(content: bytes, directory: Path) -> ExportInfo:
         return decode_json(content, ExportInfo)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RegardError(f"{directory / EXPORT_INFO_FILE} is damaged: {error}. Export the model again.") from None
+
+
+def check_engine_files(export: ExportedModel, directory: Path) -> None:
+    """Refuse files for CTranslate2 that name other tokens than the vocabularies: it would read beyond its tables."""
+    names = ["source_vocabulary.json", "target_vocabulary.json"]
+    names = ["shared_vocabulary.json"] * 2 if "shared_vocabulary.json" in export.files else names
+    sides = zip(names, (export.tokenizers.source, export.tokenizers.target), strict=True)
+    pieces = {identity: piece for piece, identity in RESERVED.items()}
+    tokens = {"unk_token": UNKNOWN, "bos_token": BEGIN, "eos_token": END, "decoder_start_token": BEGIN}
+    try:
+        wrong = [name for name in export.files if "vocabulary" in name and name not in names]
+        wrong += [name for name, one in sides if decode_json(export.files[name]) != one.vocabulary]
+        settings = decode_json(export.files["config.json"], dict[str, Any])
+        wrong += [name for name, identity in tokens.items() if settings.get(name) != pieces[identity]]
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        wrong = [str(error)]
+    if wrong:
+        raise RegardError(f"{directory} does not fit its vocabularies: {wrong[0][:200]}. Export the model again.")
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -176,6 +196,8 @@ def export_ctranslate2(
 
     config = _require_transformer(bundle)
     require_installed()
+    if shortlist is not None:
+        check_shortlist(shortlist, bundle.tokenizers)
     if quantization not in QUANTIZATIONS:
         raise RegardError(f"the quantization is {quantization!r}; choose one of {', '.join(QUANTIZATIONS)}.")
     require_finite_weights(named_tensors(bundle.model))
@@ -303,6 +325,25 @@ MAX_SHORTLIST_TOKENS = 100  # of a pair's side; longer pairs carry little inform
 
 TokenIds = NDArray[np.int64]
 TokenRowPair = tuple[list[int], list[int]]
+
+
+def check_shortlist(content: bytes, tokenizers: TokenizerPair) -> None:
+    """Refuse a vocabulary map of another model: CTranslate2 ignores what it does not know, without an error."""
+    allowed: list[str] = []
+    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
+        _source, *targets = line.decode(errors="replace").split("\t")
+        if len(targets) != 1:
+            raise RegardError(
+                f"line {number} of the vocabulary map is {shorten(line)}. Write source pieces, a tab, and the target "
+                "pieces that may translate them."
+            )
+        allowed += targets[0].split()
+    strays = set(allowed) - set(tokenizers.target.vocabulary)
+    if 2 * len(strays) > len(set(allowed)):
+        raise RegardError(
+            f"{len(strays):,} of the {len(set(allowed)):,} target pieces of the vocabulary map, such as "
+            f"{shorten(min(strays))}, are no pieces of the model. Give the map of this model."
+        )
 
 
 def learn_shortlist(pairs: Iterable[TokenRowPair], tokenizers: TokenizerPair) -> bytes:

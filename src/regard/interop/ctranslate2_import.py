@@ -5,19 +5,17 @@ encoder-decoder model of Marian, OpenNMT or fairseq differs from ours in names, 
 before all cosines), and in the start of the decoder, which may be a vector of zeros.
 """
 
-import math
-import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.config import Config, DataConfig, DecodingConfig, TokenizerConfig, TransformerConfig, TransformerStackConfig
 from regard.errors import RegardError
 from regard.interop import sentencepiece_rewriting as spm
+from regard.interop.ctranslate2_file import Array, read_model_file
 from regard.interop.foreign import ForeignModel, ForeignVocabulary, Misfits, Tensors, parse_json
 from regard.interop.marian import PUBLISHED_BASE, halves_to_pairs, marian_base, reorder_width
 from regard.layers.positions import sinusoidal
@@ -25,16 +23,12 @@ from regard.special_tokens import BEGIN, END, MASK, PADDING, UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 
 MODEL_FILE, CONFIG_FILE = "model.bin", "config.json"
-VERSIONS = range(4, 7)  # of model.bin: with the type of each variable
-DTYPES: dict[int, str] = {0: "<f4", 1: "i1", 2: "<i2", 3: "<i4", 4: "<f2"}
-DTYPE_NAMES = {0: "float32", 1: "int8", 2: "int16", 4: "float16"}
 ACTIVATIONS = {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu"}
 COMPUTED_POSITIONS = 1024  # rows of a table that CTranslate2 would compute
 SHARED_COVERAGE = 0.9  # of the target pieces by the only sentencepiece model: it is for both sides
 TABLE_TOLERANCE = 1e-4  # between a stored table of sinusoids and ours
 IGNORED = {"alignment_heads", "alignment_layer", "embeddings_merge", "alibi_use_positive_positions", "scale_alibi"}
 
-Array = NDArray[Any]
 ReadFile = Callable[[str], bytes | None]  # a file of the directory or archive; None: there is none
 
 
@@ -48,16 +42,7 @@ class Variables:
     @classmethod
     def parse(cls, content: bytes, origin: str) -> "Variables":
         """Read model.bin; every length is checked against the file before it is used."""
-        reader = _Reader(content, origin)
-        version = reader.number("I")
-        if version not in VERSIONS:
-            raise RegardError(
-                f"{origin} is a model.bin of version {version}; supported: {VERSIONS[0]} to {VERSIONS[-1]}. "
-                "Convert the model again with a newer CTranslate2."
-            )
-        spec, _revision = reader.text(), reader.number("I")
-        arrays = dict(reader.variable() for _ in range(reader.number("I")))
-        aliases = {reader.text(): reader.text() for _ in range(reader.number("I"))}
+        spec, arrays, aliases = read_model_file(content, origin)
         kinds = [str(array.dtype) for name, array in arrays.items() if name.endswith("weight")]
         return cls(arrays, aliases, spec, max(kinds, key=kinds.count, default="float32"))
 
@@ -88,36 +73,6 @@ class Variables:
             raise RegardError(f"the model has no variable {name}. It is incomplete: get it again.")
         self._unused.discard(own)
         return self.arrays[own]
-
-
-class _Reader:
-    """Takes numbers, texts and arrays from the bytes of a model.bin."""
-
-    def __init__(self, content: bytes, origin: str) -> None:
-        self.content, self.origin, self.position = content, origin, 0
-
-    def take(self, length: int) -> bytes:
-        if not 0 <= length <= len(self.content) - self.position:
-            raise RegardError(f"{self.origin} is truncated or damaged at byte {self.position:,}. Get the file again.")
-        self.position += length
-        return self.content[self.position - length : self.position]
-
-    def number(self, kind: str) -> int:
-        value: int = struct.unpack(f"<{kind}", self.take(struct.calcsize(kind)))[0]
-        return value
-
-    def text(self) -> str:
-        return self.take(self.number("H")).rstrip(b"\0").decode(errors="replace")
-
-    def variable(self) -> tuple[str, Array]:
-        name, rank = self.text(), self.number("B")
-        shape = [self.number("I") for _ in range(rank)]
-        kind, length = self.number("B"), self.number("I")
-        if kind not in DTYPES:
-            raise RegardError(f"{self.origin}: {name} has numbers of type {kind}; supported: {DTYPE_NAMES}.")
-        if length != math.prod(shape) * np.dtype(DTYPES[kind]).itemsize:
-            raise RegardError(f"{self.origin}: {name} has {length:,} bytes for {shape}. Get the file again.")
-        return name, np.frombuffer(self.take(length), dtype=DTYPES[kind]).reshape(shape)
 
 
 # --- the model -------------------------------------------------------------------------------------------------------

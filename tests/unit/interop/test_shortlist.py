@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from regard.config import TransformerConfig, TransformerStackConfig
+from regard.errors import RegardError
 from regard.inference.open import load
 from regard.interop.ctranslate2 import export_ctranslate2, learn_shortlist
 from regard.tokenization.tokenizer import TokenizerPair
@@ -55,3 +56,20 @@ def test_export_with_shortlist_gives_the_same_text(tmp_path: Path) -> None:
     assert bound <= {*allowed, "ra", "⁇"}
     assert not free <= {*allowed, "ra", "⁇"}
     assert bound
+
+
+@pytest.mark.parametrize(
+    ("shortlist", "problem"),
+    [
+        (bytes(range(10, 256)), "line 1 of the vocabulary map"),
+        (b"", "line 1 of the vocabulary map"),
+        ("\t▁ra\n▁ba\t▁ra\t▁ra\n".encode(), "line 2 of the vocabulary map"),
+        ("\t▁ra ▁x ▁y\n".encode(), "3 of the 3 target pieces of the vocabulary map, such as '▁ra'"),
+    ],
+)
+def test_a_map_of_something_else_is_refused(tmp_path: Path, shortlist: bytes, problem: str) -> None:
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed")
+    bundle = random_translator(TransformerConfig())
+    with pytest.raises(RegardError, match=problem):
+        export_ctranslate2(bundle, tmp_path / "some", quantization="float32", shortlist=shortlist)
+    assert not (tmp_path / "some").exists()
