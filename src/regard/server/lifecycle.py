@@ -38,7 +38,6 @@ CLOSED_AT_A_TIME = 16  # connections, to make room for as many new ones
 ACCEPT_RETRY_SECONDS = 0.02  # while there are as many connections as possible
 STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 TICKS_PER_SECOND = 10  # of uvicorn's main loop
-NOTICED_DELAY = 0.5  # seconds in which the main loop did not run
 MAX_HEADER_BYTES = 65_536  # of one request, its first line included
 HEADERS_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -115,7 +114,6 @@ class Server(uvicorn.Server):
         self.stopped_by: int | None = None
         self._tasks: set[asyncio.Task[object]] = set()
         self._accepting: list[asyncio.Task[None]] = []
-        self._ticked_at = math.inf  # on the clock of the event loop
         self._accepted = 0  # connections that have no protocol yet
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -198,21 +196,11 @@ class Server(uvicorn.Server):
             self._start_task(self.lifecycle.drain(self.stop_now))
 
     async def on_tick(self, counter: int) -> bool:
-        self._extend_deadlines()
         if counter % TICKS_PER_SECOND == 0:
-            now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
-                connection.check_deadlines(now)  # type: ignore[union-attr]
+                connection.check_deadlines()  # type: ignore[union-attr]
             log_repetitions()
         return await super().on_tick(counter)
-
-    def _extend_deadlines(self) -> None:
-        """Give the clients the time in which this process could not run, such as while torch was loaded."""
-        before, self._ticked_at = self._ticked_at, asyncio.get_running_loop().time()
-        late = self._ticked_at - before - 1 / TICKS_PER_SECOND
-        if late > NOTICED_DELAY:
-            for connection in list(self.server_state.connections):
-                connection.extend_deadlines(late)  # type: ignore[union-attr]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for task in self._accepting:
@@ -283,10 +271,14 @@ class TimedHttpProtocol(HttpToolsProtocol):
     The time for the headers of a request starts with the connection, later with the first byte of the request. The rest
     of a request that already has its response has the same time. A client that reads nothing of its response for a
     while is disconnected.
+
+    The main loop counts these seconds, and reads from all clients between any two. So a client loses no time while this
+    process cannot run, such as while torch is loaded or a laptop sleeps.
     """
 
-    _header_deadline = math.inf  # on the clock of the event loop
-    active_at = 0.0  # when the client last sent something, or read some of what waits for it
+    _header_seconds = 0.0  # for which the headers have been awaited; -inf while none are
+    _unread_seconds = 0  # for which the client has read nothing of what waits for it
+    active_at = 0.0  # when the client last sent something, or read some of what waits for it; orders the connections
     _unsent = 0  # bytes that waited for the client at the last check
     _is_in_headers = False
     _is_in_request = False
@@ -299,7 +291,6 @@ class TimedHttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.active_at = self.loop.time()
-        self._header_deadline = self.active_at + HEADER_TIMEOUT
 
     @property
     def is_waiting(self) -> bool:
@@ -320,9 +311,9 @@ class TimedHttpProtocol(HttpToolsProtocol):
         if not self._unsent:  # otherwise a client that sends and never reads would not be disconnected
             self.active_at = self.loop.time()
         if not self._is_in_headers and self.cycle is not None and not self.cycle.response_complete:
-            self._header_deadline = math.inf
-        elif self._header_deadline == math.inf:
-            self._header_deadline = self.loop.time() + HEADER_TIMEOUT
+            self._header_seconds = -math.inf
+        else:
+            self._header_seconds = max(0.0, self._header_seconds)
         if self._is_in_request and self._header_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
             self.transport.write(HEADERS_TOO_LARGE)
             self.transport.close()
@@ -363,20 +354,20 @@ class TimedHttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def resume_writing(self) -> None:
-        self.active_at = self.loop.time()
+        self._note_reading()
         super().resume_writing()
 
-    def extend_deadlines(self, seconds: float) -> None:
-        """Allow the client so much more time."""
-        self._header_deadline += seconds
-        self.active_at += seconds
+    def _note_reading(self) -> None:
+        self.active_at, self._unread_seconds = self.loop.time(), 0
 
-    def check_deadlines(self, now: float) -> None:
+    def check_deadlines(self) -> None:
         """Close the connection if its time is up; the server calls it once per second."""
         before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        self._header_seconds += 1
+        self._unread_seconds += bool(self._unsent)
         if self._unsent and (not before or self._unsent < before):
-            self.active_at = now
-        if self._unsent and now - self.active_at > WRITE_TIMEOUT:
+            self._note_reading()
+        if self._unread_seconds > WRITE_TIMEOUT:
             self.transport.abort()
-        elif now > self._header_deadline:
+        elif self._header_seconds > HEADER_TIMEOUT:
             self.transport.close()
