@@ -164,6 +164,7 @@ def test_requests_before_the_apis_are_imported_get_responses(tmp_path: Path) -> 
         assert (missing.status_code, set(missing.json())) == (404, {"error"})
         waiting = threads.submit(httpx.get, server.url + "/v2/usage", timeout=60)
         time.sleep(1)
+        assert (httpx.get(server.url + "/livez", timeout=60).status_code, waiting.done()) == (200, False)
         server.process.send_signal(signal.SIGTERM)
         refused = waiting.result()
         assert (refused.status_code, set(refused.json())) == (503, {"message"})

@@ -17,7 +17,8 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.errors import RegardError
@@ -67,11 +68,12 @@ def bind(host: str, port: int) -> list[socket.socket]:
 
 
 class PageFirst:
-    """Sends the page while the APIs are imported; every other request waits for them."""
+    """Sends the page, and that the process responds, while the APIs are imported; other requests wait for them."""
 
     def __init__(self, host_policy: HostPolicy) -> None:
-        errors: Any = {ApiError: _send_error, 404: _send_error}
-        self._page, self._host_policy = Starlette(routes=page_routes(), exception_handlers=errors), host_policy
+        errors: Any = {ApiError: _send_error, 404: _send_error, 405: _send_error}
+        routes = [Route("/livez", _live), *page_routes()]
+        self._early, self._host_policy = Starlette(routes=routes, exception_handlers=errors), host_policy
         self._app: ASGIApp | None = None
         self._is_open = asyncio.Event()
 
@@ -85,19 +87,25 @@ class PageFirst:
         self.open(_refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._app is None and self._is_for_page(scope):
-            await self._page(scope, receive, _with_security_headers(send))
+        if self._app is None and self._is_early(scope):
+            await self._early(scope, receive, _with_security_headers(send))
             return
         await self._is_open.wait()
         assert self._app is not None  # noqa: S101  (for the type checker)
         await self._app(scope, receive, send)
 
-    def _is_for_page(self, scope: Scope) -> bool:
+    def _is_early(self, scope: Scope) -> bool:
         try:
-            self._host_policy.check_host(parse_host(Headers(scope=scope).getlist("host")))
+            host = parse_host(Headers(scope=scope).getlist("host"))
+            if scope["path"] != "/livez":
+                self._host_policy.check_host(host)
         except ApiError:
             return False
-        return is_of_page(scope["method"], scope["path"])
+        return scope["path"] == "/livez" or is_of_page(scope["method"], scope["path"])
+
+
+async def _live(request: Request) -> Response:  # noqa: ARG001
+    return PlainTextResponse("alive\n")
 
 
 async def _send_error(request: Request, error: Exception) -> Response:
