@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from starlette.responses import Response
 
-from regard.plotting.html_data import TracedCaption, caption_page_data, caption_summary, trace_page_data
+from regard.inference.traced_caption import TracedCaption, caption_summary
+from regard.plotting.html_data import caption_page_data, trace_page_data
 from regard.plotting.run_data import LEVELS_16_BIT, ProbeSnapshot, RunData, run_page_data
 from regard.server.api.traces import AlignmentResponse
 from regard.server.endpoint import floats_response, json_response

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from regard.inference.classifier import Classifier
     from regard.inference.mask_filler import MaskFiller
     from regard.inference.text_generator import TextGenerator
+    from regard.inference.traced_caption import TracedCaption
     from regard.inference.translator import Translator
     from regard.models.interface import AttentionRole
     from regard.plotting.attention_map import AttentionMap, MapSelection
-    from regard.plotting.html_data import TracedCaption
     from regard.tracing.trace import Trace
 
 ROLES = ["cross", "encoder-self", "decoder-self", "image-cross", "image-self"]
@@ -331,8 +331,8 @@ def _check_image_options(options: ShowOptions, images: int) -> None:
 
 def _caption_with_trace(captioner: Captioner, image: Path, options: ShowOptions) -> TracedCaption:
     from regard.inference.captioner import Caption
+    from regard.inference.traced_caption import GoldCaption, TracedCaption
     from regard.plotting.attention_map import check_selection
-    from regard.plotting.html_data import GoldCaption, TracedCaption
     from regard.plotting.save import require_attention
     from regard.worlds.scenes import boxes_beside
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.plotting.html_data import image_data_uri
+from regard.inference.traced_caption import image_data_uri
 from regard.training.runs import Run
 
 MAX_MAP_BYTES = 4_500_000  # of all maps: with base64 and the page, some 7 MB

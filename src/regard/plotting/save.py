@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
+from regard.inference.traced_caption import TracedCaption
 from regard.models.interface import AttentionRole
 from regard.plotting.attention_map import AttentionMap, MapSelection, check_selection, draw_map, select_map
 from regard.plotting.figure_files import file_suffix, forbid_selection_for_html, svg_file, write_file
-from regard.plotting.html_data import Experiment, TracedCaption, caption_page_data, trace_page_data, traces_page_data
+from regard.plotting.html_data import Experiment, caption_page_data, trace_page_data, traces_page_data
 from regard.plotting.image_map import ImageMaps, Rectangle, render_sheet
 from regard.tracing.image_maps import word_image_maps
 from regard.tracing.trace import Trace

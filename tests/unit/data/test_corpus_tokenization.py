@@ -101,7 +101,7 @@ import sys
 from pathlib import Path
 from tests.unit.data.test_corpus_tokenization import build
 import msgspec
-from regard.data import TokenizeJob
+from regard.data.corpus_tokenization import TokenizeJob
 if __name__ == "__main__":
     job = msgspec.msgpack.decode(Path(sys.argv[2]).read_bytes(), type=TokenizeJob)
     build(Path(sys.argv[1]), job, processes=2)

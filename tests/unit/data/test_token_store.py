@@ -187,8 +187,8 @@ def test_bad_data_half_way_leaves_nothing(tmp_path: Path) -> None:
 PROLOGUE = """
 import os, resource, signal, sys
 from regard.config import DataConfig
-from regard.data import Pair, pair_blocks, write_store
-from regard.data.token_store import pack
+from regard.data.pair_readers.text import Pair, pair_blocks
+from regard.data.token_store import pack, write_store
 
 def pairs(count, die_at=-1):
     for index in range(count):

@@ -24,8 +24,7 @@ from regard.data.images import IMAGE_FORMATS, MAX_PIXELS, encode_png
 from regard.errors import RegardError
 from regard.inference.captioner import Caption, Captioner
 from regard.inference.classifier import Classifier
-from regard.interventions import AnyIntervention, HeadIntervention, read_interventions
-from regard.plotting.html_data import (
+from regard.inference.traced_caption import (
     PNG_TYPE,
     CaptionSummary,
     GoldCaption,
@@ -33,6 +32,7 @@ from regard.plotting.html_data import (
     caption_summary,
     image_data_uri,
 )
+from regard.interventions import AnyIntervention, HeadIntervention, read_interventions
 from regard.pretrained import is_pretrained
 from regard.server.api.text import MAX_INTERVENTIONS, ShortText, decode_with_callback
 from regard.server.api.traces import TraceCache
@@ -45,15 +45,6 @@ from regard.server.service import Service
 from regard.tracing.image_maps import partial_word_maps
 from regard.tracing.interventions import check_positions, intervene
 from regard.training.runs import probed_images
-from regard.worlds.scenes import (
-    GoldBoxes,
-    caption_text,
-    draw_scene,
-    draw_splits,
-    gold_boxes,
-    read_boxes,
-    scene_caption,
-)
 
 ENDPOINTS = Endpoints()
 WEIGHT_DECIMALS = 4  # of the weights in a stream
@@ -115,7 +106,7 @@ class ExampleImage:
 
 
 class ExampleImageCache:
-    """The example images of each captioner."""
+    """The example images of each captioner; only these need the world of scenes, so only they import it."""
 
     def __init__(self) -> None:
         self._by_directory: dict[Path, list[ExampleImage]] = {}
@@ -141,6 +132,8 @@ class ExampleImageCache:
 
 
 def _load_examples(captioner: Captioner) -> list[ExampleImage]:
+    from regard.worlds.scenes import read_boxes
+
     data = captioner.bundle.config.data
     if not data.valid:
         return []
@@ -169,6 +162,8 @@ def _load_labelled_examples(classifier: Classifier) -> list[ExampleImage]:
 
 
 def _draw_examples(captioner: Captioner) -> list[ExampleImage]:
+    from regard.worlds.scenes import GoldBoxes, caption_text, draw_scene, draw_splits, gold_boxes, scene_caption
+
     drawn = []
     for scene in draw_splits({"test": MAX_EXAMPLE_IMAGES})["test"]:
         words = scene_caption(scene)

@@ -11,8 +11,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from regard.inference.classifier import Classification, Classifier
+from regard.inference.traced_caption import image_data_uri
 from regard.interventions import AnyIntervention, read_interventions
-from regard.plotting.html_data import image_data_uri
 from regard.server.api.captions import ExampleImageCache, load_square
 from regard.server.api.text import MAX_INTERVENTIONS, InterventionFields, ShortText
 from regard.server.api.traces import TraceCache

@@ -15,8 +15,8 @@ from regard.data.text_lines import read_lines
 from regard.errors import RegardError
 from regard.inference.evaluation import EvaluationReport, TranslationReport
 from regard.inference.interface import Task
+from regard.inference.traced_caption import PNG_TYPE
 from regard.metrics.alignment import GoldAlignment, parse_alignments
-from regard.plotting.html_data import PNG_TYPE
 from regard.pretrained import is_pretrained
 from regard.server.endpoint import (
     FLOATS,

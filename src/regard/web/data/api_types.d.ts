@@ -484,10 +484,8 @@ export interface CaptionSummary {
 
 export interface GoldCaption {
   words: string[];
-  boxes: Box[][];
+  boxes: [number, number, number, number][][];
 }
-
-export type Box = [number, number, number, number];
 
 export interface ExampleImagesResponse {
   examples: ExampleImageRecord[];
