@@ -31,6 +31,15 @@ def test_pipelined_requests_keep_their_order(own_api: OwnApiServer) -> None:
     assert asyncio.run(ask()) == [one["translations"][0][0]["text"] for one in alone]
 
 
+def test_largest_announced_body_is_too_large(own_api: OwnApiServer) -> None:
+    async def ask() -> int:
+        async with Client(own_api.server.port) as client:
+            await client.send(head_of(TRANSLATE, f"Content-Length: {2**63 - 1}"))
+            return (await client.receive()).status
+
+    assert asyncio.run(ask()) == 413
+
+
 @pytest.mark.parametrize("piece", [1_000, 100_000])
 def test_endless_header_is_refused_at_the_bound(own_api: OwnApiServer, piece: int) -> None:
     with socket.create_connection(("127.0.0.1", own_api.server.port), timeout=30) as connection:

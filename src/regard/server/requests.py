@@ -116,9 +116,9 @@ async def read_body(request: Request, max_bytes: int, limits: Limits) -> bytes:
     if encoding.lower() not in ("", "identity"):
         raise ApiError(415, "encoded", "The body is compressed. Send it without Content-Encoding.")
     length = request.headers.get("content-length", "0")
-    if not length.isascii() or not length.isdigit() or len(length) > 18:
+    if not length.isascii() or not length.isdigit():
         raise ApiError(400, "bad_length", "Content-Length is not a number.")
-    if int(length) > max_bytes:
+    if len(length) > 18 or int(length) > max_bytes:
         raise too_large()
     parts, size = [], 0
     try:
