@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -45,6 +44,7 @@ PROBES = (  # a short sentence; then longer ones, whose word order differs in Ko
 STOP_TIMEOUT = 10.0  # seconds that a process has to save and exit
 READY_TIMEOUT = 30.0  # seconds that the first model has to load before training starts anyway
 READY_POLL = 0.2  # seconds
+VISITOR_SECONDS = 4.0  # that a visitor has for the first translation, from when the first model is ready
 TRAINING_NICENESS = 5  # the page comes first: training takes what the server and the browser leave
 
 
@@ -79,16 +79,13 @@ def command(
     generates, the Transformer first; last comes a captioner, on images that regard draws. Ctrl-C stops; the next call
     continues from there.
     """
-    from regard.tokenization.text import normalize
-
     demo = Demo(directory, recipes or packaged_recipes(), pairs, images, probes)
     if missing := [recipe for name in RECIPES if not (recipe := demo.recipe(name)).is_file()]:
         raise RegardError(
             f"{missing[0]} does not exist. Give a directory that has it with --recipes, or remove --recipes to use "
             "regard's own."
         )
-    if blank := [text for text in probes if not normalize(text)]:  # or with bytes that are not UTF-8: an error, too
-        raise RegardError(f"--probe {blank[0]!r} is blank. Give an English sentence.")
+    _check_probes(probes)
     directory.mkdir(parents=True, exist_ok=True)
     started = [name for name in GENERATIONS if (directory / name / CONFIG_FILE).exists()]
     if probes and started:
@@ -96,7 +93,7 @@ def command(
             f"{', '.join(started)}: started before with other probes, which stay. To probe your sentences from the "
             "start, give another --directory."
         )
-    with ChildStopper() as stopper, _running_server(demo, port, browser=browser) as server:
+    with ChildStopper() as stopper, _running_server(demo, port, stopper, browser=browser) as server:
         for job in demo_jobs(demo):
             if job.is_done or stopper.received or server.poll() is not None:
                 continue
@@ -114,6 +111,14 @@ def command(
         echo("The demo has stopped. The same command continues from there.")
     # Ctrl-C is the usual end of a demo, so it is a success.
     click.get_current_context().exit(128 + signal.SIGTERM if signal.SIGTERM in stopper.received else 0)
+
+
+def _check_probes(probes: tuple[str, ...]) -> None:
+    if probes:
+        from regard.tokenization.text import normalize  # only here: the page should open at once
+
+        if blank := [text for text in probes if not normalize(text)]:  # or not in UTF-8, which is an error, too
+            raise RegardError(f"--probe {blank[0]!r} is blank. Give an English sentence.")
 
 
 @dataclass(frozen=True)
@@ -195,7 +200,9 @@ def _data_option(split: str, paths: list[str]) -> str:
 
 
 @contextmanager
-def _running_server(demo: Demo, port: int, *, browser: bool) -> Iterator[subprocess.Popen[bytes]]:
+def _running_server(
+    demo: Demo, port: int, stopper: ChildStopper, *, browser: bool
+) -> Iterator[subprocess.Popen[bytes]]:
     """The server of the page, which logs to a file; it is stopped at the end."""
     log = demo.directory / "server.log"
     runs = [*pretrained.names(), *(f"--run={demo.directory / name}" for name in RECIPES)]
@@ -214,19 +221,22 @@ def _running_server(demo: Demo, port: int, *, browser: bool) -> Iterator[subproc
         echo(f"The page: {address}    (Ctrl-C stops; the same command continues from there)")
         if browser and _has_display():
             webbrowser.open(address)
-        _wait_until_ready(address, process)
+        _wait_for_visitor(address, process, stopper)
         yield process
     finally:
         process.terminate()
         process.wait(STOP_TIMEOUT)
 
 
-def _wait_until_ready(address: str, server: subprocess.Popen[bytes]) -> None:
-    """Let the first model load before any training starts: on two cores a user would wait twice as long for it."""
-    deadline = time.monotonic() + READY_TIMEOUT
-    while server.poll() is None and time.monotonic() < deadline:
-        with suppress(OSError), urllib.request.urlopen(f"{address}readyz", timeout=READY_TIMEOUT):  # noqa: S310
-            return
+def _wait_for_visitor(address: str, server: subprocess.Popen[bytes], stopper: ChildStopper) -> None:
+    """Let the first model load, and a visitor try it, before any training, which takes one of two cores."""
+    from urllib.request import urlopen  # only here, while the server starts
+
+    deadline, is_ready = time.monotonic() + READY_TIMEOUT, False
+    while not stopper.received and server.poll() is None and time.monotonic() < deadline:
+        if not is_ready:
+            with suppress(OSError), urlopen(f"{address}readyz", timeout=READY_TIMEOUT):  # noqa: S310
+                deadline, is_ready = time.monotonic() + VISITOR_SECONDS, True
         time.sleep(READY_POLL)
 
 

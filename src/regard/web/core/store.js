@@ -10,7 +10,7 @@ import { changedState, formatHash, isStep, parseHash } from "./url.js";
 /** @import { Signal } from "./ui.js" */
 
 const MODELS_EVERY = 5000; // ms; models appear while `make demo` trains them
-const LOADING_EVERY = 250; // ms at first, while the server is loading models; a model that cannot be loaded slows it down
+const LOADING_EVERY = 100; // ms at first, while the server is loading models; a model that cannot be loaded slows it down
 const SLOWER = 1.3; // times as long after each answer without a new model
 const URL_DELAY = 250; // ms; browsers refuse more than 100 to 200 changes of the address in 30 s, and a slider makes as many
 
