@@ -19,6 +19,7 @@ from regard.tracing.trace import Trace
 from regard.web.pages import render_html_file
 from tests.browser.conftest import Open
 from tests.browser.test_inside import bars, choose, open_own, same, step, written_sum
+from tests.support.browser import settled
 from tests.support.small_models import randomise
 from tests.support.traces import TRANSFORMER, trace_of
 from tests.unit.tracing.test_block_arithmetic import BENDS
@@ -151,6 +152,16 @@ def check_embedding(card: Any, embedding: Any) -> None:
 def test_block_around_an_attention_equals_numpy(open_page: Open, model: str, layer: int) -> None:
     page = open_own(open_page, model)
     check_block(page, choose(page, layer, head=1, query=2))
+
+
+CUT = """() => [...document.querySelectorAll('.steps .table-scroll')]
+    .filter((table) => table.scrollWidth > table.clientWidth).map((table) => table.ariaLabel)"""
+
+
+def test_no_table_is_cut_on_a_laptop(open_page: Open) -> None:
+    page = open_own(open_page, "transformer")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert settled(page, lambda: page.evaluate(CUT), []) == []
 
 
 def test_another_feed_forward_unit_keeps_the_chosen_key(open_page: Open) -> None:

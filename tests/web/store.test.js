@@ -39,7 +39,8 @@ afterEach(() => {
 });
 
 test("a malformed index or number of an address is none", () => {
-  for (const text of [undefined, "", "-1", "1.5", "3", "1e0", "1/2", "mean", "__proto__"]) assert.equal(indexParam(text, 3), null);
+  for (const text of [undefined, "", "-1", "1.5", "3", "1e0", "1/2", "mean", "__proto__"])
+    assert.equal(indexParam(text, 3), null);
   assert.equal(indexParam("2", 3), 2);
   const bounds = { min: 2, max: 9, usual: 4 };
   const numbers = [undefined, "", "x", "NaN", "-1", "2.5", "1e999"].map((text) => numberParam(text, bounds));

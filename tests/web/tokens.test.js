@@ -39,6 +39,7 @@ test("letters are told from marks and special tokens", () => {
 
 test("signs that need an explanation are found", () => {
   assert.deepEqual(tokenSigns(["▁a", "b"]), { hasWordMark: false, byteLabel: null });
+  assert.deepEqual(tokenSigns(["▁a", "b"], readableToken), { hasWordMark: true, byteLabel: null });
   assert.deepEqual(tokenSigns(["▁", "<0x4E>", "<0x4F>"]), { hasWordMark: true, byteLabel: "‹N›" });
 });
 

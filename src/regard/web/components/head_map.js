@@ -80,7 +80,7 @@ export function HeadMap({ store, map, trace, layer, head, title, asWords, text, 
         }),
       }),
     links && h(Plot, { chart: links, onCell: setActive, hint: t("heads.lines_hint") }),
-    !asWords && h(TokenSigns, { tokens: [...queries.pieces, ...keys.pieces], explainsWordMark: false }),
+    !asWords && h(TokenSigns, { tokens: [...queries.pieces, ...keys.pieces], labelOf: readableToken }),
     darkest < 1 && h("p", { class: "faint" }, t("heads.darkest", { weight: readableNumber(darkest) })),
     h("p", { class: "habits" }, headText({ weights, rows: rows.length, columns: columns.length }, role, asWords)),
   );

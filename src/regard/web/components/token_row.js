@@ -36,11 +36,11 @@ export function TokenRow({ label, tokens, chosen, onChoose }) {
 
 /**
  * What the signs in token labels mean, where labels have such signs.
- * @param {{ tokens: string[], explainsWordMark?: boolean }} props explainsWordMark: not where the text beside the map already does
+ * @param {{ tokens: string[], labelOf?: (token: string) => string }} props
  */
-export function TokenSigns({ tokens, explainsWordMark = true }) {
-  const { hasWordMark, byteLabel } = tokenSigns(tokens);
-  const mark = explainsWordMark && hasWordMark && t("pieces.mark");
+export function TokenSigns({ tokens, labelOf }) {
+  const { hasWordMark, byteLabel } = tokenSigns(tokens, labelOf);
+  const mark = hasWordMark && t("pieces.mark");
   const byte = byteLabel && t("pieces.byte", { spelled: byteLabel });
   return mark || byte ? h("p", { class: "faint small signs" }, [mark, byte].filter(Boolean).join(" ")) : null;
 }

@@ -39,13 +39,14 @@ export function hasLetters(token) {
 }
 
 /**
- * The signs among labels that need an explanation: a ▁ that stands alone, and the first byte that is shown as ‹character›.
+ * The signs among labels that need an explanation: ▁, and the first byte that is shown as ‹character›.
  * @param {string[]} tokens
+ * @param {(token: string) => string} [labelOf]
  * @returns {{ hasWordMark: boolean, byteLabel: string | null }}
  */
-export function tokenSigns(tokens) {
+export function tokenSigns(tokens, labelOf = tokenLabel) {
   const byteLabel = tokens.map(readableToken).find((label, index) => label !== tokens[index]) ?? null;
-  return { hasWordMark: tokens.includes("▁"), byteLabel };
+  return { hasWordMark: tokens.some((token) => labelOf(token).startsWith("▁")), byteLabel };
 }
 
 /**

@@ -69,7 +69,7 @@ export function cardsAfter(detail) {
     { id: "outer", Card: OuterCard },
     addEntry(last),
     block.last_norm && normEntry(block.last_norm, "last"),
-    block.head && { id: "head", Card: HeadCard },
+    block.head && { id: "head", Card: HeadCard, isWide: true },
     candidates ?? { id: "upward", Card: UpwardCard },
   ]);
 }
@@ -80,7 +80,7 @@ export function cardsAfter(detail) {
  * @returns {StepEntry}
  */
 function normEntry(norm, where) {
-  return { id: `norm-${where}`, Card: NormCard, norm, where };
+  return { id: `norm-${where}`, Card: NormCard, norm, where, isWide: true };
 }
 
 /**

@@ -92,7 +92,7 @@ function TokenMap({ frame: { role, labels, run, step }, weights }) {
     "div",
     { ref: box },
     width > 0 && h(Plot, { chart }),
-    h(TokenSigns, { tokens: [...labels.source, ...labels.target] }),
+    h(TokenSigns, { tokens: [...labels.source, ...labels.target], labelOf: readableToken }),
   );
 }
 
