@@ -153,14 +153,14 @@ def command(
 
 
 def _are_documents(tasks: list[FileTask]) -> bool:
-    from regard.documents.files import is_document
+    from regard.documents import is_document
 
     return is_document(str(tasks[0].source))
 
 
 def _translate_documents(translator: Translator, tasks: list[FileTask], config: DecodingConfig) -> None:
     """Translate the texts of each document and keep its markup."""
-    from regard.documents.files import MAX_DOCUMENT_BYTES, translate_document
+    from regard.documents import MAX_DOCUMENT_BYTES, translate_document
 
     for task in tasks:
         content = read_input(task.source, max_bytes=MAX_DOCUMENT_BYTES)
@@ -248,7 +248,7 @@ def _translate_stream(
 def _check_kind(source: str, paths: list[Path]) -> None:
     """An error unless all files are documents, or all are lines of text."""
     from regard.data.pair_readers import check_monolingual
-    from regard.documents.files import check_plain_text, is_document
+    from regard.documents import check_plain_text, is_document
 
     lines = [path for path in paths if not is_document(str(path))]
     if 0 < len(lines) < len(paths):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from regard import load
-from regard.documents.files import DOCUMENT_FORMATS, is_document, translate_document
+from regard.documents import DOCUMENT_FORMATS, is_document, translate_document
 from tests.support.commands import Regard
 
 DOCUMENTS = {
