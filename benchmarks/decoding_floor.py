@@ -24,7 +24,6 @@ from torch.nn import functional
 from regard.attention.key_value_cache import KeyValues
 from regard.batch import encode_source_rows
 from regard.config import DecodingConfig
-from regard.decoding.hypothesis import max_output_tokens
 from regard.decoding.loop import generate
 from regard.errors import RegardError
 from regard.inference.interface import batches_by_length
@@ -70,7 +69,7 @@ class BareDecoder:
         self._look_at(rows)
         outputs: Rows = [[] for _ in rows]
         places, generated = torch.arange(len(rows)), torch.empty(len(rows), 0, dtype=torch.long)
-        limits = torch.tensor([max_output_tokens(len(row) + 1, config) for row in rows])
+        limits = torch.tensor([config.max_output_tokens(len(row) + 1) for row in rows])
         newest, is_done = torch.full((len(rows),), BEGIN), torch.zeros(len(rows), dtype=torch.bool)
         while len(places):
             newest = self._next_tokens(newest, generated.shape[1])

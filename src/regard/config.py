@@ -578,6 +578,15 @@ class DecodingConfig(ConfigSection, frozen=True, kw_only=True):
         """The number of hypotheses that one sentence has at once."""
         return self.nbest if self.do_sample else self.beam_size
 
+    def max_output_tokens(self, source: int, *, prefix: int = 0, max_positions: int | None = None) -> int:
+        """The most tokens, END included, of an output for a source of so many, by a model with `max_positions`.
+
+        It does not depend on the other sentences of the batch. One position stays free, so that every output can be
+        rescored, after BEGIN.
+        """
+        bound = prefix + int(self.max_length_ratio * source) + self.max_length_extra
+        return bound if max_positions is None else min(bound, max(1, max_positions - 1))
+
     def with_options(self, **options: Unpack[DecodeOptions]) -> "DecodingConfig":
         """This section with some options replaced, checked like those of a recipe."""
         table = msgspec.to_builtins(self) | options

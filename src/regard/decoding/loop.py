@@ -16,7 +16,7 @@ from regard.attention.hooks import active_edits, batch_rows
 from regard.batch import PaddedTokens, TokenRows, shift_right
 from regard.config import DecodeOptions, DecodingConfig
 from regard.cpu_speedups import parameter_count, threads_for
-from regard.decoding.hypothesis import Hypothesis, max_output_tokens
+from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.search import BeamSearch
 from regard.decoding.selection import LogProbabilities, make_selector
 from regard.errors import RegardError
@@ -176,7 +176,7 @@ def _max_lengths(
             f"there are {len(start_rows)} prefixes for {len(source.lengths)} sentences; give as many of each."
         )
     pairs = zip(start_rows, source.lengths, strict=True)
-    return [max_output_tokens(length, config, prefix=prefix, max_positions=max_positions) for prefix, length in pairs]
+    return [config.max_output_tokens(length, prefix=prefix, max_positions=max_positions) for prefix, length in pairs]
 
 
 @torch.inference_mode()

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from regard.config import DecodingConfig
-from regard.decoding.hypothesis import Hypothesis, max_output_tokens
+from regard.decoding.hypothesis import Hypothesis
 from regard.errors import RegardError
 from regard.inference.interface import DecodedRows, TokenRows, batches_by_length
 from regard.interop.ctranslate2 import SHORTLIST_FILE, ExportedModel, require_installed
@@ -87,7 +87,7 @@ class CTranslate2Engine:
 
     def _length_limit(self, rows: TokenRows, config: DecodingConfig) -> int:
         longest = max(map(len, rows)) + 1  # END is a token of the source too
-        return max_output_tokens(longest, config, max_positions=self.max_positions)
+        return config.max_output_tokens(longest, max_positions=self.max_positions)
 
 
 def unsupported_options(config: DecodingConfig) -> list[str]:

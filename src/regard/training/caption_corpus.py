@@ -16,7 +16,6 @@ from regard.config import Config
 from regard.data.batch_order import CorpusWeight, Lengths
 from regard.data.image_flips import draw_flip
 from regard.data.images import load_image
-from regard.decoding.hypothesis import max_output_tokens
 from regard.errors import RegardError
 from regard.special_tokens import UNKNOWN
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
@@ -162,5 +161,5 @@ def prepare_captions(config: Config, run: Path, *, progress: Callable[[str, int]
             f"{config.data.train[0]} has no caption of at most {config.data.max_tokens} tokens to train on. "
             "Give others, or raise data.max_tokens."
         )
-    max_caption_tokens = max_output_tokens(0, config.decoding) - 1  # END is generated too
+    max_caption_tokens = config.decoding.max_output_tokens(0) - 1  # END is generated too
     return CaptionCorpus(tokenizers, train, examples, valid, len(captions) - len(examples), max_caption_tokens)
