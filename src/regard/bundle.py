@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from regard.config import Config, max_source_tokens
-from regard.config_errors import MAX_SHOWN_PROBLEMS, shorten
 from regard.errors import RegardError
 from regard.files import (
     CONFIG_FILE,
@@ -33,6 +32,7 @@ from regard.files import (
 from regard.models.factory import build_model
 from regard.process import available_memory
 from regard.safetensors_header import TensorInfo
+from regard.struct_decoding import MAX_SHOWN_PROBLEMS, shorten
 from regard.tokenization.known_words import KnownWords, words_of
 from regard.tokenization.tokenizer import TokenizerPair
 

@@ -17,10 +17,9 @@ import msgspec
 import tomli_w
 from msgspec import Meta
 
-from regard.config_errors import MAX_SHOWN_PROBLEMS, find_problems, format_problems, override_hint, shorten
 from regard.errors import RegardError
 from regard.files import MEBIBYTE, read_input
-from regard.struct_decoding import convert
+from regard.struct_decoding import MAX_SHOWN_PROBLEMS, convert, find_problems, format_problems, override_hint, shorten
 
 PositiveInt = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 NonNegativeInt = Annotated[int, Meta(ge=0, le=2**31 - 1)]

@@ -26,13 +26,12 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from regard.config_errors import shorten
 from regard.errors import RegardError, suggest
 from regard.pretrained import find as find_pretrained
 from regard.pretrained import names as pretrained_names
 from regard.process import available_memory
 from regard.safetensors_header import TensorInfo, read_tensor_header
-from regard.struct_decoding import decode_json
+from regard.struct_decoding import decode_json, shorten
 
 MEBIBYTE = 1 << 20
 Result = TypeVar("Result")

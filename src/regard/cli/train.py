@@ -60,7 +60,7 @@ def _find_option(name: str) -> str | None:
         return OTHER_OPTIONS[name]
 
     from regard.config import Config
-    from regard.config_errors import key_paths
+    from regard.struct_decoding import key_paths
 
     fields = {field.name: field.type for field in msgspec.structs.fields(Config)}
     key = name.removeprefix("--").replace("-", "_")

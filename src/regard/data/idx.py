@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.config_errors import shorten
 from regard.data.images import MAX_PIXELS, encode_png
 from regard.data.text_lines import read_chunks
 from regard.errors import RegardError
 from regard.files import atomic_directory
+from regard.struct_decoding import shorten
 
 MAX_IDX_BYTES = 2**31  # thirty times MNIST
 MAX_AXES = 4

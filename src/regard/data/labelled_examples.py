@@ -13,14 +13,13 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from regard.config_errors import shorten
 from regard.data.captions import CaptionedImage
 from regard.data.held_out import hold_out
 from regard.data.pair_readers.csv_files import csv_rows
 from regard.data.pair_readers.text import Pair, PairBlock, join_lines, pair_blocks
 from regard.data.text_lines import display_name, empty_file_error, error_at, numbered_lines
 from regard.errors import RegardError
-from regard.struct_decoding import decode_json
+from regard.struct_decoding import decode_json, shorten
 
 LABEL_FORMATS = (".tsv", ".jsonl", ".csv")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")

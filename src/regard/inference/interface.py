@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, Self,
 
 from regard.config import Config, DecodeOptions, DecodingConfig
 from regard.config import Task as Task
-from regard.config_errors import shorten
 from regard.decoding.hypothesis import Hypothesis
 from regard.errors import RegardError
 from regard.files import model_name
+from regard.struct_decoding import shorten
 from regard.tokenization.tokenizer import Tokenizer, TokenizerPair
 
 if TYPE_CHECKING:

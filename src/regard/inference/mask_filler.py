@@ -14,12 +14,12 @@ from regard.attention.hooks import active_edits
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
 from regard.config import EncoderOnlyConfig
-from regard.config_errors import shorten
 from regard.errors import RegardError
 from regard.inference.interface import BundlePipeline, check_texts
 from regard.inference.text_generator import LIKELIHOOD_BATCH_ROWS, token_log_likelihoods
 from regard.metrics.text import TokenLikelihoods
 from regard.special_tokens import BEGIN, END, MASK, RESERVED
+from regard.struct_decoding import shorten
 from regard.tokenization.text import WORD_MARK, join_pieces
 from regard.tokenization.tokenizer import Tokenizer
 from regard.tracing.capture import capture

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import Config, TransformerConfig, TransformerStackConfig
-from regard.config_errors import shorten
 from regard.errors import RegardError
 from regard.files import (
     CONFIG_FILE,
@@ -33,7 +32,7 @@ from regard.files import (
     write_manifest,
 )
 from regard.special_tokens import BEGIN, END, RESERVED, UNKNOWN
-from regard.struct_decoding import decode_json
+from regard.struct_decoding import decode_json, shorten
 from regard.tokenization.tokenizer import TokenizerPair
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from torch import Tensor
 
 from regard.bundle import Bundle, load_weights, new_bundle, read_tensors
 from regard.config import Config
-from regard.config_errors import MAX_SHOWN_PROBLEMS, shorten
 from regard.errors import RegardError
 from regard.files import MAX_METADATA_BYTES, open_input, read_input
 from regard.interop.ctranslate2 import SUPPRESSED_LOGIT, require_finite_weights
 from regard.process import available_memory
 from regard.safetensors_header import read_tensor_header
 from regard.special_tokens import BEGIN, RESERVED
+from regard.struct_decoding import MAX_SHOWN_PROBLEMS, shorten
 from regard.tokenization.tokenizer import TokenizerPair
 
 MAX_JSON_BYTES = MAX_METADATA_BYTES

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from regard.config import Config, DecoderOnlyConfig, EncoderOnlyConfig, TransformerConfig
-from regard.config_errors import shorten
 from regard.errors import RegardError
 from regard.interop import sentencepiece_rewriting as spm
 from regard.interop.foreign import (
@@ -27,6 +26,7 @@ from regard.interop.foreign import (
     read_optional_json,
 )
 from regard.special_tokens import BEGIN, END, MASK, PADDING, UNKNOWN
+from regard.struct_decoding import shorten
 from regard.tokenization.tokenizer import HuggingFaceTokenizer, Tokenizer, TokenizerPair
 from regard.tokenization.tokenizer_json import make_tokenizer
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.bundle import Bundle, save_bundle
-from regard.config_errors import shorten
 from regard.errors import RegardError
 from regard.files import MODEL, directory_kind
 from regard.interop.argos import import_argos, is_argos
@@ -22,6 +21,7 @@ from regard.interop.huggingface_family import import_huggingface
 from regard.interop.marian_import import import_marian
 from regard.interop.marian_native_import import find_checkpoint, import_marian_native
 from regard.interop.vit import import_vit
+from regard.struct_decoding import shorten
 
 SENTENCEPIECE_NAMES = ("source.spm", "sentencepiece.model", "spm.model", "source.model", "sp.model")
 HUGGINGFACE: dict[str, Callable[[Path], ForeignModel]] = {  # by the model_type in config.json

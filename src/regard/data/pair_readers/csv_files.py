@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from regard.config_errors import shorten
 from regard.data.pair_readers.text import Pair, join_lines
 from regard.data.text_lines import empty_file_error, error_at, numbered_lines
 from regard.languages import language_name
+from regard.struct_decoding import shorten
 
 DELIMITERS = ",;\t"  # a spreadsheet writes a semicolon where the comma is the decimal point
 MAX_CHARACTERS = 10_000  # of the first row that are searched for its delimiter; the csv module refuses 131,073
