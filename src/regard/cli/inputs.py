@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regard.cli.options import STANDARD_OUTPUT
 from regard.config import Config
 from regard.errors import RegardError
 from regard.files import CONFIG_FILE, check_writable, find_model_directory, model_name, printable
@@ -93,7 +94,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
     """An error if an output file, named by its option, cannot be written or is read by the command as well."""
     read = [path for path in inputs if path is not None and path.is_file()]
     for option, output in outputs.items():
-        if output is None:
+        if output is None or output == STANDARD_OUTPUT:
             continue
         if output.is_file() and any(output.samefile(path) for path in read):
             raise RegardError(f"{option} {output} is also an input file. Give another name.")

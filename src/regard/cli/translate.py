@@ -24,7 +24,6 @@ from regard.cli.options import (
     json_option,
     model_argument,
     nbest_option,
-    none_for_standard_output,
     quantization_option,
 )
 from regard.config import decode_options
@@ -66,7 +65,7 @@ Examples:
 @click.option(
     "--output",
     type=PATH,
-    callback=none_for_standard_output,
+    default=STANDARD_OUTPUT,
     help="File to write; for a pattern, the directory of the outputs. [default: standard output]",
 )
 @beam_option
@@ -88,7 +87,7 @@ def command(
     model: Path,
     texts: tuple[str, ...],
     source: str,
-    output: Path | None,
+    output: Path,
     beam_size: int | None,
     nbest: int,
     alignments: Path | None,
@@ -128,11 +127,11 @@ def command(
     from regard.inference.translate_files import OutputFormat
 
     wanted = OutputFormat(nbest, scores, as_json, alignments=alignments is not None)
-    is_resumable = output is not None and tasks[0].source.is_file() and not texts
-    if output is None or not is_resumable or any(map(is_written_directly, tasks[0].outputs)):
+    is_resumable = output != STANDARD_OUTPUT and tasks[0].source.is_file() and not texts
+    if not is_resumable or any(map(is_written_directly, tasks[0].outputs)):
         if ray_address:
             raise RegardError("--ray translates files into files. Give --input and --output.")
-        _translate_stream(translator, config, wanted, tasks[0], texts, to_stdout=output is None)
+        _translate_stream(translator, config, wanted, tasks[0], texts, to_stdout=output == STANDARD_OUTPUT)
         return
 
     from regard.inference.translate_files import local_chunks, progress_path, translate_files, translation_settings
@@ -176,7 +175,7 @@ def _translate_documents(translator: Translator, tasks: list[FileTask], config: 
             file.write(translated)
 
 
-def _file_tasks(source: str, output: Path | None, alignments: Path | None) -> list[FileTask]:
+def _file_tasks(source: str, output: Path, alignments: Path | None) -> list[FileTask]:
     """The files to read and to write, all checked before the model is loaded."""
     from regard.inference.translate_files import FileTask
 
@@ -188,13 +187,13 @@ def _file_tasks(source: str, output: Path | None, alignments: Path | None) -> li
     if alignments == STANDARD_OUTPUT:
         raise RegardError("--alignments is -, but standard output is for the translations. Give a file.")
     if not is_pattern:
-        if output is not None and alignments is not None and os.path.realpath(output) == os.path.realpath(alignments):
+        if alignments is not None and os.path.realpath(output) == os.path.realpath(alignments):
             raise RegardError(f"{output} is given for both the translations and the alignments. Give two files.")
         check_outputs({"--output": output, "--alignments": alignments}, sources)
-        return [FileTask(sources[0], [path for path in (output or STANDARD_OUTPUT, alignments) if path is not None])]
+        return [FileTask(sources[0], [output, *([alignments] if alignments else [])])]
     if alignments is not None:
         raise RegardError("--alignments is for one input file, and --input is a pattern. Give one file at a time.")
-    if output is None or (output.exists() and not output.is_dir()):
+    if output == STANDARD_OUTPUT or (output.exists() and not output.is_dir()):
         raise RegardError(f"--input {source} is a pattern. Give a directory for the outputs with --output.")
     names = [path.name for path in sources]
     if twice := sorted({name for name in names if names.count(name) > 1}):
