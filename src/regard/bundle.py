@@ -151,7 +151,13 @@ def save_bundle(
 def load_bundle(directory: str | PathLike[str], *, device: str = "cpu") -> Bundle:
     """The bundle in a directory, each file checked against its hash. Nothing is built before everything fits."""
     bundle = read_while_unchanged(Path(directory), MODEL, MODEL_VERSION, _read_bundle)
-    bundle.model.eval().to(device)
+    try:
+        bundle.model.eval().to(device)
+    except (RuntimeError, AssertionError) as error:  # torch has no type of its own for either
+        reason = str(error).partition("\n")[0][:100]
+        raise RegardError(
+            f"the device {device!r} cannot be used: {reason}. Give one of this machine, as cpu."
+        ) from None
     return bundle
 
 

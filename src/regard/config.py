@@ -7,7 +7,7 @@ torch, so the command line checks a recipe without delay. `Config.json_schema()`
 import copy
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -617,7 +617,7 @@ class Config(ConfigSection, frozen=True, kw_only=True):
     def from_dict(cls, table: dict[str, Any], *, overrides: Sequence[str] = (), origin: str = "the recipe") -> "Config":
         """Read a plain table, with overrides such as "training.steps=2000" applied; one error lists all problems."""
         table = copy.deepcopy(table)
-        for override in overrides:
+        for override in check_overrides(overrides):
             _apply_override(table, override)
         found = islice(find_problems(table, cls, ""), MAX_SHOWN_PROBLEMS + 1)  # one more: there are others
         problems = [line + override_hint(line, overrides) for line in found]
@@ -721,6 +721,13 @@ def _parse_toml(text: str | bytes, origin: str) -> dict[str, Any]:
         raise RegardError(f"{origin} is not UTF-8, in line {line}: {error.reason}. Save it as UTF-8.") from None
     except (ValueError, RecursionError) as error:  # not TOML, a number of thousands of digits, or brackets as deep
         raise RegardError(f"{origin} is not TOML: {error}. Fix the line and retry.") from None
+
+
+def check_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
+    """The overrides, each a text; one text, or a table of values, is an error."""
+    if isinstance(overrides, str | Mapping) or not all(isinstance(one, str) for one in overrides):
+        raise RegardError(f'the overrides are {shorten(overrides)}. Give a list such as ["training.steps=2000"].')
+    return tuple(overrides)
 
 
 def _apply_override(table: dict[str, Any], override: str) -> None:

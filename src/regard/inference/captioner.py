@@ -17,7 +17,7 @@ from regard.data.images import to_pixels
 from regard.decoding.loop import generate
 from regard.decoding.loop import stream as stream_tokens
 from regard.errors import RegardError
-from regard.inference.interface import BundlePipeline, GeneratedText, Progress, require_single_output
+from regard.inference.interface import BundlePipeline, GeneratedText, Progress, check_list, require_single_output
 from regard.tracing.image_maps import trace_image
 from regard.tracing.trace import Trace
 
@@ -48,6 +48,7 @@ class Captioner(BundlePipeline):
     ) -> list[Caption]:
         """The best caption of each image; options are those of the decoding section, such as beam_size=1."""
         require_single_output("caption", "image", options)
+        images = check_list(images, "image")
         best = [outputs[0] for outputs in self.nbest(images, **options)]
         if not trace:
             return best
@@ -55,9 +56,7 @@ class Captioner(BundlePipeline):
 
     def nbest(self, images: Sequence[ImageInput], **options: Unpack[DecodeOptions]) -> list[list[Caption]]:
         """The `nbest` best captions of each image, the best first."""
-        if isinstance(images, str | bytes | Path):
-            raise RegardError("expected a list of images, and got one image. Write [image].")
-        return list(self.iter_captions(images, self.decoding_config(**options)))
+        return list(self.iter_captions(check_list(images, "image"), self.decoding_config(**options)))
 
     def iter_captions(
         self, images: Sequence[ImageInput], config: DecodingConfig | None = None, *, progress: Progress | None = None

@@ -17,7 +17,7 @@ from regard.config import ImageClassifierConfig, task_of
 from regard.data.images import ImageInput, to_pixels
 from regard.data.labelled_examples import is_label, list_labels
 from regard.errors import RegardError
-from regard.inference.interface import BundlePipeline, Progress, batches_by_length, check_texts
+from regard.inference.interface import BundlePipeline, Progress, batches_by_length, check_list, check_texts
 from regard.tracing.capture import capture
 from regard.tracing.image_maps import grid_cells
 from regard.tracing.output_layer import output_arrays
@@ -68,6 +68,7 @@ class Classifier(BundlePipeline):
 
     def classify(self, inputs: Sequence[ClassifierInput], *, trace: bool = False) -> list[Classification]:
         """The class of each text, or of each image, with the probabilities of all classes."""
+        inputs = check_list(inputs, self._noun)
         found = list(self.iter_classes(inputs))
         if not trace:
             return found
@@ -77,8 +78,7 @@ class Classifier(BundlePipeline):
         self, inputs: Sequence[ClassifierInput], *, progress: Progress | None = None
     ) -> Iterator[Classification]:
         """The class of each input in turn, computed in batches."""
-        if isinstance(inputs, str | bytes | Path):
-            raise RegardError(f"expected a list of {self._noun}s, and got one. Write [{self._noun}].")
+        inputs = check_list(inputs, self._noun)
         if self.image_encoder is not None:
             for start in range(0, len(inputs), BATCH_IMAGES):
                 part = inputs[start : start + BATCH_IMAGES]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, Self, Unpack
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar, Unpack
 
 from regard.config import Config, DecodeOptions, DecodingConfig
 from regard.config import Task as Task
@@ -25,6 +25,7 @@ StrPath = str | PathLike[str]
 EngineName = Literal["torch", "ctranslate2", "auto"]
 Progress = Callable[[int], object]  # is called with the number of items that are done since the last call
 TokenRows = Sequence[list[int]]  # token ids, without END
+Item = TypeVar("Item")
 
 
 # --- engines ---------------------------------------------------------------------------------------------------------
@@ -162,11 +163,18 @@ class BundlePipeline(ModelPipeline):
 # --- checks of the input ---------------------------------------------------------------------------------------------
 
 
+def check_list(inputs: Iterable[Item], noun: str) -> list[Item]:
+    """The inputs as a list; a single one is an error."""
+    is_one = isinstance(inputs, str | bytes | Path)
+    if is_one or not isinstance(inputs, Iterable):
+        given = f"one {noun}" if is_one else f"an object of type {type(inputs).__name__}"
+        raise RegardError(f"expected a list of {noun}s, and got {given}. Write [{noun}].")
+    return list(inputs)
+
+
 def check_texts(texts: Iterable[str]) -> list[str]:
     """The texts as a list; one string, or an item that is not a string, is an error."""
-    if isinstance(texts, str):
-        raise RegardError("expected a list of texts, and got one text. Write [text].")
-    checked = list(texts)
+    checked = check_list(texts, "text")
     for number, text in enumerate(checked, start=1):
         if not isinstance(text, str):
             raise RegardError(

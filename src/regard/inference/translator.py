@@ -90,6 +90,7 @@ class Translator(ModelPipeline):
         Each can have the alignment of its words, and the trace of everything that the model computed for it.
         """
         require_single_output("translation", "text", options)
+        texts = check_texts(texts)
         best = [outputs[0] for outputs in self.nbest(texts, align=align, **options)]
         if not trace:
             return best
@@ -175,7 +176,7 @@ class Translator(ModelPipeline):
 
     def unknown_words(self, text: str) -> list[str]:
         """The words of a text that the model does not know, each once."""
-        return (self.bundle or self.tokenizers.source).unknown_words(text)
+        return (self.bundle or self.tokenizers.source).unknown_words(*check_texts([text]))
 
     def save(self, path: StrPath) -> None:
         """Write the model as a bundle (an export as an export), which `regard.load` opens."""
@@ -188,7 +189,7 @@ class Translator(ModelPipeline):
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text, as many as the model reads."""
-        return self.encode_source(text)[: self.max_source_tokens]
+        return self.encode_source(*check_texts([text]))[: self.max_source_tokens]
 
     def encode_source(self, text: str) -> list[int]:
         """All tokens of a text."""

@@ -22,6 +22,7 @@ from regard.attention.multi_head import MultiHeadAttention, fused_attention
 from regard.batch import encode_source_rows
 from regard.bundle import Bundle
 from regard.decoding.loop import forced_decode, token_log_probabilities
+from regard.errors import RegardError
 from regard.models.interface import CROSS_ATTENTION, DecoderOutput, Source, query_and_key_side, role_of
 from regard.tracing.activations import Activations, linear_arrays, record_activations, to_array
 from regard.tracing.arithmetic import AttentionArrays, AttentionLayerInfo, BlockArrays
@@ -37,7 +38,7 @@ LayerWeights = dict[str, NDArray[np.float32]]  # by layer name: (heads, queries,
 NO_REGARD_LAYERS = (
     "nothing was recorded: this model has none of regard's attention layers. Build it with regard.MultiHeadAttention "
     "or regard.AttentionLayer; or give the weights that its own layers return (torch's nn.MultiheadAttention: "
-    "need_weights=True, average_attn_weights=False) to regard.plotting.draw(weights, rows, columns)."
+    "need_weights=True, average_attn_weights=False) to regard.plotting.plot_attention(weights, rows, columns)."
 )
 
 
@@ -47,6 +48,11 @@ def record_attention(model: nn.Module, *, details: bool = False, name_contains: 
 
     A model without any layer of regard gives a warning, because nothing in it can be recorded.
     """
+    if not isinstance(model, nn.Module):
+        raise RegardError(
+            f"record_attention takes a torch module, and got {type(model).__name__}. Of an opened model, give "
+            "its module: translator.bundle.model."
+        )
     with hooks.record_attention(model, details=details, name_contains=name_contains) as recording:
         yield recording
     if not any(type(module).__module__.partition(".")[0] == "regard" for module in model.modules()):

@@ -59,6 +59,8 @@ def intervene(model: Any, *interventions: GivenIntervention, sample: Sample = ()
         return
     bundle = getattr(model, "bundle", model)
     module: nn.Module = bundle.model if isinstance(bundle, Bundle) else bundle
+    if bundle is not None and not isinstance(module, nn.Module):
+        raise RegardError(f"intervene takes an opened model, and got {type(model).__name__}. Open it with regard.load.")
     if not isinstance(module, nn.Module):
         raise RegardError(
             "this model was opened without its weights, and interventions need them. Open the model that the export "

@@ -19,6 +19,7 @@ from regard.config import (
     ModelConfig,
     SourceConfig,
     Task,
+    check_overrides,
     merge_tables,
     read_table,
     task_of,
@@ -143,18 +144,18 @@ def train(
     """
     from regard.training import loop
 
-    directory = Path(run)
+    directory, changes = Path(run), check_overrides(overrides)
     if isinstance(recipe, Config) and not start_from and not recipe.training.start_from:
         check_run_directory(directory, resume)
         table = msgspec.to_builtins(recipe)
-        config = Config.from_dict(table, overrides=tuple(overrides)) if overrides else recipe
+        config = Config.from_dict(table, overrides=changes) if changes else recipe
         plan = check_plan(TrainingPlan(config, directory, []), is_resumed=resume, checks_languages=checks_languages)
     else:
         plan = make_plan(
             TrainOptions(
                 _recipe_table(recipe) if isinstance(recipe, Config | Mapping) else find_recipe(Path(recipe)),
                 start_from=str(start_from or ""),
-                overrides=tuple(overrides),
+                overrides=changes,
                 run=directory,
                 resume=resume,
                 checks_languages=checks_languages,
