@@ -1,5 +1,4 @@
 import logging
-import time
 from collections import Counter
 
 import pytest
@@ -70,12 +69,9 @@ def test_unusual_lines_do_not_break_training(kind, line):
     assert tokenizer.decode(tokenizer.encode("a normal line")) == "a normal line"
 
 
-def test_repeated_lines_do_not_slow_training_down():
-    start = time.monotonic()
-    train_sentencepiece(
-        ["She was reading a book in the library."] * 20_000 + ["x" * 50_000, "a normal line"], vocab_size=1000
-    )
-    assert time.monotonic() - start < 120  # a deadline for a hang, not a measurement
+def test_repeated_lines_count_once():
+    lines = ["She was reading a book in the library.", "x" * 50_000, "a normal line"]
+    assert train_sentencepiece(lines[:1] * 20_000 + lines) == train_sentencepiece(lines)
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["  ", "\t", "▁"]])

