@@ -129,13 +129,11 @@ def _value_problems(value: Any, expected: Any, path: str) -> Iterator[str]:
             yield f"{path or 'the whole'}: {error}"
         else:  # the value tells more than the name of its type
             reason = re.sub(", got `[^`]*`", "", str(error), count=1)
-            advice = f"; write {_as_list(value)}" if isinstance(value, str) and reason == "Expected `array`" else ""
+            advice = ""
+            if isinstance(value, str) and reason == "Expected `array`":  # its parts between commas were probably meant
+                parts = [part.strip() for part in value.split(",")]
+                advice = f"; write {_truncate(json.dumps(parts, ensure_ascii=False))}"
             yield f"{path}: {reason}, got {shorten(value)}{advice}"
-
-
-def _as_list(text: str) -> str:
-    """A text as the TOML list that was probably meant: of its parts between commas."""
-    return _truncate(json.dumps([part.strip() for part in text.split(",")], ensure_ascii=False))
 
 
 def _struct_for(value: Any, expected: Any) -> type[msgspec.Struct] | str | None:

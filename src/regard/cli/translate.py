@@ -109,10 +109,12 @@ def command(
 
     From file to file the work is saved as it goes: repeat an interrupted command to continue it.
     """
+    from regard.documents import is_document
+
     if texts and source != "-":
         raise click.UsageError("both TEXT and --input are given. Remove one of the two.")
     tasks = _file_tasks(source, output, alignments)
-    if _are_documents(tasks):
+    if is_document(str(tasks[0].source)):  # then all are: _check_kind
         if nbest > 1 or scores or as_json or alignments or ray_address:
             raise RegardError(
                 f"{source} is a document, which is translated as a whole: --nbest, --scores, --alignments, --json and "
@@ -149,12 +151,6 @@ def command(
     with progress_bar("translating", total, with_counts=False) as advance:
         report = ProgressReport(tasks, translator, advance)
         translate_files(tasks, chunks, settings, progress_path(output), report)
-
-
-def _are_documents(tasks: list[FileTask]) -> bool:
-    from regard.documents import is_document
-
-    return is_document(str(tasks[0].source))
 
 
 def _translate_documents(translator: Translator, tasks: list[FileTask], config: DecodingConfig) -> None:

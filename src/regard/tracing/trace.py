@@ -211,8 +211,8 @@ class Trace:
 
     def labels(self, layer: int) -> tuple[list[str], list[str]]:
         """The pieces along the rows and the columns of a layer's maps."""
-        rows, columns = self._sides(layer)
-        return self._side(rows).pieces, self._side(columns).pieces
+        info = self.layers[layer]
+        return self._side(info.queries).pieces, self._side(info.keys).pieces
 
     def summary(self) -> TraceSummary:
         """All but the arrays."""
@@ -235,9 +235,6 @@ class Trace:
             if not 0 <= number < size:
                 raise RegardError(f"there is no {name} {number}; there are {size}, counted from 0.")
         return block_arithmetic(block, query, layer, rows)
-
-    def _sides(self, layer: int) -> tuple[str, str]:
-        return self.layers[layer].queries, self.layers[layer].keys
 
     def _side(self, name: str) -> TokenSequence:
         return self.target if name == "target" else self.source

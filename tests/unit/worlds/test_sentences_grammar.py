@@ -10,8 +10,8 @@ from regard.worlds.sentences.korean import in_korean
 from regard.worlds.sentences.lexicon import (
     ADJECTIVES,
     BARE,
-    BY_ENGLISH,
     HE,
+    NOUNS,
     NUMERALS,
     RAIN,
     RELATIONS,
@@ -43,20 +43,21 @@ from regard.worlds.sentences.meaning import (
     make_pair,
 )
 
+NOUN = {noun.english: noun for noun in NOUNS}
 VERB = {verb.english: verb for verb in reversed(VERBS)}
 ADJECTIVE = {adjective.english: adjective for adjective in ADJECTIVES}
 
 
 def the(noun: str) -> NounPhrase:
-    return NounPhrase(BY_ENGLISH[noun], THE)
+    return NounPhrase(NOUN[noun], THE)
 
 
 def a(noun: str) -> NounPhrase:
-    return NounPhrase(BY_ENGLISH[noun], A)
+    return NounPhrase(NOUN[noun], A)
 
 
 def bare(noun: str, *, plural: bool = False) -> NounPhrase:
-    return NounPhrase(BY_ENGLISH[noun], BARE, plural=plural)
+    return NounPhrase(NOUN[noun], BARE, plural=plural)
 
 
 def me() -> NounPhrase:
@@ -205,7 +206,7 @@ SENTENCES: list[tuple[Sentence, str, str, str]] = [
     (
         Clause(
             the("teacher"),
-            Action(VERB["give"], NounPhrase(BY_ENGLISH["book"], THE_KNOWN)),
+            Action(VERB["give"], NounPhrase(NOUN["book"], THE_KNOWN)),
             around=Circumstances(receiver=the("girl")),
         ),
         "The teacher gives the book to the girl",

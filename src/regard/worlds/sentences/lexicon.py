@@ -144,7 +144,6 @@ NOUNS = tuple(
     Noun(english, plural or regular_plural(english), korean, counter, tuple(groups.split()))
     for english, plural, korean, counter, groups in read_table("nouns", 5)
 )
-BY_ENGLISH = {noun.english: noun for noun in NOUNS}
 
 I = Noun("I", "I", "나", "", ("pronoun",), "first")  # noqa: E741  (it is the word)
 YOU = Noun("you", "you", "너", "", ("pronoun",), "second")
