@@ -116,37 +116,41 @@ def write_argos(path: Path, directory: Path, **members: bytes) -> Path:
 
 
 def write_tokenizer(directory: Path, kind: str) -> int:
-    """A tokenizer.json trained on the lines; returns the number of its tokens."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    """A tokenizer.json for the lines; returns the number of its tokens.
 
+    It is written and not trained: a trained one has other tokens in each process.
+    """
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+    letters = sorted({letter for word in WORDS for letter in word})
     if kind == "WordPiece":
         special = ["[PAD]", "ab", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]  # the special ids are not the first ones
-        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
+        parts = [*letters, *WORDS]
+        pieces = [*special, *parts, *(f"##{part}" for part in parts)]
+        tokenizer = Tokenizer(models.WordPiece(_numbered(pieces), unk_token="[UNK]"))  # noqa: S106
         tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
         tokenizer.decoder = decoders.WordPiece()
-        trainer: Any = trainers.WordPieceTrainer(vocab_size=110, special_tokens=special, show_progress=False)
     elif kind == "Unigram":
-        special = ["<pad>", "</s>", "<unk>"]
-        tokenizer = Tokenizer(models.Unigram())
+        special = ["<pad>", "</s>", "<unk>", "<extra_id_0>"]
+        scored = [(piece, -3.0) for word in WORDS for piece in (f"▁{word}", word)]
+        scored += [(letter, -6.0) for letter in ("▁", *letters)]
+        tokenizer = Tokenizer(models.Unigram([(piece, 0.0) for piece in special] + scored, unk_id=2))
         tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-        trainer = trainers.UnigramTrainer(
-            vocab_size=90,
-            special_tokens=[*special, "<extra_id_0>"],
-            unk_token="<unk>",  # noqa: S106
-            show_progress=False,
-        )
     else:
         special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if kind == "roberta" else ["<|endoftext|>"]
-        tokenizer = Tokenizer(models.BPE())
+        merges = [(word[0], word[1]) for word in WORDS] + [("Ġ", word) for word in WORDS]
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+        pieces = [*special, *alphabet, *("".join(pair) for pair in merges)]
+        tokenizer = Tokenizer(models.BPE(_numbered(pieces), merges))
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
-        alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer = trainers.BpeTrainer(
-            vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False
-        )
-    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.add_special_tokens([piece for piece in special if piece != "ab"])
     tokenizer.save(str(directory / "tokenizer.json"))
     return int(tokenizer.get_vocab_size())
+
+
+def _numbered(pieces: Sequence[str]) -> dict[str, int]:
+    return {piece: index for index, piece in enumerate(pieces)}
 
 
 def write_family(directory: Path, name: str, seed: int, *, labels: Sequence[str] = ()) -> Any:
