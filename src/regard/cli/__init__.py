@@ -62,9 +62,9 @@ SUMMARIES = {
     "compare": "Measure several models on the same data: quality, length, speed, size.",
     "info": "Show the config and size of a model, and verify its files.",
     "schema": "Print the JSON schema of a recipe.",
-    "export": "Write a model for CTranslate2, Hugging Face transformers or Argos Translate.",
+    "export": "Write a model for CTranslate2, Hugging Face transformers, Marian or Argos.",
     "serve": "Serve models: the page that shows their attention, and HTTP APIs.",
-    "import": "Import a model of another program: OPUS-MT, CTranslate2, Argos Translate.",
+    "import": "Import a model of another program, such as OPUS-MT, CTranslate2, BERT or GPT-2.",
     "data": "Inspect a corpus, extract the images of IDX files, or generate corpora.",
 }
 MODULES = {"import": "import_model"}  # commands that do not have a module of the same name

@@ -22,10 +22,11 @@ def command() -> None:
 
 
 @command.command(
+    short_help="Report what training would make of a corpus.",
     epilog="""\b
 Examples:
   regard data inspect --pairs docs.tsv --pairs strings.po --languages en,ko --report data.html
-  regard data inspect recipes/multi30k-transformer.toml"""
+  regard data inspect recipes/multi30k-transformer.toml""",
 )
 @click.argument("recipe", type=PATH, required=False)
 @data_options
@@ -41,10 +42,11 @@ def inspect(recipe: Path | None, report: Path | None, as_json: bool, **data: Any
 
 
 @command.command(
+    short_help="Write the images of IDX files as PNG files.",
     epilog="""\b
 Examples:
   regard data extract train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz --out runs/mnist/train
-  regard data extract images.idx labels.idx --out pets --classes cat,dog"""
+  regard data extract images.idx labels.idx --out pets --classes cat,dog""",
 )
 @click.argument("images", type=PATH)
 @click.argument("labels", type=PATH)
@@ -65,12 +67,18 @@ def extract(images: Path, labels: Path, out: Path, classes: str | None) -> None:
         echo(line)
 
 
-@command.group()
+@command.group(short_help="Generate a corpus with gold annotations.")
 def generate() -> None:
-    """Small artificial corpora with gold annotations of every sentence."""
+    """Generate a small artificial corpus with gold annotations of every sentence or image."""
 
 
-@generate.command()
+@generate.command(
+    short_help="English and Korean sentences, with word alignments.",
+    epilog="""\b
+Examples:
+  regard data generate sentences --out runs/world/data
+  regard data generate sentences --labels who-acts --out runs/who-acts/data""",
+)
 @click.option("--out", type=PATH, required=True, help="Output directory.")
 @click.option("--train", type=COUNT, default=60_000, show_default=True, help="Training pairs.")
 @click.option("--valid", type=COUNT, default=500, show_default=True, help="Validation pairs.")
@@ -105,7 +113,13 @@ def sentences(out: Path, task: str | None, word_labels: bool, **options: int) ->
     echo(f"{out}: {counts} {'pairs' if task is None else 'texts'} ({', '.join(f'.{ending}' for ending in endings)})")
 
 
-@generate.command()
+@generate.command(
+    short_help="Images of coloured shapes, with captions and boxes.",
+    epilog="""\b
+Examples:
+  regard data generate scenes --out runs/scenes/data --train 40000
+  regard data generate scenes --labels count --out runs/count/data""",
+)
 @click.option("--out", type=PATH, required=True, help="Output directory.")
 @click.option("--train", type=COUNT, default=10_000, show_default=True, help="Training images.")
 @click.option("--valid", type=COUNT, default=500, show_default=True, help="Validation images.")

@@ -48,7 +48,14 @@ VISITOR_SECONDS = 4.0  # that a visitor has for the first translation, from when
 TRAINING_NICENESS = 5  # the page comes first: training takes what the server and the browser leave
 
 
-@click.command(name="demo")
+@click.command(
+    name="demo",
+    epilog="""\b
+Examples:
+  regard demo
+  regard demo --probe "Robots must obey orders" --port 0
+  regard demo --pairs 2000 --images 2000 --directory runs/small-demo""",
+)
 @click.option("--directory", type=PATH, default=Path("runs/demo"), show_default=True, help="Directory for all files.")
 @click.option("--recipes", type=PATH, help="Directory of other recipes with the same names. [default: regard's own]")
 @click.option("--pairs", type=click.IntRange(1), default=60_000, show_default=True, help="Training sentence pairs.")
@@ -61,7 +68,7 @@ TRAINING_NICENESS = 5  # the page comes first: training takes what the server an
     help="English sentence whose attention is saved while it forms; repeatable. [default: AI changes the world, and 2]",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0: any free port.")
-@click.option("--browser/--no-browser", default=True, help="Open the page in a browser if there is a display.")
+@click.option("--browser/--no-browser", default=True, help="Open the page. [default: if there is a display]")
 @click.option("--exit-when-done", is_flag=True, help="Stop when everything is trained, instead of serving on.")
 def command(
     directory: Path,

@@ -33,7 +33,16 @@ SHOWN_HEADS = 3
 Report = TypeVar("Report", "TranslationReport", "CaptionReport", "ClassificationReport")
 
 
-@click.command(name="evaluate")
+@click.command(
+    name="evaluate",
+    epilog="""\b
+Examples:
+  regard evaluate runs/x/model --source test.en --reference test.ko --plot quality.svg
+  regard evaluate runs/x/model --pairs test.tsv --beam 5 --output test.out
+  regard evaluate runs/scenes-attention/model --captions runs/scenes/data --split test
+  regard evaluate runs/world-decoder-only/model --text test.txt
+  regard evaluate runs/reviews/model --labels test.tsv""",
+)
 @model_argument
 @evaluation_options
 @click.option("--text", type=PATH, help="For a decoder-only or encoder-only model: plain text, one text per line.")

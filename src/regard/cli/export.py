@@ -43,8 +43,8 @@ def command(model: Path, target: tuple[str, Path], quantization: str | None, sho
     """Write MODEL in another program's format: CTranslate2, Hugging Face's transformers, Marian, or Argos Translate.
 
     `regard translate DIR` reads a CTranslate2 export like a model. Translators become Marian models for transformers;
-    an imported BERT, DistilBERT, RoBERTa, GPT-2 or Llama model is written with its own tensors and ids. `marian` is
-    the format of Firefox's engine. A model that the format cannot hold is an error that lists every reason.
+    an imported BERT, DistilBERT, RoBERTa, GPT-2, Llama, T5 or ViT model is written with its own tensors and ids.
+    `marian` is the format of Firefox's engine. A model that the format cannot hold is an error that lists every reason.
     """
     name, path = target
     chosen = EXPORT_FORMATS[name]

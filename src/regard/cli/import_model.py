@@ -39,9 +39,9 @@ Examples:
 def command(what: str, out: Path, tokenizers: tuple[Path, ...]) -> None:
     """Import a model of another program; the result is a model like any other.
 
-    WHAT is a Hugging Face directory (Marian as OPUS-MT, BERT, DistilBERT, RoBERTa, GPT-2, Llama), a CTranslate2
-    directory, an .argosmodel archive, a GGUF file, or a .npz or .bin of Marian as Firefox has it. The format is
-    detected from the content. Everything that does not fit is reported at once, and then nothing is written.
+    WHAT is a Hugging Face directory (Marian as OPUS-MT, BERT, DistilBERT, RoBERTa, GPT-2, Llama, T5, ViT), a
+    CTranslate2 directory, an .argosmodel archive, a GGUF file, or a .npz or .bin of Marian as Firefox has it. The
+    format is detected from the content. Everything that does not fit is reported at once, and then nothing is written.
 
     WHAT may also be the id of a model on the Hugging Face hub, as in Helsinki-NLP/opus-mt-ko-en (needs a network, and
     pip install 'regard[hub]').

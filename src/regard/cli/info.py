@@ -11,7 +11,14 @@ from regard.cli.options import PATH, json_option
 from regard.files import MANIFEST_NAME, MODEL, MODEL_VERSION, find_model_directory, read_manifest
 
 
-@click.command(name="info")
+@click.command(
+    name="info",
+    epilog="""\b
+Examples:
+  regard info
+  regard info en-fr
+  regard info runs/x/model --json""",
+)
 @click.argument("model", type=PATH, required=False)
 @json_option
 def command(model: Path | None, as_json: bool) -> None:

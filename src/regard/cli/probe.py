@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 Examples:
   regard probe runs/x/model --plot layers.svg
   regard probe runs/x/model --stack decoder --seeds 3
-  regard probe bert --words train.conllu --task "part of speech" """,
+  regard probe bert --words train.conllu --task "part of speech"
+""",
 )
 @model_argument
 @click.option(

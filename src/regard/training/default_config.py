@@ -286,7 +286,7 @@ def describe_defaults(config: Config, corpus_size: CorpusSize) -> list[str]:
     early = f", or fewer: training ends after {validations} without a better {training.validation_metric}"
     tokens = "" if corpus_size.kind == "images" else f", about {corpus_size.tokens:,} tokens"
     pieces = (
-        f"tokenizer.vocab_size={config.tokenizer.vocab_size}: pieces of {vocabulary}, frequent enough to be learned"
+        f"  tokenizer.vocab_size={config.tokenizer.vocab_size}: pieces of {vocabulary}, frequent enough to be learned"
     )
     return [
         f"{corpus_size.pairs:,} {examples}{tokens}. Chosen for a corpus of this size (change with --set):",

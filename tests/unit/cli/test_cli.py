@@ -43,6 +43,22 @@ def test_every_command_is_listed_with_its_summary() -> None:
     assert all(f"  {name} " in ended.out for name in cli.SUMMARIES)
 
 
+def all_commands(group: click.Group) -> list[click.Command]:
+    """Every command that does something, those of groups included."""
+    found: list[click.Command] = []
+    for name in group.list_commands(click.Context(group)):
+        one = group.get_command(click.Context(group), name)
+        assert one is not None
+        found += all_commands(one) if isinstance(one, click.Group) else [one]
+    return found
+
+
+@pytest.mark.parametrize("one", all_commands(cli.root), ids=lambda one: one.name)
+def test_every_command_has_examples_and_a_whole_summary(one: click.Command) -> None:
+    assert "Example" in (one.epilog or "")
+    assert one.name in cli.SUMMARIES or not one.get_short_help_str(60).endswith("...")
+
+
 @pytest.mark.parametrize("words", [["trane"], ["translate"], ["info", "x", "--no-such-option"], ["compare"]])
 def test_wrong_usage_exits_two_with_the_usage(regard: Regard, words: list[str]) -> None:
     ended = regard(*words)
