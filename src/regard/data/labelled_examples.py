@@ -234,6 +234,12 @@ def describe_labels(counts: dict[str, int]) -> list[str]:
     total, ranked = sum(counts.values()), sorted(counts.items(), key=lambda one: -one[1])
     shown = [f"{label} {count:,} ({count / total:.0%})" for label, count in ranked[:SHOWN_LABELS]]
     lines = [f"{len(counts)} classes: {', '.join(shown)}" + (", ..." if len(ranked) > SHOWN_LABELS else "")]
+    forms = Counter(map(_label_form, counts))
+    if twins := sorted((one for one in counts if forms[_label_form(one)] > 1), key=_label_form):
+        lines.append(
+            f"warning: {list_labels(twins)} differ only in case or spaces, and are classes of their own. If they mean "
+            "the same, make them equal in the files."
+        )
     (largest, most), (rarest, fewest) = ranked[0], ranked[-1]
     if not fewest:
         missing = [label for label, count in ranked if not count]
@@ -244,3 +250,7 @@ def describe_labels(counts: dict[str, int]) -> list[str]:
             f"{largest} gives {most / total:.0%} accuracy. Set training.validation_metric=macro_f1, or add examples."
         )
     return lines
+
+
+def _label_form(label: str) -> str:
+    return "".join(label.casefold().split())

@@ -119,4 +119,6 @@ def test_imbalance_is_a_warning() -> None:
     [counts, warning] = describe_labels({"a": 5, "b": 95})
     assert counts == "2 classes: b 95 (95%), a 5 (5%)"
     assert "always answering b gives 95% accuracy" in warning
+    [_, warning] = describe_labels({"Good": 5, "bad": 5, "good": 5, "so so": 4, "soso": 5})
+    assert "warning: 'Good', 'good', 'so so', 'soso' differ only in case or spaces" in warning
     assert "no training example has the label 'b'" in describe_labels({"a": 5, "b": 0})[1]
