@@ -511,7 +511,7 @@ class TrainingConfig(ConfigSection, frozen=True, kw_only=True):
     freeze: list[str] = []  # what is not trained: "embeddings", or the beginnings of parameters' names, as "encoder"
     steps: PositiveInt = 10_000
     batch_tokens: PositiveInt = 4096  # padded tokens of the longer side in one batch
-    gradient_accumulation: PositiveInt = 1  # batches in one step
+    gradient_accumulation: Annotated[int, Meta(ge=1, le=1024)] = 1  # batches in one step, which are in memory together
     learning_rate: PositiveFloat = 1e-3  # the peak, at the end of the warm-up
     schedule: Literal["inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
     warmup_steps: NonNegativeInt = 1000

@@ -194,6 +194,7 @@ def test_a_closed_pipe_has_its_own_code(line: str, model: Path) -> None:
     [
         "training.threads=100000",
         "training.threads=-1",
+        "training.gradient_accumulation=2147483647",
         "model.encoder.layers=1000000",
         "model.encoder.width=1000000000",
         "model.decoder.ffn_width=100000",

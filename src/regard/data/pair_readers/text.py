@@ -214,7 +214,7 @@ def _texts_of_record(line: str, path: Path, number: int, names: Sequence[tuple[s
             return _text_of_key(record, source, path, number), _text_of_key(record, target, path, number)
     wanted = " or ".join(f"{source!r} and {target!r}" for source, target in names)
     keys = ", ".join(repr(key[:40]) for key in list(record)[:8]) + (", ..." if len(record) > 8 else "")
-    raise error_at(path, number, f"the object has no {wanted}; its keys are {keys}. Name the right keys.")
+    raise error_at(path, number, f"the object has no {wanted}; its keys are {keys}. Rename the keys.")
 
 
 def _text_of_key(record: dict[str, Any], key: str, path: Path, number: int) -> str:
