@@ -118,17 +118,25 @@ def export_family(bundle: Bundle, directory: Path) -> str:
 
 def _tokenizer_files(tokenizer: Tokenizer, family: Family, model: FamilyConfig) -> tuple[list[int], dict[str, bytes]]:
     """The ids that our ids become, and the files of the tokenizer: the imported one again, or ours."""
-    if isinstance(tokenizer, HuggingFaceTokenizer):
-        return tokenizer.original_ids, {"tokenizer.json": _to_json(original_json(tokenizer))}
-    if (original := read_original(tokenizer.to_bytes())) is not None:
+    if (original := _original_sentencepiece(tokenizer)) is not None:
         return read_original_ids(tokenizer.to_bytes()) or [], {family.sentencepiece: original}
-    names = {identity: piece for piece, identity in RESERVED.items()}
+    if isinstance(tokenizer, HuggingFaceTokenizer):
+        ids, written = tokenizer.original_ids, original_json(tokenizer)
+        vocab = written["model"]["vocab"]
+        pieces = vocab if isinstance(vocab, dict) else {piece: index for index, (piece, _) in enumerate(vocab)}
+        names = {identity: piece for piece, identity in pieces.items()}
+        names |= {one["id"]: one["content"] for one in written["added_tokens"]}
+    else:
+        ids, names = list(range(tokenizer.vocab_size)), {identity: piece for piece, identity in RESERVED.items()}
+        written = tokenizer_json(tokenizer, is_causal=isinstance(model, DecoderOnlyConfig))
     special = {"pad": PADDING, "unk": UNKNOWN, "bos": BEGIN, "eos": END, "cls": BEGIN, "sep": END, "mask": MASK}
-    settings = {f"{name}_token": names[identity] for name, identity in special.items()}
-    settings["tokenizer_class"] = "PreTrainedTokenizerFast"
-    written = tokenizer_json(tokenizer, is_causal=isinstance(model, DecoderOnlyConfig))
-    files = {"tokenizer.json": _to_json(written), "tokenizer_config.json": _to_json(settings)}
-    return list(range(tokenizer.vocab_size)), files
+    settings = {f"{name}_token": names[ids[own]] for name, own in special.items() if ids[own] in names}
+    settings["tokenizer_class"] = "PreTrainedTokenizerFast"  # others have their own normalisation, and drop the file's
+    return ids, {"tokenizer.json": _to_json(written), "tokenizer_config.json": _to_json(settings)}
+
+
+def _original_sentencepiece(tokenizer: Tokenizer) -> bytes | None:
+    return None if isinstance(tokenizer, HuggingFaceTokenizer) else read_original(tokenizer.to_bytes())
 
 
 def _to_json(content: object) -> bytes:

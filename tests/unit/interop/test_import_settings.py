@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
 from regard.errors import RegardError
+from regard.interop.huggingface import export_family
 from regard.interop.import_model import detect
 from tests.support.family_logits import expected_logits, original_ids, own_logits
 from tests.support.foreign_models import LINES, write_family, write_marian
@@ -221,3 +223,19 @@ def test_unusable_tokenizer_is_refused(name: str, changes: Table, message: str, 
     change_json(tmp_path / "tokenizer.json", {"model": model | changes})
     with pytest.raises(RegardError, match=message):
         detect(tmp_path).load()
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "t5"])
+def test_exported_tokenizer_gives_the_same_ids(name: str, tmp_path: Path) -> None:
+    write_family(tmp_path / "theirs", name, 0)
+    tokenizer = json.loads((tmp_path / "theirs/tokenizer.json").read_text())
+    if name == "bert":
+        tokenizer["normalizer"] |= {"lowercase": False}
+        change_json(tmp_path / "theirs/tokenizer.json", tokenizer)
+    export_family(detect(tmp_path / "theirs").load().to_bundle(), tmp_path / "back")
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "theirs/tokenizer.json"))
+    again = transformers.AutoTokenizer.from_pretrained(tmp_path / "back")
+    text = "Ba Q, Bé be! kamo"
+    assert again(text)["input_ids"] == theirs(text)["input_ids"]
+    assert again.eos_token is not None
+    assert detect(tmp_path / "back").load().tokenizers.target.encode(text)
