@@ -360,6 +360,11 @@ def test_any_load_failure_is_logged_and_others_load(toys: Path, monkeypatch: pyt
     assert problems["back"] is None
 
 
+def test_first_model_is_ready_before_others_load(toys: Path) -> None:
+    models = ModelRegistry(find_models([toys / "there", toys / "back"], []))
+    assert [[model.name for model, _ in models.load_changed()] for _ in range(3)] == [["there"], ["back"], []]
+
+
 def test_a_failure_without_words_is_one_too() -> None:
     found = failures.RetryBackoff()
     assert not found

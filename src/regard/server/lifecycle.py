@@ -69,6 +69,7 @@ class Lifecycle:
 
     async def watch_models(self) -> None:
         """Load models that are new or have changed, for as long as the server runs."""
+        is_settled = True
         while True:
             loaded = await asyncio.to_thread(self.service.models.load_changed)
             for model, problem in loaded:
@@ -79,12 +80,12 @@ class Lifecycle:
                     self.on_failure()
                 else:
                     log_error(f"a model cannot be loaded: {problem}", model=model.name)
-            if any(model.task == "translation" for model, _ in loaded):
-                # It reads a file, which takes seconds: no model and no request should wait for it.
-                await asyncio.to_thread(detect_language, "AI changes the world", ["en"])
-            if loaded:
+            if not loaded and not is_settled:
+                if self.service.pairs():  # it reads a file, which takes seconds: no model and no request should wait
+                    await asyncio.to_thread(detect_language, "AI changes the world", ["en"])
                 gc.collect()
                 gc.freeze()  # models stay: scanning them in each collection would take a tenth of a second
+            is_settled = not loaded
             await asyncio.sleep(POLL_SECONDS)
 
     async def drain(self, stop: Callable[[], object]) -> None:

@@ -259,8 +259,12 @@ class ModelRegistry:
         return ApiError(503, "not_ready", f"No model for {task} is served. Start the server with one.")
 
     def load_changed(self) -> list[tuple[ServedModel, RegardError | None]]:
-        """Load each model that is new or has changed; the outcomes, without a failure that is already known."""
+        """Load each model that is new or has changed; the outcomes, without a failure that is already known.
+
+        The first model of a server is loaded alone: a visitor may wait for it, and others would slow down the visit.
+        """
         outcomes: list[tuple[ServedModel, RegardError | None]] = []
+        is_first = not any(one.is_ready for one in self.all)
         with self._lock:
             for model in self.all:
                 if not model.is_stale:
@@ -278,6 +282,8 @@ class ModelRegistry:
                         log_exception("a model cannot be loaded", model=model.name)
                         problem = RegardError(f"{model.directory} cannot be loaded: {error}")
                 outcomes.append((model, problem))
+                if is_first and model.is_ready:
+                    break
         return outcomes
 
 

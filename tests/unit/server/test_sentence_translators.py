@@ -24,7 +24,8 @@ from tests.support.toy_language import with_languages
 def models(tmp_path_factory: pytest.TempPathFactory) -> ModelRegistry:
     directory, _ = build_once(tmp_path_factory, "translators", make_models)
     models = ModelRegistry(find_models([Path(directory) / name / "model" for name in ("there", "back")]))
-    assert all(problem is None for _, problem in models.load_changed())
+    while loaded := models.load_changed():
+        assert all(problem is None for _, problem in loaded)
     return models
 
 
@@ -36,7 +37,8 @@ def neighbours(models: ModelRegistry, tmp_path_factory: pytest.TempPathFactory) 
     neighbours = ModelRegistry(
         find_models([with_languages(run, place / name, pair) for name, pair in languages.items()])
     )
-    assert all(problem is None for _, problem in neighbours.load_changed())
+    while loaded := neighbours.load_changed():
+        assert all(problem is None for _, problem in loaded)
     return neighbours
 
 
@@ -48,7 +50,8 @@ def regional(models: ModelRegistry, tmp_path_factory: pytest.TempPathFactory) ->
     regional = ModelRegistry(
         find_models([with_languages(run, place / name, f'["en", "{code}"]') for name, code in codes.items()])
     )
-    assert all(problem is None for _, problem in regional.load_changed())
+    while loaded := regional.load_changed():
+        assert all(problem is None for _, problem in loaded)
     return regional
 
 
