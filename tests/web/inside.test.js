@@ -76,6 +76,20 @@ for (const [pieces, first] of [
   });
 }
 
+test("a button that its answer replaces hands the focus on", async () => {
+  const { root, close } = await opened({ exercise: "1" });
+  const press = async (selector) => {
+    root.querySelector(selector).focus();
+    root.querySelector(selector).click();
+    await settle();
+    return document.activeElement;
+  };
+  assert.match((await press("button.hidden-result")).textContent, /^[−\d.]+$/);
+  assert.equal((await press("button[name=shuffle]")).name, "shuffle");
+  assert.equal((await press("button[name=unshuffle]")).name, "shuffle");
+  close();
+});
+
 test("an order of the address is one of all words", () => {
   assert.deepEqual(orderParam("2013"), [2, 0, 1, 3]);
   for (const text of ["0123", "2213", "20", "abcd", "", undefined]) assert.deepEqual(orderParam(text), [0, 1, 2, 3]);

@@ -107,6 +107,23 @@ test("both models predict the tokens of the output before", async () => {
   page.leave();
 });
 
+test("no button of the card leaves the focus behind", async () => {
+  const page = await translate({ changes: "cross.1.2=zero\nwithout.scaling" });
+  const press = async (selector) => {
+    page.find(selector).focus();
+    await page.click(selector);
+    return document.activeElement;
+  };
+  for (const selector of [
+    ".changes button",
+    ".what-if .controls button:nth-child(2)",
+    ".what-if-toggle",
+    ".what-if-toggle",
+  ])
+    assert.equal(await press(selector), page.find(".what-if-toggle"), selector);
+  page.leave();
+});
+
 test("undo leads back through the changes, and through clear", async () => {
   const page = await translate({ what_if: "1" });
   const [undo, clear] = page.root.querySelectorAll(".what-if .controls button");
@@ -236,9 +253,12 @@ test("a chosen cell of a map has a slider for its weight", async () => {
   page.find(".weight-editor input").dispatchEvent(new Event("change", { bubbles: true }));
   await quiet();
   assert.equal(page.store.url.value.changes, "cross.1.2@2:1=0.8");
-  page.root.querySelectorAll(".weight-editor button")[2].click();
+  const reset = page.root.querySelectorAll(".weight-editor button")[2];
+  reset.focus();
+  reset.click();
   await quiet();
   assert.equal(page.store.url.value.changes, "");
+  assert.equal(document.activeElement, reset);
   page.leave();
 });
 

@@ -2,6 +2,7 @@
 /** The exercise: results that stay hidden until the reader asks for them. */
 
 import { t } from "../core/i18n.js";
+import { useLostFocus } from "../core/query.js";
 import { h, signal, useState } from "../core/ui.js";
 import { numberSpan } from "./number_text.js";
 
@@ -14,7 +15,9 @@ export const hidesResults = signal(false);
  */
 export function Result({ value }) {
   const [isShown, setShown] = useState(false);
-  if (!hidesResults.value || isShown) return numberSpan(value);
+  const ref = useLostFocus(isShown);
+  if (isShown) return h("span", { ref, tabindex: -1 }, numberSpan(value));
+  if (!hidesResults.value) return numberSpan(value);
   const label = t("exercise.show");
   return h(
     "button",

@@ -3,6 +3,7 @@
 
 import { shade } from "../charts/colour.js";
 import { t } from "../core/i18n.js";
+import { useLostFocus } from "../core/query.js";
 import { isDark } from "../core/theme.js";
 import { h, useState } from "../core/ui.js";
 import { layerNorm } from "../math/block.js";
@@ -16,11 +17,12 @@ import { numberSpan, shortText } from "./number_text.js";
 const ROWS_SHOWN = 6;
 
 /**
- * A table that scrolls sideways by itself.
- * @param {{ label: string, children?: ComponentChildren }} props
+ * A table that scrolls sideways by itself. It takes the focus of a button that was for more rows.
+ * @param {{ label: string, rows?: number, children?: ComponentChildren }} props
  */
-export function TableScroll({ label, children }) {
-  return h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": label }, children);
+export function TableScroll({ label, rows, children }) {
+  const ref = useLostFocus(rows);
+  return h("div", { ref, class: "table-scroll", tabindex: 0, role: "group", "aria-label": label }, children);
 }
 
 /** @typedef {{ rows: number[][], caption: ComponentChildren, rowLabels?: string[], columnLabels?: string[], areResults?: boolean }} MatrixProps areResults: an exercise hides them */
@@ -82,7 +84,7 @@ export function NumberTable({ columns, caption }) {
   );
   return h(
     TableScroll,
-    { label: caption },
+    { label: caption, rows: shown },
     h(
       "table",
       { class: "numbers along" },
@@ -187,7 +189,7 @@ export function KeyTable({
   });
   return h(
     TableScroll,
-    { label: caption },
+    { label: caption, rows: keys.length },
     h(
       "table",
       { class: "numbers keys" },

@@ -2,8 +2,9 @@
 /** The frame around the views: links to them, the choice of a model, language, theme and the link to what is shown. */
 
 import { LANGUAGES, language, t } from "../core/i18n.js";
+import { useLostFocus } from "../core/query.js";
 import { isDark, THEMES, theme } from "../core/theme.js";
-import { h, useEffect, useId, useLayoutEffect, useRef, useState } from "../core/ui.js";
+import { h, useEffect, useId, useRef, useState } from "../core/ui.js";
 import { changedState, formatHash } from "../core/url.js";
 import { modelFor } from "../data/models.js";
 import { ApiKeyDialog } from "./api_key_dialog.js";
@@ -149,13 +150,7 @@ function ViewLinks({ store, views, current }) {
  * @param {{ store: Store, current: ViewDefinition | null }} props
  */
 function Panel({ store, current }) {
-  const panel = useRef(/** @type {HTMLElement | null} */ (null));
-  const shown = useRef(/** @type {string | undefined} */ (undefined));
-  useLayoutEffect(() => {
-    const hasLeft = document.activeElement === document.body;
-    if (shown.current && shown.current !== current?.id && hasLeft) panel.current?.focus({ preventScroll: true });
-    shown.current = current?.id;
-  }, [current?.id]);
+  const panel = useLostFocus(current?.id);
   return h(
     "main",
     { ref: panel, class: "panel", tabindex: -1 },

@@ -41,7 +41,7 @@ export function WrittenSum({ terms, total, label }) {
     { class: "sum" },
     h(
       TableScroll,
-      { label },
+      { label, rows: shown.length },
       h(
         "table",
         { class: "numbers terms" },

@@ -1,7 +1,7 @@
 // @ts-check
-/** Hooks that every view needs: the state of a request, and the width of an element. */
+/** Hooks that every view needs: the state of a request, the width of an element, and the focus after a change. */
 
-import { useEffect, useMemo, useRef, useState } from "./ui.js";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "./ui.js";
 
 /** @import { Ref } from "./ui.js" */
 
@@ -55,4 +55,23 @@ export function useWidth() {
     return () => observer.disconnect();
   }, []);
   return [ref, width];
+}
+
+/**
+ * Where a change has removed or disabled what had the focus, the element takes it.
+ * @template {HTMLElement} [T=HTMLElement]
+ * @param {unknown} change undefined: nothing was there before
+ * @returns {Ref<T | null>}
+ */
+export function useLostFocus(change) {
+  const ref = useRef(/** @type {T | null} */ (null));
+  const before = useRef(change);
+  useLayoutEffect(() => {
+    const { activeElement: focused, body } = document;
+    const isLost = focused === body || focused?.matches(":disabled");
+    if (before.current !== undefined && before.current !== change && isLost)
+      ref.current?.focus({ preventScroll: true });
+    before.current = change;
+  }, [change]);
+  return ref;
 }

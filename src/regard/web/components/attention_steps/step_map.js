@@ -2,6 +2,7 @@
 /** The block as a diagram: its steps from bottom to top of the computation, of which one is current. A click leads to a step. */
 
 import { t } from "../../core/i18n.js";
+import { useLostFocus } from "../../core/query.js";
 import { h, useEffect, useState } from "../../core/ui.js";
 
 /** @import { Ref } from "../../core/ui.js" */
@@ -85,8 +86,13 @@ export function StepMap({ ids, chosen, cards, onChoose }) {
       "aria-hidden": "true",
       style: { "grid-row": `${from + 1} / ${to + 2}` },
     });
-  const step = (/** @type {number} */ by, /** @type {MessageKey} */ label) =>
-    h("button", { type: "button", disabled: !ids[at + by], onClick: () => onChoose(ids[at + by]) }, t(label));
+  const possible = useLostFocus(at); // at either end the other button takes the focus
+  const step = (/** @type {number} */ by, /** @type {MessageKey} */ label) => {
+    const next = ids[at + by];
+    const takesFocus = by > 0 || !ids[at + 1];
+    const state = next ? { ref: takesFocus ? possible : undefined } : { disabled: true };
+    return h("button", { type: "button", ...state, onClick: () => onChoose(next) }, t(label));
+  };
   return h(
     "nav",
     { class: "step-map", "aria-label": t("step.map") },

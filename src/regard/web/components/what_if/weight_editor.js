@@ -48,7 +48,7 @@ export function EditableMap({ store, chart, address, cellOf, onCell }) {
     h(Plot, { key: "map", chart, onCell, onSelect: choose, onDrag: drag, rest: chosen }),
     cell &&
       h(WeightEditor, {
-        key: `${store.url.value.cell} ${cell.weight}`,
+        key: store.url.value.cell,
         store,
         address,
         cell,
@@ -64,6 +64,7 @@ export function EditableMap({ store, chart, address, cellOf, onCell }) {
  */
 export function WeightEditor({ store, address, cell, dragged = null, takesFocus = false }) {
   const [moved, setMoved] = useState(cell.weight);
+  useEffect(() => setMoved(cell.weight), [cell.weight]);
   const slider = useRef(/** @type {HTMLInputElement | null} */ (null));
   const first = useRef(/** @type {HTMLButtonElement | null} */ (null));
   useEffect(() => {

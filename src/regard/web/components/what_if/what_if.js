@@ -1,7 +1,7 @@
 /** What if: the card in which the reader changes a model or its input, and compares the output before and after. */
 
 import { t } from "../../core/i18n.js";
-import { useQuery } from "../../core/query.js";
+import { useLostFocus, useQuery } from "../../core/query.js";
 import { h, useEffect } from "../../core/ui.js";
 import { indexParam } from "../../core/url.js";
 import { MOST_INTERVENTIONS, toggleHead } from "../../math/intervention_syntax.js";
@@ -36,12 +36,19 @@ const ABLATION_NAMES = /** @type {const} */ ({
  */
 export function WhatIf({ store, experiment, trace = null }) {
   const { data } = store;
+  const open = isOpen(store);
+  const list = changesOf(store);
+  const focus = useLostFocus(`${open}\n${list.join("\n")}`);
   if (data.isEmbedded) return h(RecordedCard, { recorded: data.experiment ?? null, trace });
   if (!experiment) return null;
-  const list = changesOf(store);
-  const open = isOpen(store);
   const toggleOpen = () => store.set({ what_if: open ? "0" : "1", cell: "" });
-  const button = { type: "button", class: "what-if-toggle", "aria-expanded": String(open), onClick: toggleOpen };
+  const button = {
+    ref: focus,
+    type: "button",
+    class: "what-if-toggle",
+    "aria-expanded": String(open),
+    onClick: toggleOpen,
+  };
   const toggle = h("button", button, t(open ? "what_if.close" : "what_if.open"));
   const canUndo = list.length > 0 || store.earlierChanges.value.some(Boolean);
   if (!open) {

@@ -157,7 +157,7 @@ function KeyWeight({ store, trace, place, detail }) {
     weight: detail.weights[key],
   };
   const address = { role, layer, head: place.head };
-  return h(WeightEditor, { key: JSON.stringify([address, cell]), store, address, cell });
+  return h(WeightEditor, { key: JSON.stringify([address, place.query, key]), store, address, cell });
 }
 
 /**

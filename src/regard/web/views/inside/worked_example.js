@@ -9,6 +9,7 @@ import { MatrixTable } from "../../components/number_table.js";
 import { smallText } from "../../components/number_text.js";
 import { TokenRow } from "../../components/token_row.js";
 import { t } from "../../core/i18n.js";
+import { useLostFocus } from "../../core/query.js";
 import { h, useMemo } from "../../core/ui.js";
 import { indexParam } from "../../core/url.js";
 import {
@@ -91,10 +92,11 @@ function OrderButtons({ order, query, keyIndex, onChange }) {
     const isInOrder = next.join() === IN_ORDER.join();
     onChange({ order: isInOrder ? "" : next.join(""), query: movedTo(query), key: movedTo(keyIndex) });
   };
+  const ref = useLostFocus(order);
   return h(
     "div",
     { class: "controls" },
-    h("button", { type: "button", name: "shuffle", onClick: () => reorder(shuffled(order)) }, t("inside.shuffle")),
+    h("button", { ref, type: "button", name: "shuffle", onClick: () => reorder(shuffled(order)) }, t("inside.shuffle")),
     h(
       "button",
       { type: "button", name: "unshuffle", disabled: order === IN_ORDER, onClick: () => reorder(IN_ORDER) },

@@ -43,7 +43,7 @@ export function TracedCards({ store, kind, state, onTarget }) {
   };
   const gold = state.example?.target === trace.text ? (state.example.links ?? null) : null; // links of the reference alone
   return [
-    h(WordsCard, { key: "words", store, kind, state, gold, hovered, last, onHover: hover, onTarget }),
+    h(WordsCard, { key: `words ${trace.text}`, store, kind, state, gold, hovered, last, onHover: hover, onTarget }),
     alignment && h(AlignmentCard, { key: "alignment", store, state, alignment, gold, onHover: hover }),
   ];
 }
@@ -64,7 +64,9 @@ function WordsCard({ store, kind, state, gold, hovered, last, onHover, onTarget 
   const source = realWords(trace.source).map(({ text }) => text);
   const target = realWords(trace.target).map(({ text }) => text);
   const pinned = parseWord(paramsOf(store, PARAMS).pinned, { source, target });
-  const active = hovered ?? pinned;
+  const existing = (/** @type {WordPlace | null} */ word) =>
+    word && word.index < (word.side === "source" ? source : target).length ? word : null; // the output may be another one
+  const active = existing(hovered) ?? pinned;
   const [refs, layout] = useWordLayout(source, target);
   const title = `${store.text.value} ${t("translate.words")}`;
   const links = alignment ? drawnLinks(alignment) : [];
@@ -103,7 +105,7 @@ function WordsCard({ store, kind, state, gold, hovered, last, onHover, onTarget 
         h(WordDetail, {
           trace,
           alignment,
-          word: active ?? last,
+          word: active ?? existing(last),
           shares: shares.data,
           onArithmetic: (word) => openInside(store, state, word),
         }),

@@ -78,7 +78,7 @@ function Result({ store, model, state }) {
   const withTrace = (use, signal) => store.traces.withTrace(request, use, { signal });
   return [
     h(TracedCards, {
-      key: JSON.stringify([text, traced.trace.text]),
+      key: `of ${text}`,
       store,
       kind: model.kind,
       state: { ...state, traced },
