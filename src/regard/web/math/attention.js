@@ -37,7 +37,7 @@ import { rotated } from "./positions.js";
  */
 
 /** @typedef {{ left: number, right: number, product: number }} Product */
-/** @typedef {Product & { inner?: number, factor?: number }} ScoreTerm additive: product = factor * inner, inner = tanh(left + right) */
+/** @typedef {Product & { written?: (string | number)[] }} ScoreTerm `written`: how it is computed, if not as left × right */
 /** @typedef {{ query: Vector, keys: Matrix, values: Matrix, unrotated: { query: Vector, keys: Matrix } }} Projections */
 /** @typedef {{ shift: number, exponentials: Vector, total: number, weights: Vector }} Softmax */
 
@@ -173,8 +173,8 @@ export const SCORES = {
     terms: (query, key, { vector: [vector] }) =>
       vector.map((factor, index) => {
         const [left, right] = [query[index], key[index]];
-        const inner = Math.tanh(left + right);
-        return { left, right, inner, factor, product: factor * inner };
+        const written = [factor, " × tanh(", left, " + ", right, ")"];
+        return { left, right, product: factor * Math.tanh(left + right), written };
       }),
   },
 };

@@ -78,13 +78,10 @@ export function ScoreCard({ step, number }) {
  * @param {number} key
  */
 function writtenTerms(work, key) {
-  return scoreTerms(work, key).map(({ left, right, factor, product }, index) => ({
+  return scoreTerms(work, key).map(({ left, right, product, written }, index) => ({
     label: index + 1,
     value: product,
-    parts:
-      factor === undefined
-        ? timesParts(left, right)
-        : [numberSpan(factor), " × tanh(", numberSpan(left), " + ", numberSpan(right), ")"],
+    parts: written?.map((part) => (typeof part === "number" ? numberSpan(part) : part)) ?? timesParts(left, right),
   }));
 }
 
