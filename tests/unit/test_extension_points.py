@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,6 +20,7 @@ from regard.config import (
     ScoreName,
     TransformerConfig,
 )
+from regard.data.pair_readers import PAIR_FORMATS
 from regard.layers.image_encoders import IMAGE_ENCODERS
 from regard.layers.positions import POSITION_ENCODINGS
 from regard.layers.recurrent import CELLS
@@ -105,6 +107,12 @@ def test_page_names_every_position_encoding(name: str) -> None:
     assert f'name: "positions.kind_{name}"' in view, f"KINDS of positions.js lacks {name}"
     for key in ("kind", "story", "about"):
         assert_translated(f"positions.{key}_{name}")
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate"])
+def test_help_names_every_format_of_pairs(command: str) -> None:
+    option = next(one for one in import_module(f"regard.cli.{command}").command.params if one.name == "pairs")
+    assert [suffix for suffix in PAIR_FORMATS if suffix not in option.help] == []
 
 
 def assert_translated(key: str) -> None:

@@ -110,15 +110,21 @@ def evaluate(
     Both sides are scored in NFC. TER is skipped if a line has more than `MAX_TER_WORDS` words. It always ignores case:
     its signature has `case:lc`.
     """
-    from sacrebleu.metrics.chrf import CHRF  # imported here: it takes 0.1 s, and `--help` does not need it
     from sacrebleu.metrics.ter import TER
 
     _check_counts(hypotheses=hypotheses, references=references)
     hypotheses, references = _nfc_lines(hypotheses), _nfc_lines(references)
-    metrics: dict[Metric, Any] = {"BLEU": _bleu(tokenize, lowercase), "chrF2": CHRF(lowercase=lowercase)}
+    metrics = _paired_metrics(tokenize, lowercase)
     if max(len(line.split()) for line in [*hypotheses, *references]) <= MAX_TER_WORDS:
         metrics["TER"] = TER()
     return [_score(metrics[name], hypotheses, references, resamples) for name in metrics if name in wanted]
+
+
+def _paired_metrics(tokenize: Tokenization, lowercase: bool) -> dict[str, Any]:
+    """The metrics that are fast enough for a paired test, by name."""
+    from sacrebleu.metrics.chrf import CHRF  # imported here: it takes 0.1 s, and `--help` does not need it
+
+    return {"BLEU": _bleu(tokenize, lowercase), "chrF2": CHRF(lowercase=lowercase)}
 
 
 def differences(
@@ -133,7 +139,6 @@ def differences(
 
     The p-values are those of sacrebleu's paired bootstrap with its fixed seed. TER is skipped: it is the slowest.
     """
-    from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.significance import PairedTest
 
     for corpus in corpora:
@@ -141,7 +146,7 @@ def differences(
     named: list[tuple[str, Sequence[str]]] = [
         (str(number), _nfc_lines(corpus)) for number, corpus in enumerate(corpora)
     ]
-    metrics = {"BLEU": _bleu(tokenize, lowercase), "chrF2": CHRF(lowercase=lowercase)}
+    metrics = _paired_metrics(tokenize, lowercase)
     test = PairedTest(named, metrics, [_nfc_lines(references)], test_type="bs", n_samples=resamples)
     results: dict[str, Any] = test()[1]
     rows = []
