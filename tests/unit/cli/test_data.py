@@ -63,6 +63,7 @@ def test_scenes_are_written_and_may_be_rewritten(regard: Regard, tmp_path: Path)
     assert len((world / "captions.txt").read_text(encoding="utf-8").splitlines()) == 17
 
 
+@pytest.mark.slow
 def test_interrupted_scenes_are_incomplete_and_rewritten(regard: Regard, tmp_path: Path) -> None:
     world = tmp_path / "scenes"
     large = command("data", "generate", "scenes", "--out", world, "--train", 5_000, "--size", 256)

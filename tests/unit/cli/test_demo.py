@@ -185,6 +185,7 @@ def wait_for_models(address: str) -> list[dict[str, object]]:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_run_killed_before_saving_is_started_again(tmp_path: Path, recipes: Path) -> None:
     demo = small_demo(tmp_path, recipes)
     world, training, *_ = demo_jobs(demo)
@@ -226,6 +227,7 @@ def given(place: Path, recipes: Path) -> Demo:
     return small_demo(place, recipes, "Tom sees a cat", "I am sad")
 
 
+@pytest.mark.slow
 def test_without_recipes_demo_explains_where_to_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "regard", "demo", f"--recipes={tmp_path}", f"--directory={tmp_path / 'demo'}"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

@@ -148,6 +148,7 @@ def test_unfitting_input_is_refused_with_an_explanation(
     assert not (texts / "new").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-only"])
 def test_text_alone_is_enough_to_train_on(texts: Path, kind: str) -> None:
     settings = [

@@ -110,6 +110,7 @@ def test_caption_scores_are_printed_despite_full_disk(regard: Regard, describing
     assert "No space left on device" in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "options"),
     [("evaluate", ["--output", "out.txt", "--plot", "out.svg"]), ("compare", ["--plot", "out.svg", "--report", "q"])],
@@ -125,6 +126,7 @@ def test_files_are_written_without_a_stdout_reader(
     assert all((desk / name).stat().st_size for name in options[1::2])
 
 
+@pytest.mark.slow
 def test_captions_are_written_without_a_stdout_reader(describing: Path, scenes: Path, tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)

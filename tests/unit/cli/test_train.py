@@ -45,6 +45,7 @@ def test_run_is_not_started_twice(regard: Regard, transformer: Path, corpus: Pat
     assert (transformer / "events.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("default_hangup")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signal_saves_and_resume_continues(
@@ -78,6 +79,7 @@ def last_event(run: Path) -> str:
     return event
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--json"], ["--processes", "2"]])
 def test_run_with_closed_output_is_saved(corpus: Path, tmp_path: Path, words: list[str]) -> None:
     run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -97,6 +99,7 @@ IN_A_TERMINAL = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("default_hangup")
 def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
@@ -114,6 +117,7 @@ def test_a_run_whose_terminal_is_closed_is_saved(corpus: Path, tmp_path: Path) -
     assert last_event(run) == "checkpoint"
 
 
+@pytest.mark.slow
 def test_run_under_nohup_continues(corpus: Path, tmp_path: Path) -> None:
     run, pipes = tmp_path / "run", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     program = ["nohup", *endless(corpus, run, "--json")]
@@ -143,6 +147,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rounds", "signals"), [(20_000_000, 1), (500_000_000, 4)])
 def test_signal_during_vocabulary_training_is_handled(corpus: Path, tmp_path: Path, rounds: int, signals: int) -> None:
     arguments = ["regard", "train", str(corpus / "transformer.toml"), "--run", str(tmp_path / "run"), "--json"]

@@ -17,6 +17,7 @@ from tests.support.commands import Regard, command, environment, run_command, st
 ENGINE_LINE = "engine: ctranslate2, float32\n"
 
 
+@pytest.mark.slow
 def test_every_input_line_gives_one_output_line(transformer: Path) -> None:
     given = "one cat\n\n   \nbig dog runs\r\nred\x00cat\u2028two\r one".encode()
     ended = run_command("translate", transformer, given=given, LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
@@ -29,6 +30,7 @@ def test_every_input_line_gives_one_output_line(transformer: Path) -> None:
     assert all("가" <= character <= "힣" or character in " ⁇" for line in lines for character in line)
 
 
+@pytest.mark.slow
 def test_pipe_is_translated_line_by_line(transformer: Path) -> None:
     with started(
         command("translate", transformer), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
@@ -45,6 +47,7 @@ def test_pipe_is_translated_line_by_line(transformer: Path) -> None:
         assert process.wait(timeout=60) == 0
 
 
+@pytest.mark.slow
 def test_reader_that_leaves_early_causes_no_error(transformer: Path, tmp_path: Path) -> None:
     many = tmp_path / "many"
     many.write_text("one cat\n" * 6000)
@@ -78,6 +81,7 @@ def test_files_are_translated_with_their_alignments(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.align", "out.ko"]
 
 
+@pytest.mark.slow
 def test_stopped_run_leaves_its_progress_only(transformer: Path, tmp_path: Path) -> None:
     many, output = tmp_path / "many", tmp_path / "out"
     many.write_text("one cat sees two dog\n" * 200_000)
@@ -147,6 +151,7 @@ def test_bad_text_in_a_file_publishes_no_output(regard: Regard, transformer: Pat
     assert not output.exists()
 
 
+@pytest.mark.slow
 def test_lines_before_invalid_text_in_pipe_are_translated(transformer: Path) -> None:
     ended = run_command("translate", transformer, given=b"one cat\n\ncaf\xe9\n")
     assert ended.code == 2
@@ -186,6 +191,7 @@ def test_translations_and_alignments_need_different_files(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["/dev/full", "standard output"])
 def test_a_full_disk_is_named_with_advice(transformer: Path, corpus: Path, place: str) -> None:
     words = ["translate", transformer, "--beam", 1, "--input", corpus / "valid.en"]

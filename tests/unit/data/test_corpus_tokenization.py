@@ -108,6 +108,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_killed_build_continues_without_orphans(tmp_path: Path, job: TokenizeJob, expected: dict[str, bytes]) -> None:
     (tmp_path / "job").write_bytes(msgspec.msgpack.encode(job))
     root = Path(__file__).parents[3]
@@ -146,6 +147,7 @@ def test_a_bad_line_keeps_its_message(tmp_path: Path, job: TokenizeJob) -> None:
         list(tokenize_corpus(pair_blocks(broken()), job, parts=tmp_path / "parts", processes=2))
 
 
+@pytest.mark.slow
 def test_a_script_without_main_guard_fails(tmp_path: Path, job: TokenizeJob) -> None:
     large = msgspec.structs.replace(job, data=DataConfig(languages=["x" * 500_000]))  # more than a pipe holds
     (tmp_path / "job").write_bytes(msgspec.msgpack.encode(large))

@@ -205,6 +205,7 @@ def run(script: str, store: Path, images: list[Path]) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.slow
 def test_killed_process_keeps_its_finished_blocks(tmp_path: Path, images: list[Path]) -> None:
     killed = run(
         f"""
@@ -223,6 +224,7 @@ build_image_store(store, images, size={SIZE}, progress=die)
     assert (store[COUNT - 1] == load_image(images[-1], size=SIZE)).all()
 
 
+@pytest.mark.slow
 def test_second_process_waits_and_reuses_the_store(tmp_path: Path, images: list[Path]) -> None:
     script = f"""
 def halt(done, of):
@@ -250,6 +252,7 @@ build_image_store(store, images, size={SIZE}, progress=halt)
     assert all((store[index] == load_image(path, size=SIZE)).all() for index, path in enumerate(images))
 
 
+@pytest.mark.slow
 def test_full_disk_error_names_path_and_bytes(tmp_path: Path, images: list[Path]) -> None:
     ended = run(
         f"""

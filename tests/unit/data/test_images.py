@@ -288,6 +288,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(width: int, height: int) -> Non
         load_image(content, size=SIZE)
 
 
+@pytest.mark.slow
 def test_largest_allowed_image_reads_within_300_megabytes(tmp_path: Path) -> None:
     """The dearest kind: a palette, which takes four bytes a pixel to scale."""
     image = Image.new("P", (5_000, MAX_PIXELS // 5_000), 1)

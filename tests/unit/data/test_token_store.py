@@ -209,6 +209,7 @@ def run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.slow
 def test_killed_build_is_not_opened_and_is_removed(tmp_path: Path) -> None:
     killed = run("build('mark', 20_000, 15_000)", tmp_path / "store")
     assert killed.returncode == -signal.SIGKILL
@@ -218,6 +219,7 @@ def test_killed_build_is_not_opened_and_is_removed(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["store"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("event", "place", "survivor"),
     [
@@ -248,6 +250,7 @@ build("new", 4)
     assert os.listdir(tmp_path) == ["store"]
 
 
+@pytest.mark.slow
 def test_full_disk_error_names_path_and_bytes(tmp_path: Path) -> None:
     built(tmp_path / "store", mark="old")
     finished = run(
@@ -267,6 +270,7 @@ except RegardError as error:
     assert open_store(tmp_path / "store", "old") is not None
 
 
+@pytest.mark.slow
 def test_memory_stays_constant_for_any_pair_count(tmp_path: Path) -> None:
     finished = run(
         """
