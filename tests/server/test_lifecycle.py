@@ -9,7 +9,6 @@ import shutil
 import signal
 import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -153,21 +152,34 @@ def test_requests_that_outlast_the_drain_get_errors(toys: Path, tmp_path: Path, 
     assert "raceback" not in server.log.read_text()
 
 
+IMPORTED_ON_DEMAND = """
+import importlib, os, time
+
+def import_module(name, real=importlib.import_module):
+    while name == "regard.server.app" and not os.path.exists({gate!r}):
+        time.sleep(0.05)
+    return real(name)
+
+importlib.import_module = import_module
+from regard.cli import main
+main()
+"""
+
+
 def test_requests_before_the_apis_are_imported_get_responses(tmp_path: Path) -> None:
-    slow = (
-        "import importlib, time; real = importlib.import_module;"
-        "importlib.import_module = lambda name: time.sleep(6 * (name == 'regard.server.app')) or real(name);"
-        "from regard.cli import main; main()"
-    )
-    with served([], tmp_path / "log", wait=False, program=("-c", slow)) as server, ThreadPoolExecutor() as threads:
+    gate = tmp_path / "gate"
+    program = ("-c", IMPORTED_ON_DEMAND.format(gate=str(gate)))
+    with served([], tmp_path / "log", wait=False, program=program) as server:
         missing = httpx.get(server.url + "/page/none", timeout=60)
         assert (missing.status_code, set(missing.json())) == (404, {"error"})
-        waiting = threads.submit(httpx.get, server.url + "/v2/usage", timeout=60)
-        time.sleep(1)
-        assert (httpx.get(server.url + "/livez", timeout=60).status_code, waiting.done()) == (200, False)
-        server.process.send_signal(signal.SIGTERM)
-        refused = waiting.result()
-        assert (refused.status_code, set(refused.json())) == (503, {"message"})
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as waiting:
+            waiting.sendall(b"GET /v2/usage HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert httpx.get(server.url + "/livez", timeout=60).status_code == 200  # read after the one that waits
+            server.process.send_signal(signal.SIGTERM)
+            refused = b"".join(iter(lambda: waiting.recv(4096), b""))
+        assert refused.startswith(b"HTTP/1.1 503 ")
+        assert b'\r\n\r\n{"message":' in refused
+        gate.touch()
         assert server.process.wait(60) == 128 + signal.SIGTERM
     assert "raceback" not in server.log.read_text()
 
