@@ -71,7 +71,10 @@ def command(
     steps: list[PruningStep] = []
     if heads is not None:
         if heads > removable:
-            raise RegardError(f"{heads} heads are to be removed, and {removable} can be. Give --heads {removable}.")
+            advice = f"Give --heads {removable}." if removable else "Choose a model with several heads in a layer."
+            raise RegardError(
+                f"--heads is {heads}, and {removable} heads can be removed: each layer keeps one. {advice}"
+            )
         removed = prune_by_count(bundle, tests, heads, roles)
         steps.append(PruningStep(0, tests.measure(translator, config)))
     elif max_loss is not None:

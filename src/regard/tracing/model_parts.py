@@ -118,9 +118,14 @@ class ModelParts:
         counts: dict[str, list[int]] = {}
         for one in self.attentions:
             counts.setdefault(one.role, []).append(one.heads)
-        roles = [f"{role} attention with {len(heads)} x {heads[0]} heads" for role, heads in counts.items()]
+        roles = [f"{role} attention with {_sizes(heads)} heads" for role, heads in counts.items()]
         stacks = [f"{len(stack.blocks)} {name} blocks" for name, stack in self.stacks.items()]
         return f"it has {', '.join([*roles, *stacks])}" if roles else "it has no attention"
+
+
+def _sizes(heads: list[int]) -> str:
+    """The heads of each layer, such as 2 x 4, or 2 + 4 after pruning."""
+    return f"{len(heads)} x {heads[0]}" if len(set(heads)) == 1 else " + ".join(map(str, heads))
 
 
 def stack_of(name: str) -> StackName | None:

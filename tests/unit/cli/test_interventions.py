@@ -52,6 +52,12 @@ def test_prune_keeps_within_the_loss(regard: Regard, transformer: Path, corpus: 
     assert regard("prune", transformer, *words, "--heads", 1).code == 2
 
 
+def test_a_model_of_single_heads_is_not_pruned(regard: Regard, corpus: Path, tmp_path: Path) -> None:
+    refused = regard("prune", "en-fr-rnn-attention", "--heads", 1, *on_pairs(corpus), "--out", tmp_path / "pruned")
+    assert refused.code == 2
+    assert "Choose a model with several heads" in refused.err
+
+
 def test_align_has_every_measure(regard: Regard, transformer: Path, corpus: Path) -> None:
     words = ["align", transformer, "--source", corpus / "test.en", "--target", corpus / "test.ko"]
     words += ["--gold", corpus / "test.align", "--all-heads", "--json"]
