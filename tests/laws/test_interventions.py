@@ -2,21 +2,25 @@
 
 import copy
 import threading
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 import torch
+from benchmarks.known_results import move_to_gold_links, read_tests
 from hypothesis import given, settings
 from torch import Tensor, nn
 
+from regard import pretrained
 from regard.attention.hooks import record_attention
 from regard.attention.multi_head import MultiHeadAttention
 from regard.batch import Images, PaddedTokens
 from regard.config import DecodingConfig, RNNCaptionerConfig, RNNConfig, TransformerCaptionerConfig, TransformerConfig
 from regard.decoding.loop import generate
 from regard.errors import RegardError
+from regard.inference.open import load
 from regard.interventions import DecodeIntervention, GivenIntervention, PatchIntervention, parse_intervention
 from regard.layers.positions import NoPositions
 from regard.layers.transformer_block import TransformerStack
@@ -45,6 +49,12 @@ single = settings(max_examples=1)
 GROUPS = 3  # of interventions that are tried together: each alone would take minutes
 ATTENDING = [name for name in GENERATORS if not isinstance(CATALOGUE[name], RNNConfig | RNNCaptionerConfig)]
 STACKED = [name for name in CATALOGUE if name.startswith(("transformer", "decoder-only", "encoder-only"))]
+PATCHED = ["classifier-image-attention-scaled_dot", "classifier-image-attention-additive"]  # Vision Transformers
+STACKED_OVER_IMAGES = [
+    *PATCHED[1:],
+    "classifier-image-first",
+    *[name for name in CATALOGUE if name.startswith("captioner-transformer")],
+]
 CROSSING = [name for name in ATTENDING if isinstance(CATALOGUE[name], TransformerConfig | TransformerCaptionerConfig)]
 
 
@@ -144,7 +154,7 @@ def test_a_disabled_head_equals_arithmetic_by_hand(small: Small, case: Case) -> 
             np.testing.assert_allclose(torch.cat(outputs, dim=1).double(), by_hand, atol=1e-4, rtol=1e-4)
 
 
-@in_float64(STACKED)
+@in_float64(STACKED + STACKED_OVER_IMAGES)
 @given(cases(shortest=2))
 @single
 @torch.no_grad()
@@ -158,8 +168,8 @@ def test_switches_equal_a_model_built_without_the_part(small: Small, case: Case)
     ):
         stack = next(iter(ModelParts(model).stacks))
         text = f"{change}:{stack}.1" if change == "without.layer" else change
-        if change == "without.positions" and not list(ModelParts(model).positions()):
-            continue
+        if change == "without.positions" and (small.name not in STACKED or not list(ModelParts(model).positions())):
+            continue  # those of a grid are no module that could be replaced
         if change == "without.scaling" and not getattr(CATALOGUE[small.name], "scale_scores", True):
             continue
         with intervene(model, text):
@@ -235,6 +245,29 @@ def test_without_positions_the_encoder_is_permutation_equivariant(small: Small, 
     with intervene(model, "without.positions"):
         before, after = encoded(model, one), encoded(model, other)
     small.assert_same(after, before[:, [2, 0, 1, 3]])
+
+
+@in_float64(PATCHED)
+@given(seeds)
+@single
+@torch.no_grad()
+def test_without_positions_patches_are_permutation_equivariant(small: Small, seed: int) -> None:
+    model, pixels = small.build(seed), small.pictures(seed).pixels
+    size = CATALOGUE[small.name].image_encoder.patch_size  # type: ignore[union-attr]
+    swapped = torch.cat([pixels[:, :, size : 2 * size], pixels[:, :, :size], pixels[:, :, 2 * size :]], dim=2)
+    columns = pixels.shape[3] // size
+    with intervene(model, "without.positions"):
+        before, after = (model.encode(Images(one)) for one in (pixels, swapped))
+    order = [*range(columns, 2 * columns), *range(columns), *range(2 * columns, before.shape[1])]
+    small.assert_same(after, before[:, order])
+    assert small.differ(model.encode(Images(swapped)), model.encode(Images(pixels))[:, order])
+
+
+def test_weights_moved_to_a_gold_link_change_the_word() -> None:
+    tests = read_tests(Path(pretrained.__file__).parent / "examples/world", ["en", "ko"], 200)
+    total, changed = move_to_gold_links(load("world-en-ko", task="translation", engine="torch"), tests)
+    assert total > 150
+    assert changed >= 0.9 * total
 
 
 # --- every way of decoding -------------------------------------------------------------------------------------------
@@ -383,6 +416,12 @@ def test_what_does_not_fit_is_an_error(name: str, text: str) -> None:
         pass
 
 
+def test_a_removed_head_cannot_be_disabled() -> None:
+    model = Small("transformer-pre-pruned", torch.float32).build(0)
+    with pytest.raises(RegardError, match=r"cross attention with 2 \+ 3 heads"), intervene(model, "cross.1.3=zero"):
+        pass
+
+
 # --- helpers ---------------------------------------------------------------------------------------------------------
 
 
@@ -402,7 +441,7 @@ def weights_by_hand(layer: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, A
 
 def without_norms(model: nn.Module, stack: str) -> nn.Module:  # noqa: ARG001
     for name, module in list(model.named_modules()):
-        if isinstance(module, nn.LayerNorm | nn.RMSNorm) and not name.startswith("head."):
+        if isinstance(module, nn.LayerNorm | nn.RMSNorm) and not name.startswith(("head.", "grid_projection.")):
             parent, _, own = name.rpartition(".")
             setattr(model.get_submodule(parent), own, nn.Identity())
     return model
@@ -430,7 +469,6 @@ def without_positions(model: nn.Module, stack: str) -> nn.Module:  # noqa: ARG00
 
 
 def without_first_block(model: nn.Module, stack: str) -> nn.Module:
-    found: Any = getattr(model, stack)
-    assert isinstance(found, TransformerStack)
+    found = ModelParts(model).stacks[stack]  # type: ignore[index]
     found.blocks = found.blocks[1:]
     return model
