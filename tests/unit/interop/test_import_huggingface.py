@@ -20,6 +20,7 @@ from regard.inference.text_generator import TextGenerator
 from regard.interop.huggingface import FAMILIES, export_family
 from regard.interop.import_model import detect, write_model
 from regard.special_tokens import BEGIN, END
+from regard.tracing.model_parts import ModelParts
 from tests.support.family_logits import expected_logits, own_logits, plain_tokens
 from tests.support.foreign_models import LINES, write_family
 from tests.support.small_models import randomise
@@ -54,6 +55,24 @@ def test_logits_and_tensors_equal_those_of_transformers(name: str, seed: int, tm
         assert torch.equal(before[key][unused:], after[key][unused:]), key
     again = type(theirs).from_pretrained(tmp_path / "back")
     torch.testing.assert_close(expected_logits(again, bundle, TEXTS[-1]), expected)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@torch.inference_mode()
+def test_disabled_head_equals_zero_columns_in_transformers(name: str, tmp_path: Path) -> None:
+    theirs, bundle = imported(tmp_path, name, 1)
+    before = own_logits(bundle, TEXTS[0])
+    for part in ModelParts(bundle.model).attentions[-2:]:
+        with regard.intervene(bundle, f"{part.role}.{part.layer + 1}.{part.heads}=zero"):
+            actual = own_logits(bundle, TEXTS[0])
+        assert not torch.allclose(actual, before, atol=1e-3)
+        weight = part.module.output.weight  # type: ignore[union-attr]
+        kept = weight.clone()
+        weight[:, -(weight.shape[1] // part.heads) :] = 0
+        export_family(bundle, tmp_path / part.name)
+        weight.copy_(kept)
+        changed = type(theirs).from_pretrained(tmp_path / part.name).eval()
+        torch.testing.assert_close(actual, expected_logits(changed, bundle, TEXTS[0]), atol=1e-4, rtol=1e-4)
 
 
 def test_generated_text_equals_that_of_transformers(tmp_path: Path) -> None:
