@@ -51,13 +51,26 @@ WEIGHT_DECIMALS = 4  # of the weights in a stream
 MAX_EXAMPLE_IMAGES = 12  # of the model's validation set
 
 
-class CaptionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A model, a beam size, and the number of an example image instead of an uploaded one."""
+class ImageQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A model, the number of an example image instead of an uploaded one, and what to change in the model."""
 
     model: str | None = None
-    beam_size: Annotated[int, Meta(ge=1, le=1000)] | None = None
     example: Number | None = None
     interventions: list[ShortText] | ShortText = []  # strings; repeat the field for several
+
+    def read_interventions(self) -> tuple[AnyIntervention, ...]:
+        """The interventions as objects."""
+        given = [self.interventions] if isinstance(self.interventions, str) else self.interventions
+        if len(given) > MAX_INTERVENTIONS:
+            message = f"{len(given)} interventions were given; at most {MAX_INTERVENTIONS} are allowed."
+            raise ApiError(400, "bad_form", message)
+        return tuple(read_interventions(given))
+
+
+class CaptionQuery(ImageQuery, frozen=True, kw_only=True):
+    """The same, and a beam size."""
+
+    beam_size: Annotated[int, Meta(ge=1, le=1000)] | None = None
 
 
 class ImagePreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -270,11 +283,7 @@ async def _read_input(service: Service, upload: Upload[CaptionQuery]) -> Caption
         example = await service.component(ExampleImageCache).get(model, query.example)
         picture, gold = example.picture, example.gold
     square = await service.batcher.run_exclusive(lambda: load_square(captioner, picture), cost=1)
-    given = [query.interventions] if isinstance(query.interventions, str) else query.interventions
-    if len(given) > MAX_INTERVENTIONS:
-        message = f"{len(given)} interventions were given; at most {MAX_INTERVENTIONS} are allowed."
-        raise ApiError(400, "bad_form", message)
-    return CaptionInput(model, square, beam_size, gold, tuple(read_interventions(given)))
+    return CaptionInput(model, square, beam_size, gold, query.read_interventions())
 
 
 def load_square(captioner: Captioner | Classifier, picture: Path | bytes) -> NDArray[np.uint8]:

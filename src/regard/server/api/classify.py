@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from regard.inference.classifier import Classification, Classifier
 from regard.inference.traced_caption import image_data_uri
-from regard.interventions import AnyIntervention, read_interventions
-from regard.server.api.captions import ExampleImageCache, load_square
-from regard.server.api.text import MAX_INTERVENTIONS, InterventionFields, ShortText
+from regard.interventions import AnyIntervention
+from regard.server.api.captions import ExampleImageCache, ImageQuery, load_square
+from regard.server.api.text import InterventionFields, ShortText
 from regard.server.api.traces import TraceCache
 from regard.server.batcher import BATCH_TOKEN_BUDGET, estimate_tokens
-from regard.server.endpoint import Endpoints, Number
+from regard.server.endpoint import Endpoints
 from regard.server.errors import ApiError
-from regard.server.models import ServedModel
 from regard.server.requests import Upload
 from regard.server.service import Service
 from regard.tracing.interventions import check_positions, intervene
@@ -68,14 +67,6 @@ class ClassifyResponse(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str
     results: list[ClassificationRecord]
-
-
-class ClassifyImageQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A model, and the number of an example image instead of an uploaded one."""
-
-    model: str | None = None
-    example: Number | None = None
-    interventions: list[ShortText] | ShortText = []  # strings; repeat the field for several
 
 
 class ClassifiedImage(TraceSummary, frozen=True, kw_only=True):
@@ -133,19 +124,17 @@ async def classify(service: Service, body: ClassifyRequest) -> ClassifyResponse:
 
 
 @ENDPOINTS.add("POST", "/api/v1/classify/image", upload_field="image", allow_raw_upload=True, uses_queue=True)
-async def classify_image(service: Service, upload: Upload[ClassifyImageQuery]) -> ClassifiedImage:
+async def classify_image(service: Service, upload: Upload[ImageQuery]) -> ClassifiedImage:
     """Classify an image, and trace the attention of the decision over it."""
     query = upload.fields
     model = service.models.choose(name=query.model, task="classification")
     classifier = model.require(Classifier)
     if classifier.image_encoder is None:
         raise ApiError(409, "wrong_task", "This model classifies texts. Use /api/v1/classify.")
-    given = [query.interventions] if isinstance(query.interventions, str) else query.interventions
-    if len(given) > MAX_INTERVENTIONS:
-        message = f"{len(given)} interventions were given; at most {MAX_INTERVENTIONS} are allowed."
-        raise ApiError(400, "bad_form", message)
-    interventions = read_interventions(given)
-    picture = await _picture(service, model, query, upload.content)
+    interventions = query.read_interventions()
+    picture: Path | bytes = upload.content
+    if query.example is not None:
+        picture = (await service.component(ExampleImageCache).get(model, query.example)).picture
 
     def work() -> tuple[NDArray[np.uint8], Classification]:
         square = load_square(classifier, picture)
@@ -172,24 +161,18 @@ async def classify_image(service: Service, upload: Upload[ClassifyImageQuery]) -
     )
 
 
-async def _picture(service: Service, model: ServedModel, query: ClassifyImageQuery, content: bytes) -> Path | bytes:
-    if query.example is None:
-        return content
-    return (await service.component(ExampleImageCache).get(model, query.example)).picture
-
-
 def _classes(found: Classification, top_k: int) -> list[ClassProbability]:
     ranked = list(found.probabilities.items())[:top_k]
     return [ClassProbability(label=label, probability=probability) for label, probability in ranked]
 
 
 def _record(classifier: Classifier, found: Classification, top_k: int) -> ClassificationRecord:
-    words: list[dict[str, Any]] = []
+    words: list[WordWeight] = []
     weights = None if found.trace is None else classifier.decision_weights(found.trace)
     if found.trace is not None and weights is not None:
         side = found.trace.source
         words = [
-            {"text": word, "weight": float(weights[pieces].sum())}
+            WordWeight(text=word, weight=float(weights[pieces].sum()))
             for word, pieces in zip(side.words, side.word_pieces, strict=True)
         ]
     return ClassificationRecord(
@@ -197,5 +180,5 @@ def _record(classifier: Classifier, found: Classification, top_k: int) -> Classi
         probability=found.probability,
         classes=_classes(found, top_k),
         is_truncated=found.is_truncated,
-        words=[WordWeight(**one) for one in words],
+        words=words,
     )
