@@ -76,6 +76,13 @@ for (const [pieces, first] of [
   });
 }
 
+test("a model without blocks has no logit lens", async () => {
+  const { root, close } = await opened({ mode: "own", model: "small", text: "I go" });
+  assert.match(root.textContent, /Softmax/);
+  assert.doesNotMatch(root.textContent, /Logit lens/);
+  close();
+});
+
 test("a button that its answer replaces hands the focus on", async () => {
   const { root, close } = await opened({ exercise: "1" });
   const press = async (selector) => {

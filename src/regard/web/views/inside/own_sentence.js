@@ -122,6 +122,7 @@ function TracedSteps({ store, model, request, trace }) {
         })
       : detail.isLoading && h(Loading, null),
     !store.data.isEmbedded &&
+      detail.data?.block && // a recurrent model has none
       predictsTokens(trace, layer, model) &&
       h(LogitLens, {
         store,
