@@ -19,7 +19,7 @@ PARAMS_FILE = Path(__file__).parents[2] / "src" / "regard" / "web" / "core" / "u
 POLLED = re.compile(r"/api/v1/(models|runs)$|/events\b")  # asked for again and again, whatever the view
 BUSY = "() => document.querySelector('main .is-busy, main .waiting') !== null"
 MALFORMED = ["-1", "1.5", "99999", "__proto__"]  # of an address that was cut, or is of another model
-VISITS, CLICKS = 4, 20
+VISITS, CLICKS = 10, 50
 ALLOWED_GROWTH = 1.2
 
 # Everything that a reader can have chosen in a view, in either language: values, what is pressed, what is open.

@@ -322,11 +322,14 @@ def test_print_leaves_out_the_controls(open_page: Open) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('.regard')).backgroundColor") == "rgb(255, 255, 255)"
 
 
-def test_presentation_hides_the_frame_and_ends(open_page: Open) -> None:
+def test_presentation_hides_the_frame_and_is_linked(open_page: Open) -> None:
     page = translated(open_page())
     size = page.locator(".word").first.bounding_box()["height"]
     page.get_by_role("button", name="Presentation mode").click()
     expect(page.locator(".top")).to_have_count(0)
     assert page.locator(".word").first.bounding_box()["height"] > 1.1 * size
+    page.wait_for_url(re.compile("present=1"))
+    linked = open_page(page.url.split("#")[1])
+    expect(linked.get_by_role("button", name="End presentation")).to_be_visible()
     page.get_by_role("button", name="End presentation").click()
     expect(page.locator(".top")).to_be_visible()
