@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE, Watched, serving
+from tests.browser.test_every_view import BUSY, CHOICES
 
 Array = NDArray[np.float64]
 VALUES = (
@@ -20,7 +22,14 @@ VALUES = (
 )
 MOST_KEYS = 60  # presses of Tab from one control to the next
 STATES = {"the": (0.2, 0.1, 0), "cat": (2, 0.2, 0.3), "drinks": (0.2, 0.6, 2), "milk": (0.1, 2, 0.4)}
-FIGURES = Path(__file__).parents[2] / "src" / "regard" / "web" / "views" / "start" / "figures.json"
+START = Path(__file__).parents[2] / "src" / "regard" / "web" / "views" / "start"
+FIGURES = START / "figures.json"
+CHAPTERS = sorted(
+    re.findall(r'^  id: "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE)[0]
+    for path in (START / "chapters").glob("*.js")
+    if path.name != "chapters.js"
+)
+EXPERIMENT = ".result :is(.slider input, [role=radio][aria-checked=true], button[aria-pressed=false], p > button)"
 QUERY = np.array([2, 0, 0.2])
 KEYS = np.array([STATES[word] for word in ("the", "cat", "drinks", "milk")])
 
@@ -40,7 +49,7 @@ def open_chapter(browser: Any, lesson: str) -> Iterator[Any]:
         watched.append(Watched.of(contexts[-1].new_page()))
         watched[-1].page.set_default_timeout(PATIENCE * 1000)
         watched[-1].page.goto(f"{lesson}#{address}")
-        watched[-1].page.locator(".chapter h1").wait_for()
+        watched[-1].page.locator("main h1").wait_for()
         return watched[-1].page
 
     yield opened
@@ -77,6 +86,35 @@ def test_every_chapter_works_by_keyboard(open_chapter: Any, locale: str) -> None
     expect(page.locator(".chapters .is-done")).to_have_count(count)
     page.go_back()
     expect(page.locator(".chapter h1")).not_to_have_text(title)
+
+
+def expect_same_choices(page: Any, other: Any) -> None:
+    """Wait until two pages have loaded all and show the same; the shapes of a page may be drawn a moment later."""
+    for one in (page, other):
+        one.wait_for_load_state("networkidle")
+        one.wait_for_function(f"() => !({BUSY})()")
+    deadline = time.monotonic() + PATIENCE
+    while (shown := other.evaluate(CHOICES)) != (expected := page.evaluate(CHOICES)) and time.monotonic() < deadline:
+        other.wait_for_timeout(100)
+    assert shown == expected
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_experiment_and_next_view_have_a_link(open_chapter: Any, chapter: str) -> None:
+    page = open_chapter(f"start?chapter={chapter}", locale="ko-KR")
+    press_on(page, ".answer")
+    expect(page).to_have_url(re.compile("guess=."))
+    page.locator(".continue a").wait_for()
+    if chapter != "care":  # its experiment is in the next view
+        page.locator(EXPERIMENT).first.wait_for()
+        press_on(page, EXPERIMENT)
+        page.keyboard.press("Home" if chapter in ("square-root", "add-norm") else "End")  # of a slider or of tokens
+        expect(page).to_have_url(re.compile("setting=."))
+    expect_same_choices(page, open_chapter(page.url.split("#")[1], locale="ko-KR"))
+    press_on(page, ".continue a")
+    expect(page).not_to_have_url(re.compile("#start"))
+    expect(page.locator(".chapter")).to_have_count(0)
+    expect_same_choices(page, open_chapter(page.url.split("#")[1], locale="ko-KR"))
 
 
 def test_link_restores_answer_and_setting(open_chapter: Any) -> None:
@@ -184,14 +222,22 @@ def test_pronoun_attends_to_the_noun_of_numpy(open_chapter: Any) -> None:
     expect(page.locator(".lesson-figures dd").last).to_contain_text("elle")
 
 
-def test_printed_chapter_has_question_and_result(open_chapter: Any) -> None:
-    page = open_chapter("start?chapter=query-key-value&guess=3", color_scheme="dark")
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_printed_chapter_has_question_and_result(open_chapter: Any, chapter: str) -> None:
+    page = open_chapter(f"start?chapter={chapter}", color_scheme="dark", viewport={"width": 718, "height": 1000})  # A4
+    page.emulate_media(media="print")
+    expect(page.locator(".answer >> nth=0")).to_be_visible()
+    expect(page.locator(".result")).to_have_count(0)
+    page.emulate_media(media="screen")
+    page.locator(".answer").first.click()
+    page.locator(".verdict").wait_for()
     page.emulate_media(media="print")
     expect(page.locator(".regard")).to_have_attribute("data-theme", "light")
     for hidden in (".chapters", ".turner", ".continue", ".views"):
         expect(page.locator(hidden)).to_be_hidden()
-    for visible in (".idea", ".question h2", ".answer >> nth=0", ".verdict", ".lesson-steps li >> nth=-1"):
+    for visible in (".idea >> nth=0", ".question h2", ".answer >> nth=0", ".verdict", ".result > :nth-last-child(2)"):
         expect(page.locator(visible)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 def test_passive_shows_the_shortcut_of_a_classifier(open_chapter: Any) -> None:
