@@ -356,6 +356,44 @@ def test_a_patched_memory_is_that_of_the_donor(small: Small, seed: int) -> None:
         torch.testing.assert_close(forced_logits(model, own, target), expected, atol=1e-5, rtol=1e-5)  # through float32
 
 
+@in_float64([name for name in GENERATORS if "transformer" in name or "decoder-only" in name])
+@given(cases(shortest=2))
+@single
+@torch.no_grad()
+def test_a_patched_last_block_is_that_of_the_donor(small: Small, case: Case) -> None:
+    model, source, target = small.build(case.seed), one_row(small.source(case), 0), one_row(case.target, 0).tokens
+    blocks = ModelParts(model).stacks["decoder"].blocks
+    with captured_values([(blocks[-1], "block")]) as captured:
+        expected = forced_logits(model, source, other_tokens(target))
+    [[vectors]] = captured[id(blocks[-1]), "block"]
+    patches = [
+        PatchIntervention(site="block", stack="decoder", layer=len(blocks) - 1, position=at, vector=tuple(one.tolist()))
+        for at, one in enumerate(vectors)
+    ]
+    assert small.differ(forced_logits(model, source, target), expected)
+    with intervene(model, *patches):
+        actual = forced_logits(model, source, target)
+    torch.testing.assert_close(actual, expected, atol=1e-4, rtol=1e-4)  # through float32
+
+
+@in_float64(ATTENDING)
+@given(cases(shortest=2))
+@single
+@torch.no_grad()
+def test_a_patched_head_has_the_given_context(small: Small, case: Case) -> None:
+    model, part = small.build(case.seed), ModelParts(small.build(case.seed)).attentions[-1]
+    with record_attention(model, details=True) as before:
+        run(small, model, case)
+    expected = before.layers[part.name]["context"].clone()
+    expected[:, -1, 1] = vector = torch.linspace(-1, 1, expected.shape[-1])
+    patch = PatchIntervention(
+        site="head", role=part.role, layer=part.layer, head=part.heads - 1, position=1, vector=tuple(vector.tolist())
+    )
+    with intervene(model, patch), record_attention(model, details=True) as after:
+        run(small, model, case)
+    small.assert_same(after.layers[part.name]["context"][:, :, :2], expected[:, :, :2])
+
+
 @in_float64([GENERATORS[0], LOOKERS[0], LOOKERS[-1], "decoder-only-rotary"])
 @given(cases(shortest=2))
 @single
