@@ -318,7 +318,9 @@ def test_print_leaves_out_the_controls(open_page: Open) -> None:
     page.emulate_media(media="print")
     for part in (".tabs", ".choices", ".composer button", ".chart-tools", ".what-if"):
         expect(page.locator(part).first).to_be_hidden()
-    expect(page.locator(".map-area svg").first).to_be_visible()
+    for part in (".map-area svg", ".reading [aria-pressed=true]"):  # what is chosen belongs to the map
+        expect(page.locator(part).first).to_be_visible()
+    expect(page.locator(".reading [aria-pressed=false]").first).to_be_hidden()
     assert page.evaluate("getComputedStyle(document.querySelector('.regard')).backgroundColor") == "rgb(255, 255, 255)"
 
 
