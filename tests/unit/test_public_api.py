@@ -1,8 +1,10 @@
 """The public names: one list with types for editors, one with locations for lazy imports."""
 
 import ast
+import inspect
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,17 @@ def test_stub_exports_every_public_name() -> None:
 
 def test_import_regard_does_not_import_torch() -> None:
     program = "import sys, regard; regard.Config, regard.RegardError, regard.load; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+EXAMPLES = "AttentionLayer MultiHeadAttention attend evaluate intervene load probe record_attention".split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_of_a_docstring_runs(name: str) -> None:
+    _, example = str(inspect.getdoc(getattr(regard, name))).split("::\n\n")
+    program = f"import regard, torch\n{textwrap.dedent(example)}"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 

@@ -26,7 +26,14 @@ def attend(
     dropout: float = 0.0,
     is_finite: bool | None = None,  # whether all values are finite; None: checked here
 ) -> AttentionOutput:
-    """Weights that sum to one over the visible keys, and the sum of the values under them."""
+    """Weights that sum to one over the visible keys, and the sum of the values under them.
+
+    For example::
+
+        query, key, value = torch.randn(3, 4, 8)
+        output = regard.attend(query @ key.T / 8**0.5, value)
+        print(output.context, output.weights)
+    """
     weights = softmax_over_visible(scores, visible)
     return AttentionOutput(attended_values(weights, value, dropout=dropout, is_finite=is_finite), weights)
 

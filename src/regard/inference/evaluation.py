@@ -200,7 +200,10 @@ def evaluate(
 
     For a translator: BLEU, chrF and TER of its translations. For a captioner: BLEU, ROUGE-L and CIDEr-D, several
     references for each image. For a language model, which needs no references: perplexity. For a classifier, whose
-    references are labels: accuracy, macro F1 and calibration.
+    references are labels: accuracy, macro F1 and calibration. For example::
+
+        report = regard.evaluate(regard.load("en-fr"), ["Good morning."], ["Bonjour !"])
+        print([(score.name, score.value) for score in report.scores])
     """
     if not isinstance(model, ModelPipeline):
         raise RegardError(f"expected a loaded model, and got {type(model).__name__}. Open one with regard.load(path).")

@@ -140,7 +140,11 @@ def train(
     its architecture and vocabulary, and the recipe has the data and the training options. A table such as
     `{"data": {"train": ["train.tsv"]}}` gets the defaults of fine-tuning; the training section of a `Config` is
     complete and used as it is. With `resume` training continues from the latest checkpoint, and gives the same model
-    as a run without interruption. `checks_languages` refuses a corpus whose sources and targets are swapped.
+    as a run without interruption. `checks_languages` refuses a corpus whose sources and targets are swapped. For
+    example, after `regard data generate sentences --out runs/world/data`::
+
+        for event in regard.train("world-transformer", run="runs/mine", overrides=["training.steps=500"]):
+            print(event)
     """
     from regard.training import loop
 
