@@ -128,6 +128,7 @@ class Running:
         return self.process.returncode
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_stopped_demo_resumes_and_finished_demo_starts_directly(running: Running) -> None:
     running.start()
