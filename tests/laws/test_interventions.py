@@ -263,7 +263,7 @@ def test_without_positions_patches_are_permutation_equivariant(small: Small, see
     assert small.differ(model.encode(Images(swapped)), model.encode(Images(pixels))[:, order])
 
 
-def test_weights_moved_to_a_gold_link_change_the_word() -> None:
+def test_weights_moved_to_gold_links_change_words() -> None:
     tests = read_tests(Path(pretrained.__file__).parent / "examples/world", ["en", "ko"], 200)
     total, changed = move_to_gold_links(load("world-en-ko", task="translation", engine="torch"), tests)
     assert total > 150
