@@ -35,7 +35,8 @@ def test_import_regard_does_not_import_torch() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
-EXAMPLES = "AttentionLayer MultiHeadAttention attend evaluate intervene load probe record_attention".split()
+EXAMPLES = ["AttentionLayer", "MultiHeadAttention", "attend", "evaluate"]
+EXAMPLES += ["intervene", "load", "probe", "record_attention"]
 
 
 @pytest.mark.slow
