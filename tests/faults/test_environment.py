@@ -179,6 +179,15 @@ def test_closed_streams_leave_no_traceback(line: str, closed: str, model: Path, 
     assert "defect" not in printed
 
 
+@pytest.mark.parametrize("closed", ["2>&-", "2> /dev/full"])
+def test_work_goes_on_without_standard_error(closed: str, model: Path) -> None:
+    shell = " ".join(command("translate", model))
+    ended = subprocess.run(
+        ["bash", "-c", f"{shell} {closed}"], input=b"ba be\n", stdout=subprocess.PIPE, env=environment(), check=False
+    )
+    assert (ended.returncode, ended.stdout.count(b"\n")) == (0, 1)
+
+
 @pytest.mark.parametrize("line", ["info", "info {model}", "show {model} ba"])
 def test_a_closed_pipe_has_its_own_code(line: str, model: Path) -> None:
     reading, writing = os.pipe()

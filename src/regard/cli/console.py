@@ -6,7 +6,7 @@ that `--help` starts fast.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,19 +26,14 @@ _LINE_BREAKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
 def echo(message: str, *, to_error: bool = False) -> None:
-    """Print one line."""
-    click.echo(message, err=to_error)
-
-
-def try_to_echo(message: str) -> None:
-    """Print one line to standard error; ignore the failure if the terminal is closed."""
-    with suppress(OSError):
-        echo(message, to_error=True)
+    """Print one line. Of standard error a failure is ignored: its reader may be gone, and the work is to go on."""
+    with suppress(OSError) if to_error else nullcontext():
+        click.echo(message, err=to_error)
 
 
 def warn(message: str) -> None:
     """Print a warning to standard error."""
-    click.echo(f"warning: {shorten_message(message)}", err=True)
+    echo(f"warning: {shorten_message(message)}", to_error=True)
 
 
 def print_json(value: object) -> None:

@@ -8,8 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from regard.cli.console import echo
 from regard.cli.options import STANDARD_OUTPUT
 from regard.config import Config
 from regard.errors import RegardError
@@ -55,7 +54,7 @@ def load_translator(
     )
     if translator.engine.name == "torch":
         configure_malloc()
-    click.echo(f"engine: {translator.engine.description}", err=True)
+    echo(f"engine: {translator.engine.description}", to_error=True)
     return translator
 
 

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from regard.cli import acknowledged_signals, deferred_signals, stop_signals
-from regard.cli.console import echo, try_to_echo
+from regard.cli.console import echo
 from regard.cli.data_report import check_report_path, describe_report, inspect_run, write_report
 from regard.cli.options import PATH, json_option
 from regard.cli.training_data import data_options, read_data_options
@@ -233,7 +233,10 @@ def run_training(options: TrainOptions, *, report: Path | None = None, as_json: 
                 corpus = group.rank0_first(prepare)
             stopped_by = _train(plan, corpus, display, group, resume=options.resume)
         if group.is_rank0 and stopped_by:
-            try_to_echo(f"stopped and saved. To continue: regard train --run {shlex.quote(str(plan.run))} --resume")
+            echo(
+                f"stopped and saved. To continue: regard train --run {shlex.quote(str(plan.run))} --resume",
+                to_error=True,
+            )
         elif group.is_rank0:
             model = plan.run / "model"
             echo(f"The model is in {model}. To try it:", to_error=as_json)
