@@ -42,7 +42,7 @@ EXAMPLES += ["intervene", "load", "probe", "record_attention"]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_of_a_docstring_runs(name: str) -> None:
-    _, example = str(inspect.getdoc(getattr(regard, name))).split("::\n\n")
+    _, example = str(inspect.getdoc(getattr(regard, name))).split(":\n\n")
     program = f"import regard, torch\n{textwrap.dedent(example)}"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 

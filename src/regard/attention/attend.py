@@ -28,7 +28,7 @@ def attend(
 ) -> AttentionOutput:
     """Weights that sum to one over the visible keys, and the sum of the values under them.
 
-    For example::
+    For example:
 
         query, key, value = torch.randn(3, 4, 8)
         output = regard.attend(query @ key.T / 8**0.5, value)

@@ -18,7 +18,7 @@ from regard.attention.scores import make_score
 class AttentionLayer(nn.Module):
     """One head: keys of width D_k and values of width D_v, both projected from the inputs.
 
-    For example, the attention of a decoder's state to those of an encoder::
+    For example, the attention of a decoder's state to those of an encoder:
 
         attention = regard.AttentionLayer(query_width=32, input_width=48, score="general")
         states, query = torch.randn(1, 10, 48), torch.randn(1, 1, 32)

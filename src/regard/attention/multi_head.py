@@ -28,7 +28,7 @@ RotaryFunction = Callable[[Tensor, Positions], Tensor]  # rotates (B, H, T, D) b
 class MultiHeadAttention(nn.Module):
     """Scaled dot-product attention with several heads: self- or cross-attention, depending on the keys.
 
-    For example, self-attention::
+    For example, self-attention:
 
         attention, x = regard.MultiHeadAttention(64, heads=4), torch.randn(1, 10, 64)
         output = attention(x, attention.key_values(x))

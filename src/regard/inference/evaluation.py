@@ -200,7 +200,7 @@ def evaluate(
 
     For a translator: BLEU, chrF and TER of its translations. For a captioner: BLEU, ROUGE-L and CIDEr-D, several
     references for each image. For a language model, which needs no references: perplexity. For a classifier, whose
-    references are labels: accuracy, macro F1 and calibration. For example::
+    references are labels: accuracy, macro F1 and calibration. For example:
 
         report = regard.evaluate(regard.load("en-fr"), ["Good morning."], ["Bonjour !"])
         print([(score.name, score.value) for score in report.scores])

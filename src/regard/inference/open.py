@@ -115,7 +115,7 @@ def load(
     `task` refuses a model for another task. The engine "auto" is the fastest one that gives the same text: ctranslate2
     in float32 where it can run the model, else torch. A quantization selects ctranslate2; all but float32 change some
     texts. Without its weights (`with_weights=False`) a model on ctranslate2 starts faster, but has no alignments,
-    traces and streams. For example::
+    traces and streams. For example:
 
         translator = regard.load("en-fr", task="translation")
         [output] = translator.translate(["Where is the train station?"])

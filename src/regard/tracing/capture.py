@@ -46,7 +46,7 @@ NO_REGARD_LAYERS = (
 def record_attention(model: nn.Module, *, details: bool = False, name_contains: str = "") -> Iterator[hooks.Recording]:
     """Record the attention layers in `model` whose names contain `name_contains`, while the block runs.
 
-    A model without any layer of regard gives a warning, because nothing in it can be recorded. For example::
+    A model without any layer of regard gives a warning, because nothing in it can be recorded. For example:
 
         model = regard.load("world-en-ko").bundle.model
         source = regard.encode_source_rows([[10, 11, 12]])

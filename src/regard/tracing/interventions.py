@@ -53,7 +53,7 @@ def intervene(model: Any, *interventions: GivenIntervention, sample: Sample = ()
     gets its mean over the `sample`: texts, or sources with their target tokens. A stream must be read inside the block.
     `rows` of an intervention are those of one batch, so they are for modules and bundles: an opened model sorts its
     inputs into batches.
-    docs/what-if.md lists all interventions. For example::
+    docs/what-if.md lists all interventions. For example:
 
         translator = regard.load("en-fr")
         with regard.intervene(translator, "cross.2.4=zero"):

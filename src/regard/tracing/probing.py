@@ -106,7 +106,7 @@ def probe(
 
     Without `sentences`, those of the generated world in the model's language are used. Each seed draws another quarter
     of the sentences for the test, and other tags for the control task. No `tasks`: all that the sentences have tags
-    for, and the identity and position of the words. `progress` is called after each probe. For example::
+    for, and the identity and position of the words. `progress` is called after each probe. For example:
 
         report = regard.probe(regard.load("world-encoder-only"), max_words=500)
         print(report)
