@@ -13,12 +13,13 @@ from typing import Any
 
 from regard.bundle import Bundle
 from regard.errors import RegardError
-from regard.files import atomic_file
+from regard.files import atomic_file, open_input
 from regard.interop.ctranslate2 import export_ctranslate2, raise_unsupported, unsupported_features
 from regard.interop.ctranslate2_import import Sources, import_ctranslate2
 from regard.interop.foreign import MAX_JSON_BYTES, MAX_MODEL_BYTES, ZIP_ERRORS, ForeignModel, parse_json
 
 METADATA_FILE, SENTENCEPIECE_FILE, BPE_FILE = "metadata.json", "sentencepiece.model", "bpe.model"
+ZIP_MAGIC = b"PK\3\4"
 MAX_MEMBERS = 10_000
 MAX_RATIO = 200  # a weights file shrinks by a factor of 1 to 2, text by 10
 
@@ -73,8 +74,9 @@ def _checked_members(infos: list[zipfile.ZipInfo], path: Path) -> dict[str, zipf
 
 
 def is_argos(path: Path) -> bool:
-    """Whether a file is a zip archive with a model.bin in it."""
-    return path.is_file() and zipfile.is_zipfile(path)
+    """Whether a file is a zip archive, or the beginning of one."""
+    with open_input(path, advice="Give a complete model.") as file:
+        return file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
 
 
 def import_argos(path: Path) -> ForeignModel:

@@ -99,10 +99,13 @@ def _settings(values: dict[str, Any], misfits: Misfits) -> dict[str, Any]:
     }
     scaling = values.get("llama.rope.scaling.type", "none")
     misfits.require(scaling == "none", f"llama.rope.scaling.type is {scaling!r}; supported: none")
-    misfits.require("rope_freqs.weight" not in values, "rope_freqs.weight is set; supported: plain rotary positions")
+    misfits.expect(values, **{"llama.rope.scale_linear": 1.0, "llama.attention.causal": True})
     settings = {own: values[name] for own, name in names.items() if name in values}
     settings = {own: int(value) if isinstance(value, int) else value for own, value in settings.items()}
     misfits.integer(settings, "num_hidden_layers", most=MAX_LAYERS)
+    head_width = misfits.integer(settings, "hidden_size") // misfits.integer(settings, "num_attention_heads")
+    for name in ("rope.dimension_count", "attention.key_length", "attention.value_length"):
+        misfits.expect(values, **{f"llama.{name}": head_width})
     return settings | {"vocab_size": len(values.get("tokenizer.ggml.tokens") or [])}
 
 

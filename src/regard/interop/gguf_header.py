@@ -62,7 +62,9 @@ class _Header:
         shape = [self.number("Q") for _ in range(dimensions)]
         if math.prod(shape) > NUMBERS_PER_BYTE * self.size:
             raise self.damaged(f"a tensor has the shape {shape}")
-        self.skip(struct.calcsize("<IQ"))  # type and place
+        self.number("I")  # type
+        if self.number("Q") > self.size:
+            raise self.damaged("a tensor lies behind its end")
 
     def number(self, kind: str) -> int:
         content = self.file.read(struct.calcsize(kind))

@@ -23,7 +23,7 @@ QUANTIZATIONS = {name: gguf.GGMLQuantizationType[name] for name in ("F32", "F16"
 OUTSIDE = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
 
 
-def write_gguf(path: Path, quantization: str, seed: int) -> Any:
+def write_gguf(path: Path, quantization: str, seed: int, **values: float) -> Any:
     """A random Llama as llama.cpp has it; returns the model of transformers with the dequantised weights."""
     size = write_tokenizer(path.parent, "causal")
     sizes = {"hidden_size": 64, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -38,6 +38,9 @@ def write_gguf(path: Path, quantization: str, seed: int) -> Any:
     writer.add_context_length(64)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_rope_freq_base(10_000.0)
+    for key, value in values.items():
+        add = writer.add_uint32 if isinstance(value, int) else writer.add_float32
+        add(f"llama.{key}", value)
     add_tokenizer(writer, json.loads((path.parent / "tokenizer.json").read_text()))
     for name, parameter in model.named_parameters():
         kind = QUANTIZATIONS[quantization] if parameter.dim() > 1 else gguf.GGMLQuantizationType.F32
@@ -88,6 +91,16 @@ def test_logits_equal_the_dequantised_model(quantization: str, tmp_path: Path) -
     torch.testing.assert_close(ours[..., [owners[one] for one in range(len(owners))]], expected, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rope.dimension_count", 8), ("rope.scale_linear", 0.5), ("attention.key_length", 32), ("attention.causal", 0)],
+)
+def test_value_that_changes_the_model_is_refused(name: str, value: float, tmp_path: Path) -> None:
+    write_gguf(tmp_path / "model.gguf", "F32", seed=1, **{name: value})
+    with pytest.raises(RegardError, match=name):
+        detect(tmp_path / "model.gguf").load()
+
+
 def test_truncated_or_foreign_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     write_gguf(path, "Q8_0", seed=1)
@@ -131,6 +144,7 @@ def gguf_tensor(*shape: int) -> bytes:
         (gguf_array(9, 2**40), "a value has the type 9"),
         (gguf_tensor(2**40, 2**40), "a tensor has the shape"),
         (gguf_tensor(*[1] * 9), "a tensor has 9 dimensions"),
+        (gguf_tensor(1)[:-256] + struct.pack("<IQ", 0, 2**40), "a tensor lies behind its end"),
     ],
 )
 def test_hostile_header_is_refused_at_once(content: bytes, message: str, tmp_path: Path) -> None:
