@@ -49,7 +49,9 @@ from regard.data.text_lines import read_lines
 from regard.documents import FORMATS, Segment, XmlTagRules, read_document, read_xml
 from regard.errors import RegardError
 from regard.files import MANIFEST_NAME, MODEL, MODEL_VERSION, read_manifest, verify_files
+from regard.inference.open import load
 from regard.inference.translator import Translator
+from regard.interop.ctranslate2 import export_ctranslate2
 from regard.metrics.alignment import parse_alignments
 from tests.support.hostile_files import rewrite_hashes, write_small_bundle
 
@@ -134,6 +136,29 @@ def fuzz_bundles(chance: random.Random, directory: Path) -> None:
             np.testing.assert_array_equal(named_tensors(bundle.model)[name].numpy(), expected)
     translations = Translator(bundle).translate(["ba be bi", ""])
     assert len(translations) == 2, "lines in are not lines out"
+
+
+@cache
+def small_export_files() -> dict[str, bytes]:
+    """The files of an export for CTranslate2, made once."""
+    with tempfile.TemporaryDirectory() as directory:
+        model, out = write_small_bundle(Path(directory) / "model"), Path(directory) / "export"
+        export_ctranslate2(load_bundle(model), out, quantization="float32")
+        return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def fuzz_exports(chance: random.Random, directory: Path) -> None:
+    """An export with a few bytes of one file changed, and hashes that fit: as many lines out as in."""
+    for name, content in small_export_files().items():
+        (directory / name).write_bytes(content)
+    path = directory / chance.choice(sorted({*small_export_files()} - {MANIFEST_NAME}) + ["model.bin"] * 6)
+    data = bytearray(path.read_bytes())
+    for _ in range(chance.choice([1, 1, 2, 8])):
+        at, width = chance.randrange(len(data)), chance.choice([1, 2, 4])
+        data[at : at + width] = chance.choice([bytes(width), b"\xff" * width, chance.randbytes(width)])
+    path.write_bytes(bytes(data) if chance.random() < 0.8 else mutate(path.read_bytes(), chance))
+    rewrite_hashes(directory)
+    assert len(load(directory, engine="ctranslate2").translate(["ba be bi", ""])) == 2, "lines in are not lines out"
 
 
 def fuzz_toml(chance: random.Random, directory: Path) -> None:
@@ -292,6 +317,7 @@ def fuzz_images(chance: random.Random, _directory: Path) -> None:
 
 TARGETS: dict[str, Case] = {
     "bundles": fuzz_bundles,
+    "exports": fuzz_exports,
     "toml": fuzz_toml,
     "manifests": fuzz_manifests,
     "readers": fuzz_readers,

@@ -97,6 +97,7 @@ def test_a_hostile_export_is_refused(name: str, attack: Attack, whole_export: Pa
         ("model.bin", b"TransformerSpec\0", b"TransformersSpec"),
         ("model.bin", b"ffn/linear_0/weight\0\2\x0c", b"ffn/linear_0/weight\0\2\x0d"),
         ("config.json", b"decoder_start", b"deboder_start"),
+        ("config.json", b'"add_source_bos": false', b'"add_source_bos": 0'),
         ("shared_vocabulary.json", b'"<s>"', b'"<s>", "<s>"'),
     ],
 )

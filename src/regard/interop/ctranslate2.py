@@ -173,11 +173,15 @@ def check_engine_files(export: ExportedModel, directory: Path) -> None:
     sides = zip(names, (export.tokenizers.source, export.tokenizers.target), strict=True)
     pieces = {identity: piece for piece, identity in RESERVED.items()}
     tokens = {"unk_token": UNKNOWN, "bos_token": BEGIN, "eos_token": END, "decoder_start_token": BEGIN}
+    model = cast(TransformerConfig, export.config.model)
+    expected: dict[str, Any] = {name: pieces[identity] for name, identity in tokens.items()}
+    expected |= {"add_source_bos": False, "add_source_eos": model.source_end, "multi_query_attention": False}
+    expected |= {"layer_norm_epsilon": model.norm_epsilon}
     try:
         wrong = [name for name in export.files if "vocabulary" in name and name not in names]
         wrong += [name for name, one in sides if decode_json(export.files[name]) != one.vocabulary]
-        settings = decode_json(export.files["config.json"], dict[str, Any])
-        wrong += [name for name, identity in tokens.items() if settings.get(name) != pieces[identity]]
+        found = decode_json(export.files["config.json"], dict[str, Any])
+        wrong += [name for name, value in expected.items() if repr(found.get(name)) != repr(value)]  # 0 is not False
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         wrong = [str(error)]
     if wrong:

@@ -17,6 +17,7 @@ from regard.tokenization.tokenizer import TokenizerPair
 
 VERSIONS = range(4, 7)  # with the type of each variable
 DTYPES: dict[int, str] = {0: "<f4", 1: "i1", 2: "<i2", 3: "<i4", 4: "<f2"}
+MAX_AXES = 8
 DTYPE_NAMES = {0: "float32", 1: "int8", 2: "int16", 4: "float16"}
 
 Array = NDArray[Any]
@@ -53,7 +54,7 @@ def check_model_file(content: bytes, origin: str, config: ModelConfig, tokenizer
         rows = expected.get(name.removesuffix("_scale"), ())[:1]
         shape, wanted = found[name].shape if name in found else None, expected.get(name, rows)
         if name.endswith("position_encodings/encodings"):
-            wanted = (*(shape or ())[:1], getattr(model, name.partition("/")[0]).width)
+            wanted = (*(shape or ())[:1], getattr(getattr(model, name.partition("/")[0], None), "width", 0))
         if shape != wanted and not (name.endswith("_scale") and rows and shape == ()):
             problems.append(f"{name[:100]!r} is {shape and shape[:9]}, not {wanted}")
     numbers = {"multi_query_attention": 0, "alibi": 0, "rotary_dim": 0, "alignment_layer": -1, "alignment_heads": 1}
@@ -119,6 +120,6 @@ class _Reader:
         kind, length = self.number("B"), self.number("I")
         if kind not in DTYPES:
             raise RegardError(f"{self.origin}: {name[:100]!r} has numbers of type {kind}; supported: {DTYPE_NAMES}.")
-        if length != math.prod(shape) * np.dtype(DTYPES[kind]).itemsize:
+        if rank > MAX_AXES or length != math.prod(shape) * np.dtype(DTYPES[kind]).itemsize:
             raise RegardError(f"{self.origin}: {name[:100]!r} has {length:,} bytes for {shape[:9]}. Get it again.")
         return name, np.frombuffer(self.take(length), dtype=DTYPES[kind]).reshape(shape)
