@@ -11,6 +11,7 @@ from benchmarks.http_load import serving
 
 from regard.bundle import load_bundle, save_bundle
 from regard.config import Config
+from regard.inference.open import load
 from regard.inference.translator import Translation, Translator
 from regard.interop.ctranslate2 import export_ctranslate2
 from regard.server.batcher import DecodeRequest
@@ -58,6 +59,16 @@ def test_default_engine_equals_torch_and_keeps_attention(model: Path) -> None:
         assert other.alignment is not None
         assert one.alignment.links == other.alignment.links
     assert quick.record() == plain.record()
+
+
+def test_decoding_follows_the_model_that_a_request_meets(model: Path) -> None:
+    """A request can come after a new model is read and before it is in use."""
+    models = ModelRegistry(find_models([model]), engine="torch")
+    served = loaded(models)
+    first = served.translate_job(DecodeRequest(), Limits())
+    change(model, "decoding.length_penalty=0.25")
+    served.pipeline = load(model, task="translation", engine="torch")
+    assert served.translate_job(DecodeRequest(), Limits()).config.length_penalty == 0.25 != first.config.length_penalty
 
 
 def test_changed_model_changes_for_the_engine_too(model: Path) -> None:

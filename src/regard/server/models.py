@@ -82,7 +82,7 @@ class ServedModel:
         self.head_selection = HeadSelection()  # for word alignment: the best head, once it is measured
         self.failures = RetryBackoff()  # of loading the directory
         self._version: DirectoryVersion | None = None
-        self._decoding_configs: dict[tuple[int, int], DecodingConfig] = {}  # by beam size and n-best: at most 100
+        self._decoding_configs: dict[tuple[DecodingConfig, int, int], DecodingConfig] = {}  # at most 100 per model
 
     @property
     def is_ready(self) -> bool:
@@ -161,10 +161,11 @@ class ServedModel:
     def translate_job(self, options: DecodeRequest, limits: Limits) -> TranslateJob:
         """The batch job that translates with these options."""
         translator = self.require(Translator)
-        own = translator.config.decoding.beam_size
-        key = limits.choose_beam_size(own, options.beam_size, options.nbest), options.nbest
+        own = translator.config.decoding  # part of the key: a request can come while another model is being loaded
+        beam_size = limits.choose_beam_size(own.beam_size, options.beam_size, options.nbest)
+        key = own, beam_size, options.nbest
         if key not in self._decoding_configs:
-            self._decoding_configs[key] = translator.decoding_config(beam_size=key[0], nbest=key[1])
+            self._decoding_configs[key] = translator.decoding_config(beam_size=beam_size, nbest=options.nbest)
         head_selection = self.head_selection if options.align and self.has_cross_attention else None
         if options.interventions:
             _ = self.bundle  # 409 for an export

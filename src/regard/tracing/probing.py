@@ -171,7 +171,7 @@ def first_words(sentences: Sequence[TaggedSentence], max_words: int) -> list[Tag
         kept.append(sentence)
         total += len(sentence.words)
     if len(kept) < 4:
-        raise RegardError(f"there are {len(kept)} sentences; probes need at least four to train and test on.")
+        raise RegardError(f"probes need at least four sentences to train and test on, and got {len(kept)}. Give more.")
     return kept
 
 
