@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from regard.documents.markup_projection import AlignedRange, AlignedText, CharacterRange, project_markup
@@ -167,8 +167,8 @@ def _render_segment(split: SplitSegment, translations: SentenceTranslations, cho
         text = part.text
         if part.is_sentence:
             outputs = translations[split.key(part)]
-            output = outputs[min(choice, len(outputs) - 1)]
-            text = _with_final_mark(part.text, output.text) + _space_after(split.parts, index, output.text)
+            output = _with_final_mark_of(part.text, outputs[min(choice, len(outputs) - 1)])
+            text = output.text + _space_after(split.parts, index, output.text)
             sure, guessed = _word_links(part.text, output) if split.segment.spans else ([], [])
             words += [_shift_range(link, position, length) for link in sure]
             guesses += [_shift_range(link, position, length) for link in guessed]
@@ -182,13 +182,17 @@ def _render_segment(split: SplitSegment, translations: SentenceTranslations, cho
     return segment.serialize(project_markup(segment.spans, aligned, segment.escape))
 
 
-def _with_final_mark(sentence: str, translation: str) -> str:
-    """The translation, with the final mark of the sentence if the model outputs none.
+def _with_final_mark_of(sentence: str, output: Translation) -> Translation:
+    """The output with the final mark of the sentence; without a full stop if the sentence has no mark, as a title.
 
-    Without it, readers could not separate the sentences of a paragraph.
+    Without a mark, readers could not separate the sentences of a paragraph.
     """
-    mark = _LAST_MARK.search(sentence)
-    return translation + mark[1] if mark and translation[-1:].isalnum() and mark[1] not in translation else translation
+    mark, text = _LAST_MARK.search(sentence), output.text
+    if mark and text[-1:].isalnum() and mark[1] not in text:
+        text += mark[1]
+    elif sentence[-1:].isalnum() and text[-2:-1].isalnum():
+        text = text.removesuffix(".")
+    return replace(output, text=text)
 
 
 def _space_after(parts: list[TextPart], index: int, translation: str) -> str:

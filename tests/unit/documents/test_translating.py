@@ -72,6 +72,12 @@ def test_model_without_punctuation_gets_that_of_source() -> None:
     assert translated(plain_text_template("One."), word_translator(lambda _: "Un !")) == "Un !"
 
 
+def test_title_gets_no_full_stop() -> None:
+    outputs = {"Train station": "Gare.", "Go!": "Va.", "And so on": "etc...", "Why": "Pourquoi ?"}
+    output = translated(plain_text_template("\n".join(outputs)), word_translator(outputs.__getitem__))
+    assert output == "Gare\nVa.\netc...\nPourquoi ?"
+
+
 def test_sentences_that_touched_are_parted_by_a_space() -> None:
     assert (
         translated(
