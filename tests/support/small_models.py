@@ -306,6 +306,7 @@ class Small:
 
 
 @cache
+@torch.inference_mode(False)  # the first test may be in that mode, whose weights cannot be changed outside it
 def _built(small: Small, vocabulary: int) -> nn.Module:
     config = CATALOGUE[small.name]
     is_shared = isinstance(config, TransformerConfig) and config.share_embeddings

@@ -11,7 +11,7 @@ from regard.models.factory import build_model
 
 def test_model_without_our_layers_gets_an_explained_error() -> None:
     foreign = nn.TransformerEncoderLayer(8, 2, batch_first=True)
-    with pytest.warns(UserWarning, match=r"none of regard's attention layers.*regard\.plotting\.draw"):  # noqa: SIM117
+    with pytest.warns(UserWarning, match=r"none of regard's attention layers.*regard\.plotting\.plot_attention"):  # noqa: SIM117
         with regard.record_attention(foreign) as recording:
             foreign(torch.zeros(1, 2, 8))
     assert recording.layers == {}
