@@ -10,7 +10,8 @@ import { changedState, formatHash, isStep, parseHash } from "./url.js";
 /** @import { Signal } from "./ui.js" */
 
 const MODELS_EVERY = 5000; // ms; models appear while `make demo` trains them
-const LOADING_EVERY = 100; // ms at first, while the server is loading models; a model that cannot be loaded slows it down
+const LOADING_EVERY = 100; // ms at first, until the chosen model is loaded; a model that cannot be loaded slows it down
+const OTHERS_EVERY = 1000; // ms at first, while the server is loading other models
 const SLOWER = 1.3; // times as long after each answer without a new model
 const URL_DELAY = 250; // ms; browsers refuse more than 100 to 200 changes of the address in 30 s, and a slider makes as many
 
@@ -99,8 +100,9 @@ export function createStore(data, traces, { usesUrl = false } = {}) {
         const isNews = JSON.stringify(answer.models) !== JSON.stringify(models.peek());
         if (isNews) models.value = answer.models;
         const isLoading = answer.models.some(({ is_ready, run }) => !is_ready && !run);
-        interval = !isLoading ? MODELS_EVERY : isNews ? LOADING_EVERY : Math.min(MODELS_EVERY, SLOWER * interval);
         if (!model.peek()) fallback.value = firstModel(answer.models)?.name ?? "";
+        const first = model.peek()?.is_ready ? OTHERS_EVERY : LOADING_EVERY;
+        interval = !isLoading ? MODELS_EVERY : isNews ? first : Math.min(MODELS_EVERY, SLOWER * interval);
         isOffline.value = false;
       });
     } catch (error) {
