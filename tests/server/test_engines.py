@@ -61,7 +61,7 @@ def test_default_engine_equals_torch_and_keeps_attention(model: Path) -> None:
     assert quick.record() == plain.record()
 
 
-def test_decoding_follows_the_model_that_a_request_meets(model: Path) -> None:
+def test_decoding_follows_the_model_in_use(model: Path) -> None:
     """A request can come after a new model is read and before it is in use."""
     models = ModelRegistry(find_models([model]), engine="torch")
     served = loaded(models)
