@@ -303,7 +303,7 @@ def test_rows_of_a_beam_carry_their_own_interventions(small: Small, case: Case) 
         np.testing.assert_allclose([one.score for one in own], [one.score for one in expected], atol=1e-4)
 
 
-@in_float64(ATTENDING)
+@in_float64(list(CATALOGUE))
 @given(cases(shortest=2))
 @single
 @torch.no_grad()
