@@ -9,6 +9,9 @@ _END_CHARACTERS = 1_000  # what to do is at the end
 class RegardError(Exception):
     """Raised for bad input, never for a defect of regard; the command line prints its message and exits with 2."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(shorten_message(message))
+
 
 def suggest(word: str, allowed: Iterable[str]) -> str:
     """The nearest of the allowed words as a question in brackets; empty if none is near.

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from regard.errors import RegardError, shorten_message
+from regard.errors import RegardError
 from regard.struct_decoding import decode_json
 
 MAX_HEADER_BYTES = 16 << 20  # of more than a hundred thousand tensors
@@ -17,7 +17,7 @@ _LENGTH_BYTES = 8  # a file begins with the length of its header
 
 
 def _damaged(path: Path, reason: str, advice: str) -> RegardError:
-    return RegardError(shorten_message(f"{path} cannot be read: {reason}. {advice}"))
+    return RegardError(f"{path} cannot be read: {reason}. {advice}")
 
 
 class TensorInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

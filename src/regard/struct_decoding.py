@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, overload
 
@@ -23,7 +22,6 @@ from regard.errors import suggest
 T = TypeVar("T")
 
 MAX_SHOWN_PROBLEMS = 50
-MAX_MESSAGE = 600  # characters of one problem
 _first_use = Lock()
 _known_types: set[Any] = set()
 
@@ -35,8 +33,7 @@ def decode_json(content: bytes | str, kind: Any = Any) -> Any: ...
 def decode_json(content: bytes | str, kind: Any = Any) -> Any:
     """The value of a JSON text; a `msgspec.DecodeError` if it is not of this kind."""
     _prepare(kind)
-    with _bounded_message():
-        return msgspec.json.decode(content, type=kind)  # noqa: TID251
+    return msgspec.json.decode(content, type=kind)  # noqa: TID251
 
 
 @overload
@@ -46,21 +43,7 @@ def convert(value: object, kind: Any, *, strict: bool = True) -> Any: ...
 def convert(value: object, kind: Any, *, strict: bool = True) -> Any:
     """The value as this kind; a `msgspec.ValidationError` if it does not fit. Not strict: "1" is the number 1."""
     _prepare(kind)
-    with _bounded_message():
-        return msgspec.convert(value, kind, strict=strict)  # noqa: TID251
-
-
-@contextmanager
-def _bounded_message() -> Iterator[None]:
-    """Errors of a bounded length: msgspec names an unknown field in full, and the file may have chosen any name."""
-    try:
-        yield
-    except msgspec.ValidationError as error:
-        message = str(error)
-        if len(message) <= MAX_MESSAGE:
-            raise
-        half = MAX_MESSAGE // 2
-        raise msgspec.ValidationError(f"{message[:half]} ... {message[-half:]}") from None
+    return msgspec.convert(value, kind, strict=strict)  # noqa: TID251
 
 
 def _prepare(kind: Any) -> None:

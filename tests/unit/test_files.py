@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from regard.errors import RegardError
-from regard.files import atomic_directory, atomic_file, check_writable
+from regard.files import (
+    MANIFEST_NAME,
+    MODEL,
+    MODEL_VERSION,
+    atomic_directory,
+    atomic_file,
+    check_writable,
+    read_manifest,
+)
 
 
 def names(directory: Path) -> list[str]:
@@ -40,7 +49,7 @@ def test_new_directory_replaces_the_old(tmp_path: Path) -> None:
 def _fill_and_fail(final: Path, error: type[BaseException]) -> None:
     with atomic_directory(final) as staging:
         (staging / "new").touch()
-        raise error
+        raise error("it failed")
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, RegardError])
@@ -201,3 +210,11 @@ def test_unwritable_file_is_refused_on_request(tmp_path: Path, name: str, proble
     with pytest.raises(RegardError, match=problem):
         check_writable(tmp_path / name)
     assert names(tmp_path) == ["file"]
+
+
+def test_error_is_short_whatever_a_field_is_called(tmp_path: Path) -> None:
+    manifest = {"kind": "model", "version": 1, "files": {}, "x" * 300_000: 0}
+    (tmp_path / MANIFEST_NAME).write_text(json.dumps(manifest))
+    with pytest.raises(RegardError, match=r"is damaged: Object contains unknown field `x.*Restore it") as raised:
+        read_manifest(tmp_path, MODEL, MODEL_VERSION)
+    assert len(str(raised.value)) < 5000
